@@ -1,4 +1,4 @@
-/** Accounts with the limits of their plans. No account exceeds its limits during a run. */
+/** Creates accounts with the usual limits of their plans. No account exceeds its limits during a run. */
 import type { AdminServices } from '../src/app/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
@@ -10,7 +10,7 @@ import type { Callers } from './contender.ts';
  * error.
  */
 const maxPerSecond = 100_000;
-/** Enterprise quota that no run can use up. */
+/** An Enterprise quota that no run can exhaust. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
 /** Plan mixes. `free and pro` has four Free accounts for each Pro account. */

@@ -12,7 +12,7 @@ export interface Target {
   readonly key: string;
 }
 
-/** Requests in the format of a contender; undefined if the contender does not support the request. */
+/** A contender's version of each request; undefined if the contender does not support the request. */
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
@@ -26,9 +26,9 @@ export interface Addressing {
    * If a contender has no plans, all requests use the same key.
    */
   readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
-  /** Returns a request that gets 200 once per minute and 429 otherwise. Each call may return a different key. */
+  /** Returns a request whose key allows only one request per minute. Each call may return a different key. */
   readonly refused?: () => Target;
-  /** A request that gets 429 because its key is banned. */
+  /** A request that is rejected with 429 because its key is banned. */
   readonly banned?: Target;
 }
 

@@ -98,7 +98,7 @@ interface Call {
   readonly body: unknown;
 }
 
-/** Returns a function that returns the nth call, or undefined after the last call. */
+/** Returns a function that takes an index and returns that call, or undefined after the last call. */
 async function callsOf(
   write: Write,
   store: ClusterStore,

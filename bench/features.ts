@@ -1,4 +1,4 @@
-/** Features of the service that cost time on each request. The report shows which features each peer has. */
+/** Features of the service that add to the cost of each request. The report shows which features each peer has. */
 export const features = [
   'key lookup',
   'keys stored hashed',

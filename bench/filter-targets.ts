@@ -25,7 +25,7 @@ export interface FilterTarget {
   readonly name: string;
   readonly path: string;
   query(size: { readonly animals: number }): Query;
-  /** SQL query that finds the start of the last page by listing ids. Undefined for the first page. */
+  /** SQL query for all matching ids, used to find the start of the last page. Undefined for the first page. */
   readonly after?: string;
   readonly spellings: number;
 }

@@ -28,7 +28,7 @@ export interface StoreSize {
 export interface FilterResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly StoreSize[];
-  /** `scenario` is the name of the target, and `contender` is the size of the store. */
+  /** In each sample, `scenario` is the target's name, and `contender` is the store's size. */
   readonly samples: readonly Sample[];
 }
 

@@ -11,7 +11,7 @@ const readHeaders = ['authorization', 'x-request-id', 'host', 'if-none-match'];
 
 let count = 0;
 
-/** Headers that change with every response. A header is sent only if the recorded response has it. */
+/** Headers whose values vary. A header is sent only if the recorded response has it. */
 const changing: Readonly<Record<string, () => string>> = {
   'x-request-id': () => `Zk3vQ9xLw2Bd-${count}`,
   'x-ratelimit-remaining': () => String(count % 1_000),

@@ -4,12 +4,12 @@ import { type LoadResult, planPath, writePlan } from './load.ts';
 import { animalCount } from './options.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Fraction of a core for each process. All processes use the same core. The load generators use another core. */
+/** CPU limit of each process, as a fraction of a core. All processes use one core, and the load generators another. */
 export const share = 0.25;
 
 export const loads: readonly string[] = ['list', 'pet', 'mixed'];
 
-/** Time that the runtime needs to compile hot code with this fraction of a core. */
+/** Long enough for the runtime to compile hot code at this CPU limit. */
 export const warmUpSeconds = 8;
 
 export interface JoinedLoad {
@@ -21,7 +21,7 @@ export interface JoinedLoad {
   readonly wrong: number;
 }
 
-/** Writes the plan of each load. All requests have the same caller, so that all processes update the same counter. */
+/** Writes the plan for each load. All requests use the same key, so that all processes update the same counter. */
 export async function writePlans(folder: string, addressing: Addressing, seconds: number): Promise<void> {
   for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
     await writePlan(

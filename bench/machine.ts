@@ -26,7 +26,7 @@ function canPin(): boolean {
   return Bun.which('taskset') !== null && availableParallelism() > 1;
 }
 
-/** Returns the command pinned to the core of its role, if the machine supports pinning. */
+/** Returns the command, pinned to the core for its role if the machine supports pinning. */
 export function pinned(role: keyof typeof coreOf, command: readonly string[]): string[] {
   return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
 }

@@ -47,7 +47,7 @@ export interface Run {
 const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
-/** Time left for idle waits and for repeating disturbed runs. */
+/** Remaining time for idle waits and repeated runs. */
 export interface Patience {
   ms: number;
 }

@@ -17,7 +17,7 @@ export function usageOf(pid: number): Usage {
   };
 }
 
-/** Returns the CPU time that strace used to trace a process; 0 if the process is not traced. */
+/** Returns the CPU time of the strace process that traces a process; 0 if the process is not traced. */
 export function tracerCpuSecondsOf(pid: number): number {
   const tracer = numberIn(`/proc/${pid}/status`, 'TracerPid');
   return tracer > 0 ? cpuSecondsOf(tracer) : 0;

@@ -49,7 +49,7 @@ function disturbedOf(samples: readonly Sample[]): Sample[] {
   return samples.filter(({ foreign }) => foreign > maxForeignShare);
 }
 
-/** Maximum fraction of disturbed runs. Beyond this fraction, time measurements are inconclusive. */
+/** If more than this fraction of runs is disturbed, time measurements are inconclusive. */
 const maxDisturbedShare = 0.5;
 
 export function goalsTable(goals: readonly Goal[], samples: readonly Sample[]): string {

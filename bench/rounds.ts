@@ -1,4 +1,4 @@
-/** Runs the rounds. Each round runs every case once, one after the other. */
+/** Runs the rounds. Each round runs all cases once, sequentially. */
 import { leastDisturbed, type Measurable, runOnce, type Sample } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Scenario } from './scenarios.ts';

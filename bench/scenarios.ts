@@ -35,10 +35,10 @@ export interface PlanOptions {
 /** Number of different requests in one plan. */
 const planLength = 20_000;
 
-/** Thresholds of the mixed load: of 100 requests, 90 read a list, 9 read an animal by id, and 1 creates an animal. */
+/** Mixed load: 90% list requests, 9% requests by id and 1% create requests. These fractions are cumulative. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
 
-/** Assigns the keys to the requests in turn, and repeats the requests until all keys of a run are used. */
+/** Assigns keys to the requests in turn, and repeats the requests until all keys have been used. */
 async function called(
   requests: readonly PlannedRequest[],
   { addressing, seconds }: PlanOptions,
@@ -120,7 +120,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'refused',
     title: 'Rate-limited request (429)',
     status: 429,
-    // A longer run would cause strikes and a ban, which is the next scenario.
+    // A longer run would cause strikes and a ban, which the next scenario measures.
     seconds: 1,
     plan: ({ addressing: { refused } }) => refused && [get(refused())],
   },

@@ -90,11 +90,11 @@ export interface ServiceOptions {
   /** An empty store, which `start` fills with animals. */
   readonly store: StoreSettings;
   readonly animals: number;
-  /** Number of runs with 429 responses. Each run gets a new account without strikes. */
+  /** Number of runs that measure 429 responses. Each of these runs gets a new account without strikes. */
   readonly refusals: number;
 }
 
-/** Returns the requests in the form that the service accepts, with the given key. */
+/** Returns the requests in the service's format, with the given key. */
 export function addressingOf(key: string): Addressing {
   return {
     list: { target: listTarget, key },

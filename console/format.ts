@@ -85,8 +85,8 @@ function unitOf(seconds: number): Unit {
 
 /**
  * Formats a relative time, such as `3 min. ago` or `in 3 min.` A difference of less than ten seconds is `just now`, or
- * `in a moment` if the time is in the future and `isAhead` is set. If `isAhead` is not set, a time in the future means
- * only that the service's clock is ahead.
+ * `in a moment` if the time is in the future and `isAhead` is set. Without `isAhead`, a time in the future only means
+ * that the service's clock is ahead of the browser's.
  */
 export function fromNow(at: string, isAhead = false): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;

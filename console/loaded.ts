@@ -9,7 +9,7 @@ export interface Loaded<T> {
   readonly data: T | undefined;
   /** The error of the last attempt; undefined if it succeeded. */
   readonly failure: Failure | undefined;
-  /** Whether the data still belongs to a previous key. */
+  /** Whether `data` was loaded for a previous `key`. */
   readonly isStale: boolean;
   readonly reload: () => void;
 }

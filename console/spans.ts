@@ -44,7 +44,7 @@ export type SpanName = keyof typeof spans;
 
 export const spanChoices = Object.entries(spans).map(([name, { text }]) => [name as SpanName, text] as const);
 
-/** Returns the name if it is the name of a span; otherwise undefined. */
+/** Returns the name if there is a span with that name; otherwise undefined. */
 export function spanOf(name: string): SpanName | undefined {
   return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
 }

@@ -14,7 +14,7 @@ const unsettled = new Map<string, string>();
 
 export interface Attempt {
   readonly headers: Record<string, string>;
-  /** Whether repeating the request has no additional effect. */
+  /** Whether the request is safe to repeat. */
   readonly isRepeatable: boolean;
   /** Must be called when the outcome is known. */
   readonly settle: () => void;

@@ -129,7 +129,7 @@ export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
   },
 };
 
-/** Labels for operations that `spaced` cannot label well. */
+/** Labels for operations for which `spaced` would give a poor label. */
 export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',
@@ -172,7 +172,7 @@ const groupWords: Readonly<Record<string, string>> = {
   'webhook.*': 'webhook.* (all webhook events)',
 };
 
-/** Display names for event selectors, groups first. */
+/** Display names for event selectors, with groups such as `webhook.*` first. */
 export function eventTypeWords(selectors: readonly EventSelector[]) {
   const words = selectors.map((selector) => [selector, { text: groupWords[selector] ?? selector }] as const);
   return Object.fromEntries(words.toSorted(([one], [other]) => rank(one) - rank(other)));

@@ -135,7 +135,7 @@ function isInt64({ format, maximum }: Schema): boolean {
 
 function commentOf({ description, anyOf }: Schema, indent: string): string {
   const text = description ?? anyOf?.find((each) => each.description !== undefined)?.description;
-  // Removes advice that this client follows already: it returns such values as bigint.
+  // Removes advice that does not apply to this client, which returns such values as bigint.
   const advice = ' A 64-bit integer: parse values above 2^53 without rounding them.';
   return text === undefined ? '' : `${indent}/** ${text.replace(advice, '')} */\n`;
 }

@@ -93,7 +93,7 @@ function testsIn(folders: readonly string[], processes: number): Step {
   return { command, count: testsRun, needsServers: true };
 }
 
-/** Returns all other folders, so that new folders need not be listed. */
+/** Returns all folders except `slowFolders`, so that new folders need not be listed. */
 function quickFolders(): string[] {
   const files = new Bun.Glob('*/*.test.ts').scanSync({ cwd: `${root}test` });
   const folders = new Set(Array.from(files, (file) => file.slice(0, file.indexOf('/'))));
@@ -174,7 +174,7 @@ async function runInTurn(inTurn: readonly Step[]): Promise<Count[]> {
   return counts;
 }
 
-// The checks run one at a time, alongside the tests, which often wait.
+// The checks run one at a time while the tests run, because the tests are often idle.
 const { beside = [], alone = [] } = Object.groupBy(steps, (step) => (step.beside ? 'beside' : 'alone'));
 const counts = (await Promise.all([runInTurn(beside), runInTurn(alone)])).flat();
 const total = { passed: 0, failed: 0 };

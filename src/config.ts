@@ -25,7 +25,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads and checks every setting and the `.env` files in a folder. Throws a `ConfigError` that lists all mistakes. */
+/** Reads and checks every setting and the `.env` files in a folder. Throws a `ConfigError` that lists every problem. */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   envFolder?: string,

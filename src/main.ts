@@ -4,7 +4,7 @@ import { restartWithMemoryOptions } from './cli/memory-options.ts';
 const words = process.argv.slice(2);
 if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
 
-// Imported after the restart, so that these modules are loaded only once.
+// Imported only now, so that these modules are not loaded twice if the process restarts.
 const [{ run }, { ignoreUserSignals }, { endQuietlyOnClosedPipe }] = await Promise.all([
   import('./cli/cli.ts'),
   import('./cli/signals.ts'),

@@ -78,7 +78,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
 
 const recent = 100;
 
-/** Summarizes the newest deliveries: at most `recent`, to limit the cost. */
+/** Summarizes only the newest deliveries, to limit the cost. */
 function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });

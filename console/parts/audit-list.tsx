@@ -34,7 +34,7 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
 /** The action and a summary of its changes. */
 function What({ operation, object, before, after }: Entry) {
   const [ahead, behind] = changeWords(operation);
-  // For operations other than updates, the description is complete without the names of the changed fields.
+  // Only updates need the names of the changed fields.
   const changed = operation.startsWith('update') ? changedNames({ before, after }) : [];
   return (
     <span class="what">

@@ -42,7 +42,7 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
       const read = await load();
       tag.current = read.tag;
       setPresent(read.data);
-      // The form does not show this error, because it already shows the conflict with the same advice.
+      // The form does not show this error, because `conflict` already shows the same advice.
       throw new Failure('changed_meanwhile', advice);
     }
   };

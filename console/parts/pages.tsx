@@ -62,7 +62,7 @@ export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unk
   );
 }
 
-/** Removes the cursor from a query, so that it covers all pages. */
+/** Removes the cursor from a query, so that the query starts with the first page. */
 export function withoutCursor<Query extends object | undefined>(query: Query): Query {
   return query && { ...query, cursor: undefined };
 }

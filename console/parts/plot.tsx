@@ -13,8 +13,7 @@ export function Plot(props: PlotProps) {
     return { name, colour, value: at === undefined ? summary : showValue(values[at], show) };
   });
   const sentence = entries.map(({ name, value }) => `${name}: ${value}`).join(', ');
-  // Identifies everything except the values. If it changes, a new canvas is created, because a canvas reads colors only
-  // once.
+  // Everything except the values. A change creates a new canvas, because a canvas reads colors only once.
   const shape = [label, kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
   return (
     <figure class="plot">

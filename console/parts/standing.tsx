@@ -20,7 +20,7 @@ interface StandingProps {
   readonly more?: readonly Note[] | undefined;
 }
 
-/** Minimum fraction of the requests in the last five minutes with this outcome for a note to be shown. */
+/** A note is shown if at least this fraction of the last five minutes' requests had the outcome. */
 const notedShares = { refused: 0.1, limited: 0.05 } as const;
 
 export function useOverview(everyMs: number): Loaded<Overview> {

@@ -4,7 +4,7 @@
  *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 bun bun.ts inbox.db
  *
  * During a rotation, set WEBHOOK_SECRET to both secrets, separated by a space. Process the stored events in
- * another program, or later in this one, because a delivery needs a response within 15 seconds.
+ * another program, or later in this one, because the service expects a response within 15 seconds.
  */
 import { Database } from 'bun:sqlite';
 import { verifyWebhook, WebhookError } from '@animal-store/client';
@@ -33,7 +33,7 @@ const server = Bun.serve({
   fetch: receive,
   error: (error) => {
     console.error(error.message);
-    // The service retries after a 500, and also after a 400 in case the secret is corrected.
+    // The service retries after a 500, and after a 400 because the secret may be corrected later.
     return new Response(error.name, { status: error instanceof WebhookError ? 400 : 500 });
   },
 });

@@ -4,7 +4,7 @@
  *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 node node.mjs inbox.jsonl
  *
  * During a rotation, set WEBHOOK_SECRET to both secrets, separated by a space. Process the stored events in
- * another program, or later in this one, because a delivery needs a response within 15 seconds.
+ * another program, or later in this one, because the service expects a response within 15 seconds.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
@@ -58,7 +58,7 @@ const server = createServer((request, response) => {
     () => response.writeHead(204).end(),
     (error) => {
       console.error(error.message);
-      // The service retries after a 500, and also after a 400 in case the secret is corrected.
+      // The service retries after a 500, and after a 400 because the secret may be corrected later.
       response.writeHead(error instanceof WebhookError ? 400 : 500).end(error.name);
     },
   );

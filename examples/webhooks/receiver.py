@@ -4,7 +4,7 @@ Receives webhooks with Python's standard library, and stores each event once, in
   WEBHOOK_SECRET=whsec_your_secret PORT=8080 python3 receiver.py inbox.db
 
 During a rotation, set WEBHOOK_SECRET to both secrets, separated by a space. Process the stored events in another
-program, or later in this one, because a delivery needs a response within 15 seconds.
+program, or later in this one, because the service expects a response within 15 seconds.
 """
 
 import base64
@@ -65,7 +65,7 @@ class Receiver(BaseHTTPRequestHandler):
                 print(self.headers["webhook-id"], event["type"], flush=True)
             self.answer(204)
         except (WebhookError, ValueError) as error:
-            # The service retries the delivery, in case the secret is corrected.
+            # The service retries the delivery, because the secret may be corrected later.
             self.log_error("%s", error)
             self.answer(400)
 

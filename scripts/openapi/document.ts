@@ -14,7 +14,10 @@ import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
 import { webhooks } from './webhooks.ts';
 
-/** Returns the contents of `contract/openapi.json`. Its only server URL is the path of the API version (`/v1`). */
+/**
+ * Returns the contents of `contract/openapi.json`. The document's only server URL is the path of the API version
+ * (`/v1`).
+ */
 export function contractText(): string {
   return textOf(openapiDocument());
 }

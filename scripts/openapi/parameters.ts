@@ -41,7 +41,7 @@ export const operatorsIdempotencyKey = headerParameter(
 );
 
 // Headers that change the effect of a request have no examples, because the reference page would add them to every code
-// sample. A second request copied from the page would be treated as a retry of the first, or fail its precondition.
+// sample. If such a sample were sent twice, the second request would be treated as a retry or fail a precondition.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',

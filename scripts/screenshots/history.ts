@@ -14,7 +14,7 @@ function loadAt(at: number): number {
 
 const isSaturday = (at: number) => new Date(at).getUTCDay() === 6;
 
-/** Fraction of all requests for each operation and outcome. */
+/** Operation, outcome, and fraction of all requests. */
 const shares = [
   ['listPets', 'ok', 0.7],
   ['getPet', 'ok', 0.14],

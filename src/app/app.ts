@@ -1,5 +1,5 @@
 /**
- * Composition root: the only part that imports all others. Reading order:
+ * Composition root: the only module that depends on all others. Reading order:
  *
  * 1. `app.ts`: the service in one process, or in several under a supervisor.
  * 2. `service.ts`: one process that answers requests.

@@ -16,7 +16,7 @@ interface SealingParts {
 }
 
 export interface SecretSealing extends AsyncDisposable {
-  /** The warning about webhooks whose requests cannot be signed; undefined if there are none. */
+  /** Warning if requests to some webhooks cannot be signed; otherwise undefined. */
   readonly concern: Concern | undefined;
 }
 
@@ -32,7 +32,7 @@ export function startSealing(
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };
-  // Storage errors are already logged by the store, and the check is repeated.
+  // The store has already logged the error, and the check runs again later.
   const first = check().catch(() => undefined);
   const schedule = new PeriodicTask(checkIntervalMs, check);
   return {

@@ -43,7 +43,10 @@ const stopWithinMs = 9_500;
 /** PostgreSQL connections that the supervisor reserves for operators: one for reads and one for writes. */
 export const supervisorPoolSize = 2;
 
-/** The configuration of one process. Workers divide the PostgreSQL connections that the supervisor does not use. */
+/**
+ * Returns the configuration of one process. PostgreSQL connections that the supervisor does not reserve are divided
+ * among the workers.
+ */
 function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
   const all = config.cluster?.poolSize ?? 0;
   return withPoolOf(

@@ -15,7 +15,7 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly webhooks: WebhookParts;
 }
 
-/** By default, an existing store is opened for management, without serving it. */
+/** The defaults open an existing store for management only, without serving it. */
 export interface OpenOptions {
   readonly serving?: boolean;
   readonly create?: boolean;

@@ -71,7 +71,7 @@ export function addGroup(program: Command, name: string, summary: string): Comma
     .addHelpText('after', `\nFor details of a command: ${fullName(group)} COMMAND --help\n${settingsHint}`);
 }
 
-/** Adds `help` for commands at any depth. Commander's `help` supports only the first level. */
+/** Adds a `help` command for commands at all levels. Commander's `help` supports only the first level. */
 export function addHelp(program: Command): void {
   addCommand(program, 'help [command...]', {
     summary: 'Show help for a command.',

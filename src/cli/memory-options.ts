@@ -3,15 +3,15 @@ import { ownCommand } from './own-command.ts';
 
 /** Environment variables that the runtime reads only at startup. */
 export const memoryOptions = {
-  /** RAM that the garbage collector assumes. With 16 GiB or more, the heap may triple between collections. */
+  /** RAM size reported to the garbage collector. With 16 GiB or more, the heap may triple between collections. */
   BUN_JSC_forceRAMSize: '1073741824',
-  /** Time for which freed pages are kept for reuse, in ms. */
+  /** How long freed pages are kept for reuse, in ms. */
   MIMALLOC_PURGE_DELAY: '1000',
 } as const;
 
 /**
  * Sets the options for this process and its children by re-executing the process with the same process id (execve(2)).
- * Returns if the environment already sets all of them, or if the process cannot be re-executed.
+ * Returns only if the environment already sets all options, or if the process cannot be re-executed.
  */
 export function restartWithMemoryOptions(words: readonly string[], environment: Environment): void {
   const isComplete = Object.keys(memoryOptions).every((name) => environment[name] !== undefined);

@@ -15,8 +15,9 @@ import { addStatus } from './serve/status.ts';
 
 /**
  * Creates the parser. Adds the commands for the resources named in `words` (default: all resources). Other resources
- * are added by name only, because loading their operations takes most of the startup time. Parsing runs the command and
- * throws its errors. A usage error throws a `CommanderError` and, unless `isSilent`, is printed to standard error.
+ * are added by name only, because loading their operations takes most of the startup time. Parsing also runs the
+ * command, and throws its errors. Usage errors are thrown as `CommanderError` and, unless `isSilent`, printed to
+ * standard error.
  */
 export async function programOf(
   environment: Environment,

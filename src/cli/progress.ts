@@ -32,7 +32,7 @@ export class Progress implements Disposable {
   readonly #visible: boolean;
   readonly #terminal: Terminal;
   readonly #now: () => number;
-  /** The first update. Rates are measured from this update, so that they exclude the work of earlier runs. */
+  /** The first update. Rates are measured from this update, to exclude work done in earlier runs. */
   #first: Moment | undefined;
   #drawnAt: number;
 
@@ -55,7 +55,7 @@ export class Progress implements Disposable {
     this.#draw(0, 0, []);
   }
 
-  /** Shows the progress: `done` out of the total, and `count` processed items. */
+  /** Shows `done` out of the total, and `count` processed items. */
   update(done: number, count: number): void {
     const now = { at: this.#now(), done, count };
     this.#first ??= now;

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Signals within this time count as one: npm forwards Ctrl-C, and systemd signals npm and its children. */
+/**
+ * Signals within this time count as one, because npm forwards Ctrl-C, and systemd signals both npm and its children.
+ */
 const repeatedSignalMs = 1_000;
 
 /** Ignores stop signals. Terminals and supervisors send such signals to all processes, and the parent handles them. */
@@ -11,8 +13,8 @@ export function ignoreInterruption(): void {
 }
 
 /**
- * Ignores signals that make other programs reopen logs (SIGUSR1 in nginx) or reload. By default, such signals would end
- * the process.
+ * Ignores signals that other programs use to reopen logs or reload settings, such as SIGUSR1 in nginx. By default, such
+ * signals would end the process.
  */
 export function ignoreUserSignals(): void {
   for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => {});

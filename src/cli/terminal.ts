@@ -18,12 +18,15 @@ export function messageOf(error: unknown): string {
   if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
-  // Uses only the first sentence, because the others describe response headers.
+  // Uses only the first sentence, because the rest of the message describes response headers.
   const [outcome] = error.message.split(/(?<=\.) /);
   return `${outcome} The store is temporarily unavailable (${reason}). Check before you try again.`;
 }
 
-/** Returns the message for a rejected request. If an object was not found, refers to the command that lists them. */
+/**
+ * Returns the message for a rejected request. If an object was not found, the message refers to the command that lists
+ * such objects.
+ */
 function refusalMessage({ code, message, details }: Refusal): string {
   const said =
     details.length === 0

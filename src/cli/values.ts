@@ -44,7 +44,7 @@ export function instantOrAgo(text: string): number {
   return ms;
 }
 
-/** Whether the date exists. `Date.parse` would accept 2026-02-31 as March 3. */
+/** Whether the text is a valid date. `Date.parse` would accept 2026-02-31 as March 3. */
 function isDay(text: string): boolean {
   const ms = Date.parse(text);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);

@@ -8,7 +8,7 @@ export const maxUploadBytes = 1_073_741_824;
 /** Maximum size of an import preview in bytes. */
 export const maxPreviewBytes = 65_536;
 
-/** Maximum number of mistakes listed in an error. A 16 KiB request can contain thousands of mistakes. */
+/** Maximum number of details in an error response. A 16 KiB request could cause thousands. */
 export const maxDetails = 20;
-/** Maximum length of a name in an error, in UTF-16 code units. Longer names are truncated. */
+/** Maximum length of a name in an error response, in UTF-16 code units. Longer names are truncated. */
 export const maxNameLength = 64;

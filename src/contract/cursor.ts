@@ -13,7 +13,7 @@ const int64Max = 2n ** 63n - 1n;
 
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
-/** Returns the names and values of a list's filters, in schema order. Numbers are times in Unix ms. */
+/** Returns the names and values of a list's filters, in schema order. Filters that are numbers are times in Unix ms. */
 export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQuery): [string, string][] {
   return Object.entries(filters).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];

@@ -21,7 +21,9 @@ export class NotInt64 {
 /** Invalid or unsupported JSON. `message` is the reason that the client sees. */
 export class JsonError extends Error {}
 
-/** Thrown for duplicate members and members named `__proto__`. Use `value` only to validate the other members. */
+/**
+ * Thrown for duplicate members and members named `__proto__`. `value` may be used only to validate the other members.
+ */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
@@ -43,7 +45,9 @@ export function parseJson(text: string): unknown {
   return parseFlat(text) ?? parseAny(text);
 }
 
-/** Maximum length in UTF-16 code units. For longer texts, the regular expression below takes more than linear time. */
+/**
+ * Maximum length in UTF-16 code units. Beyond this length, the regular expression below takes more than linear time.
+ */
 const maxFlatLength = maxBodyBytes;
 // JSON allows only four whitespace characters, but `\s` matches more.
 const space = '[ \\t\\n\\r]*';
@@ -59,8 +63,8 @@ const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${
 function parseFlat(text: string): unknown {
   if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
-  // The text has no escapes, so every quotation mark begins or ends a string. If there are more of them than the parsed
-  // value needs, a member is duplicated.
+  // The text has no escapes, so every quotation mark begins or ends a string. More quotation marks than the parsed
+  // value needs mean that a member is duplicated.
   let quotes = 0;
   for (const name in value) {
     const member = value[name];
@@ -133,7 +137,7 @@ function checkStructure(text: string, value: unknown): void {
   if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-/** Adds a member to the set of members already seen in the object. Returns the error, if any. */
+/** Adds a member to those already seen in the object. Returns an error if the member is duplicated or not allowed. */
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);

@@ -93,7 +93,7 @@ export interface Upload {
 }
 
 /**
- * An input that an operation needs besides the request. `caller`: the calling account and the scopes of its key.
+ * An input that an operation needs in addition to the request. `caller`: the calling account and the scopes of its key.
  * `endpoint`: whether events may be sent to the URL in the body. `events`: the ids of the oldest retained event and the
  * last event. `secret`: a new secret, which is the last member of the response and excluded from its entity tag.
  */
@@ -123,7 +123,7 @@ export interface Operation<Outcome = never> {
    * cached.
    */
   readonly reads: readonly (Resource | Unversioned)[];
-  /** Inputs other than the request. Responses that depend on such inputs are not cached. */
+  /** Inputs in addition to the request. Responses that depend on such inputs are not cached. */
   readonly needs?: readonly Need[];
   /** Whether the operation returns a list with linked pages (RFC 8288). The outcome is a `Page`. */
   readonly paginated?: true;
@@ -156,7 +156,7 @@ type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
 /**
- * Returns the operations of a resource by operationId. Adds the `common` properties, and the errors implied by path
+ * Returns a resource's operations by operationId, after adding the `common` properties and the errors implied by path
  * parameters.
  */
 export function rowsOf<

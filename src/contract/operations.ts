@@ -84,8 +84,8 @@ export function errorsOf(operation: Operation): ErrorCode[] {
 }
 
 /**
- * Whether the operation accepts an `Idempotency-Key`. Operations with other methods are idempotent (RFC 9110, section
- * 9.2.2).
+ * Whether the operation accepts an `Idempotency-Key`. Operations with methods other than POST are idempotent without it
+ * (RFC 9110, section 9.2.2).
  */
 export function isRepeatable({ method, repeatable }: Operation): boolean {
   return method === 'POST' && repeatable !== false;

@@ -4,9 +4,9 @@ import { NotInt64 } from './json.ts';
 
 export type Validated<T> = { readonly value: T } | { readonly mistakes: ErrorDetail[] };
 
-/** Validates a value and converts each mistake to an error detail. */
+/** Validates a value and converts each validation error to an error detail. */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, where: ErrorDetail['in']): Validated<T> {
-  // `NotInt64` is a class, so a schema would otherwise treat such a number as an object.
+  // Without this conversion, schemas would report a `NotInt64` as an object instead of a number.
   const result = schema.safeParse(value instanceof NotInt64 ? Number.NaN : value);
   if (result.success) return { value: result.data };
   const mistakes = result.error.issues.flatMap((issue): ErrorDetail[] => {

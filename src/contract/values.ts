@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
 
-/** Length of a name in Unicode code points, like `minLength` and `maxLength` in JSON Schema. */
+/** Length of a name, counted in Unicode code points as in JSON Schema. */
 const nameLength = { min: 1, max: 255 } as const;
 
 export const pageLimit = { min: 1, max: 100, default: 20 } as const;
@@ -109,7 +109,7 @@ export function shape<Members extends z.ZodRawShape>(id: string, description: st
   return z.object(members).meta({ id, description });
 }
 
-/** Returns the schema of a request body. `what` is the noun for the body in errors. */
+/** Returns the schema of a request body. Error messages refer to the body as `what`. */
 export function bodyShape<Members extends z.ZodRawShape>(
   id: string,
   description: string,

@@ -46,7 +46,7 @@ const maxTypes = eventSelectors.length;
 
 const selectorsForm = `must be an array of 1 to ${maxTypes} types`;
 
-// `min` and `max` would report two errors for a string instead of an array, because a string also has a length.
+// Uses `refine`, because `min` and `max` would also check a string's length, and report a second error.
 const typesOf = (description: string) =>
   z
     .array(EventSelectorName, { error: selectorsForm })

@@ -1,10 +1,7 @@
 /** A value that may already be available: embedded stores return it immediately, networked ones later. */
 export type Awaitable<T> = T | Promise<T>;
 
-/**
- * Continues immediately if the value is available, whereas an `await` would always yield, which would make a request
- * 10 % slower.
- */
+/** Continues immediately if the value is available. An `await` would always yield, and make requests 10% slower. */
 export function andThen<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -5,7 +5,8 @@ export interface BanStatus {
   /** Strikes within `BanRules.withinSeconds`. */
   readonly strikes: number;
   /**
-   * Number of consecutive bans, which determines the length of the next one. Resets to 0 once the bans are forgiven.
+   * Number of consecutive bans, which determines the length of the next one. Resets to 0 after `forgivenAfterSeconds`
+   * without a ban.
    */
   readonly bans: number;
   /** The most recent ban, in Unix seconds. */
@@ -21,7 +22,7 @@ export function countedStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: 
 
 /**
  * The ban status at `nowMs`. Times in the penalty and `nowMs` are monotonic; adding `aheadSeconds` converts them to
- * dates.
+ * Unix time.
  */
 export function banStatus(
   { bannedUntil, banLevel }: Pick<KeyPenalty, 'bannedUntil' | 'banLevel'>,

@@ -9,10 +9,10 @@ export interface IdSpan {
 /** Determines whether cached rows have changed. Implemented by stores that record which ids each change affects. */
 export interface ChangedIds {
   /**
-   * Returns a position in the sequence of changes. Data of the resource that is read afterwards includes all changes up
-   * to this position.
+   * Returns a position in the sequence of changes. Any later read of the resource includes all changes up to this
+   * position.
    */
   mark(resource: Resource): number;
-  /** Whether no row in the span was changed between the position `mark` and the given versions. */
+  /** Returns true if no row in the span changed between the position `mark` and the given versions. */
   isUnchanged(resource: Resource, span: IdSpan, mark: number, versions: Versions): Promise<boolean>;
 }

@@ -21,7 +21,7 @@ export interface Clock {
    */
   steady(): number;
   /**
-   * Number of whole seconds to add to a monotonic time to convert it to a date, as of the last call to `steady`. The
+   * Number of whole seconds to add to a monotonic time to convert it to Unix time, as of the last call to `steady`. The
    * value changes only when the system clock is stepped, and is rounded up so that no time is shown too early.
    */
   readonly aheadSeconds: number;

@@ -69,7 +69,7 @@ export interface Taken {
   readonly after: bigint;
   /** Whether the next request may find more deliveries immediately. */
   readonly isMore: boolean;
-  /** Number of events that expired before deliveries were created. */
+  /** Number of events that expired before deliveries were created for them. */
   readonly expired: number;
 }
 
@@ -96,8 +96,8 @@ export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): n
 }
 
 /**
- * Number of deliveries that a process leases per webhook. Lower once half of the process's capacity is used, so that
- * slow receivers leave capacity for others.
+ * Number of deliveries that a process leases per webhook. Reduced once half of the process's capacity is used, so that
+ * slow receivers cannot use all of it.
  */
 export function takenOfWebhook(room: number, isFast: boolean): number {
   const isRoomy = room > maxInFlight.perProcess / 2;

@@ -2,10 +2,10 @@
 
 export const maxEndpointLength = 2_048;
 
-/** Returns the problem with a URL as a predicate ("must be …"); undefined if events may be sent to the URL. */
+/** Returns what is wrong with a URL, phrased as "must be …"; undefined if events may be sent to the URL. */
 export type CheckEndpoint = (url: string) => Promise<string | undefined>;
 
-/** Returns the URL with a normalized host (WHATWG URL), or the problem with it. */
+/** Returns the URL with a normalized host (WHATWG URL), or a description of what is wrong with it. */
 export function parseEndpoint(text: string): URL | string {
   if (text.length > maxEndpointLength) return `must have at most ${maxEndpointLength} characters`;
   const url = URL.parse(text);

@@ -1,7 +1,7 @@
 /**
  * Rate limiting: windows, strikes and bans, as pure functions of state and time. Stores keep the state and call these
  * functions. All times are monotonic (`Clock.steady`): in milliseconds if the name is `…Ms`, `episode…` or `strikes`,
- * and in seconds otherwise. `asDates` converts a verdict to dates.
+ * and in seconds otherwise. `asDates` converts a verdict to Unix time.
  */
 import type { Quota } from './plan.ts';
 
@@ -169,7 +169,7 @@ export function peek(window: Window, limit: number, nowMs: number): WindowState 
   return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
-/** The verdict with dates instead of monotonic times, converted with the `aheadSeconds` of a `Clock`. */
+/** The verdict in Unix time, converted with the `aheadSeconds` of a `Clock`. */
 export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
   if (aheadSeconds === 0) return verdict;
   const { minute, day } = verdict;

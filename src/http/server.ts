@@ -37,7 +37,7 @@ export interface Exchange {
   readonly answer: () => Awaitable<Response>;
 }
 
-/** Wraps the handling of every request. The sandbox uses it to inject faults. */
+/** Wraps the handling of every request; used by the sandbox to inject faults. */
 export type Middleware = (exchange: Exchange) => Awaitable<Response>;
 
 type Server = Bun.Server<undefined>;
@@ -104,7 +104,7 @@ export function startServer(options: ServerOptions): Listener {
   return new Listener({ serve, port, bound, busy, log: context.log });
 }
 
-/** Calls `get`, which is twice as fast as `has`. */
+/** Uses `get`, because it is twice as fast as `has`. */
 function isChunked({ headers }: Request): boolean {
   return headers.get('transfer-encoding') !== null;
 }

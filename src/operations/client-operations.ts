@@ -73,8 +73,8 @@ export class ClientOperations {
     const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
-      // An invalid URL is reported by the unit of work, because a retry must get the stored response, no matter what
-      // the URL resolves to now.
+      // The unit of work reports an invalid URL, so that a retry gets the stored response even if the URL now resolves
+      // to another address.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),

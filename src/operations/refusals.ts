@@ -7,7 +7,7 @@ export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   return thing;
 }
 
-/** Names of missing objects for error messages, by error code. */
+/** Nouns for messages about missing objects, by error code. */
 const nouns = {
   account_not_found: 'account',
   key_not_found: 'key',

@@ -13,8 +13,8 @@ export interface WebhookSecrets {
 const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /**
- * Decrypts the secret in a new or stored response. The response's entity tag is that of the resource without the
- * secret. Throws `service_unavailable` if the key that encrypted the secret is no longer configured.
+ * Decrypts the secret in a new or stored response. The entity tag does not cover the secret. Throws
+ * `service_unavailable` if the key that encrypted the secret is no longer configured.
  */
 export function revealed<Kept extends { readonly body: string | undefined }>(
   kept: Kept,

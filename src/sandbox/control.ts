@@ -26,7 +26,7 @@ interface ControlOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   readonly requests: Requests;
-  /** Isolated stores. Undefined in an isolated store, which cannot create other stores. */
+  /** Isolated stores. Undefined in an isolated store, because it cannot create other stores. */
   readonly stores: Stores | undefined;
   readonly accounts: readonly SandboxAccount[];
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;

@@ -33,7 +33,7 @@ export class FaultError extends Error {}
 const maxDelayMs = 600_000;
 /** Shorter than the idle timeout of connections. */
 const maxPauseMs = 10_000;
-/** Half of the time for which a delivery is leased. After that time, the delivery would be sent again. */
+/** Half the duration of a lease, because a delivery is sent again when its lease expires. */
 export const maxHoldMs = 30_000;
 const maxTimes = 1_000_000_000;
 
@@ -240,7 +240,7 @@ export function codeOf(operation: Operation, { code, status }: Fault): Code | un
   return possible.find((one) => usualCodes.has(one)) ?? possible[0];
 }
 
-/** Returns the reason why a fault can never occur in an operation, or undefined if it can occur. */
+/** Returns the reason why an operation can never trigger a fault, or undefined if it can. */
 export function impossibilityOf(operation: Operation, fault: Fault): string | undefined {
   const { operationId, success } = operation;
   if (fault.status !== undefined && codeOf(operation, fault) === undefined) {

@@ -23,7 +23,7 @@ export class AskedFault {
     return this.fault.times === undefined ? undefined : this.fault.times - this.hits;
   }
 
-  /** Whether the fault occurs in the next request. Each call consumes the next random number. */
+  /** Whether the next request triggers the fault. Each call consumes a random number. */
   happens(): boolean {
     if (this.left === 0 || (this.fault.rate < 1 && this.#draw() >= this.fault.rate)) return false;
     this.hits++;

@@ -5,7 +5,7 @@ import { minuteMs } from '../domain/clock.ts';
 import { lockFile } from '../storage/sqlite/sandbox.ts';
 
 const prefix = 'animal-store-sandbox-';
-/** Prefix of a new folder, which is renamed within milliseconds. */
+/** Prefix of a folder while it is being created, which takes milliseconds. */
 const newPrefix = 'animal-store-new-sandbox-';
 const abandonedAfterMs = minuteMs;
 

@@ -3,7 +3,7 @@ import type { SandboxStore } from '../storage/sqlite/sandbox.ts';
 import type { Caller } from '../storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 
-/** Sets real counts and bans for a fault. The service enforces them in this and later requests. */
+/** Changes the real counts and bans for a fault, so that the service enforces them. */
 export class SandboxLimits {
   readonly #store: SandboxStore;
   readonly #clock: SandboxClock;
@@ -15,7 +15,7 @@ export class SandboxLimits {
     this.#rules = rules;
   }
 
-  /** Sets the number of requests that remain in this minute after the current request, up to the plan's limit. */
+  /** Sets how many more requests are allowed in this minute after the current one, up to the plan's limit. */
   setRemaining({ accountId, quota }: Caller, remaining: number): void {
     const { minute, day } = this.#usage(accountId);
     const before = (limit: number) => Math.max(0, limit - remaining - 1);

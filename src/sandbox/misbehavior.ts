@@ -76,7 +76,7 @@ export class Misbehavior {
     return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
   }
 
-  /** Returns the fault that occurs in the request. A fault in the header takes precedence. Throws `FaultError`. */
+  /** Returns the fault that the request triggers. A fault in the header takes precedence. Throws `FaultError`. */
   #faultOf({ exchange: { incoming }, caller, operation, entry }: FaultedRequest): Fault | undefined {
     const { faults } = this.#options;
     const text = incoming.request.headers.get(faultHeader);
@@ -133,7 +133,7 @@ export class Misbehavior {
       if (code === 'rate_limit_exceeded') limits.useUp(caller, 'minute', retryAfter);
       if (code === 'daily_quota_exceeded') limits.useUp(caller, 'day', retryAfter);
     }
-    // The service enforces the account's limits, so it refuses the request itself.
+    // The service itself refuses the request, because it enforces the account's limits.
     if (code === undefined || isLimit(code)) return exchange.answer();
     return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
@@ -143,7 +143,7 @@ function isOf(fault: Fault, operation: Operation | undefined): boolean {
   return fault.operation === undefined || fault.operation === operation?.operationId;
 }
 
-/** Whether a fault from `POST /sandbox/faults` can occur in a request. */
+/** Whether a request can trigger a fault from `POST /sandbox/faults`. */
 function isFor(
   { fault, done }: AskedFault,
   operation: Operation | undefined,
@@ -166,7 +166,7 @@ function isLimit(code: Code): boolean {
 
 function noted(entry: RequestEntry, response: Response): Response {
   entry.status = response.status;
-  // Errors link to their documentation page, which is named after the code.
+  // Reads the error code from the link to its documentation page.
   const code = /\/docs\/errors\/(\w+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1];
   entry.code = code === undefined ? null : (code as Code);
   return response;

@@ -1,7 +1,7 @@
-/** Responses that a proxy in front of the service could send or corrupt. */
+/** Simulates a proxy that replaces or corrupts the service's responses. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than the runtime takes to send the first part of a body. */
+/** Enough time for the runtime to send the first half of a body. */
 const flushMs = 50;
 
 export const replyNames = [
@@ -61,7 +61,7 @@ async function halved(response: Response): Promise<Response> {
         isSent = true;
         return controller.enqueue(half);
       }
-      // Waits until the first half is sent. If the body failed earlier, the runtime would send none of it.
+      // If the body failed before the first half is sent, the runtime would send nothing.
       await sleep(flushMs);
       controller.error();
     },

@@ -9,7 +9,7 @@ interface RefusalOptions {
   /** `Retry-After` in seconds. Defaults to the value from the service. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
-  /** Discards log entries of simulated failures, so that the log contains only real failures. */
+  /** Discards log entries for simulated failures, so that the log contains only real ones. */
   readonly quiet: Quiet;
 }
 

@@ -6,9 +6,9 @@ import { held } from './connection.ts';
 import { type Fault, isOfWebhooks, maxHoldMs } from './fault.ts';
 import type { Faults } from './faults.ts';
 
-/** Exceeds the 5 minutes that receivers tolerate. */
+/** Age of an outdated message. Receivers accept messages up to 5 minutes old. */
 const oldMs = 10 * 60_000;
-/** Secret for signatures that no receiver accepts. */
+/** Secret for invalid signatures. */
 const foreignSecret = `whsec_${Buffer.alloc(32).toString('base64')}`;
 
 type Sent = ReturnType<Send>;
@@ -76,7 +76,7 @@ export class WebhookFaults {
     return found?.secret === secret || found?.formerSecret === secret;
   }
 
-  /** Uses the system clock, because receivers compare the timestamp with their own clock, which is not advanced. */
+  /** Uses the system time, because receivers compare the timestamp with their own clock, not the sandbox's. */
   #atMachineTime(message: Message, nowMs: number): Pick<Attempt, 'message' | 'nowMs'> {
     const advancedMs = this.#clock.advancedSeconds * 1_000;
     const { formerSecretUntil: until } = message;

@@ -17,8 +17,8 @@ export interface AuditFilter {
 
 export interface AuditStore {
   /**
-   * Up to `limit` entries, newest first (by descending time and id). Starts after the entry with the id `before`, or at
-   * the latest entry if `before` is undefined.
+   * Up to `limit` entries, newest first (by descending time and id). Starts after the entry `before`, or at the newest
+   * entry if `before` is undefined.
    */
   list(before: bigint | undefined, limit: number, filter: AuditFilter): Awaitable<AuditEntry[]>;
 }

@@ -28,8 +28,8 @@ const maxShared = 1_000;
 const numberOf = (stored: bigint | null) => (stored === null ? null : Number(stored));
 
 /**
- * Converts rows to callers. Callers with equal scopes share a set, and callers with equal limits share a quota, to save
- * memory: 100,000 callers may be cached.
+ * Converts rows to callers. Reuses equal scope sets and equal quotas to save memory, because 100,000 callers may be
+ * cached.
  */
 export class CallerReader {
   readonly #sets = new LRUCache<string, ReadonlySet<Scope>>({ max: maxShared });

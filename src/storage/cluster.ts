@@ -4,7 +4,7 @@
  * Consistency: every instance shows all changes that any instance has acknowledged. A statement that changes data also
  * raises a version in PostgreSQL. The change is announced by writing that version to Redis, and is acknowledged only
  * after that. Every request already calls Redis for rate limiting. The reply contains the current versions, and cached
- * pages and callers with older versions are read again.
+ * pages and callers with older versions are reloaded.
  *
  * Events are visible in PostgreSQL before their changes are announced in Redis. After reading new events, an instance
  * therefore reads the versions and announces any that Redis lacks, before it returns the events. While Redis is down,
@@ -17,9 +17,9 @@
  * can reach Redis while any instance can reach both servers. If no instance can reach both servers, an instance that
  * can reach only Redis continues with its cached data.
  *
- * While Redis is down, each instance counts separately, starting from its last known state. Each instance reads every
- * page from the database, and uses cached callers as long as PostgreSQL confirms their version. Changes to keys,
- * accounts and plans are acknowledged only after `maxStaleMs`.
+ * While Redis is down, each instance counts requests separately, starting from the last state it knows. Each instance
+ * reads every page from the database, and uses cached callers as long as PostgreSQL confirms their version. Changes to
+ * keys, accounts and plans are acknowledged only after `maxStaleMs`.
  *
  * In two cases, more requests may be admitted than the limit allows. While Redis is down, each instance may admit one
  * full limit per window, because instances do not know each other's counts. After Redis has lost its data, an account's
@@ -35,9 +35,9 @@
  *
  * Redis may be a cluster, in which accounts are divided into shards. Each shard keeps a copy of the versions and all
  * keys of its accounts in one slot, so that a request is still counted in one round trip to one node. A change is
- * announced to every shard before it is acknowledged. If a node is down, its shards are down: each instance counts
- * requests for their accounts separately, and uses the versions from another shard. Failed authentications are counted
- * only in Redis; their counts restart at zero if Redis loses its data.
+ * announced to every shard before it is acknowledged. If a node is down, each instance counts the requests for that
+ * node's accounts separately, and uses the versions from another node. Failed authentications are counted only in
+ * Redis; their counts restart at zero if Redis loses its data.
  */
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
@@ -158,8 +158,7 @@ export function readsOf(runner: Runner, spread?: Spread) {
 }
 
 /**
- * Management commands read from the primary. They do not call Redis, so they do not know which versions a replica must
- * have.
+ * Management commands read from the primary. Without Redis, a command cannot tell which versions a replica must have.
  */
 function replicasOf(
   { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,

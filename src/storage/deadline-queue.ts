@@ -12,7 +12,7 @@ interface DeadlineQueueOptions {
   readonly expiry?: { readonly intervalMs: number; readonly run: () => void };
 }
 
-/** The entries are compacted only if at least this number of slots ahead of the oldest entry are empty. */
+/** Minimum number of empty slots before the oldest entry for the array to be compacted. */
 const cutOff = 256;
 
 /** A bounded queue of pending entries, oldest first. An entry leaves the queue when it is taken, removed or expired. */
@@ -76,7 +76,7 @@ export class DeadlineQueue<Entry extends Pending> {
     return taken;
   }
 
-  /** Puts entries back at the front of the queue. Must be called right after the entries were taken. */
+  /** Puts entries back at the front of the queue. Call this immediately after taking the entries. */
   requeue(entries: readonly Entry[]): void {
     this.#entries.splice(0, this.#head, ...entries);
     this.#base += this.#head - entries.length;
@@ -119,8 +119,8 @@ export class DeadlineQueue<Entry extends Pending> {
 }
 
 /**
- * Runs work after all replies that are still buffered in sockets have been processed. A long event-loop tick leaves
- * replies unread.
+ * Runs work after all replies that are still buffered in sockets have been processed. After a long event-loop tick,
+ * sockets may contain unread replies.
  */
 export function afterUnreadReplies(work: () => void): void {
   setImmediate(() => setImmediate(work));

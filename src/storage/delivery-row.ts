@@ -54,8 +54,8 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
 }
 
 /**
- * The next round starts after the last webhook of this round if this round found its maximum number of webhooks;
- * otherwise, it starts at the first webhook.
+ * If this round found its maximum number of webhooks, the next round starts after the last of them. Otherwise, the next
+ * round starts at the first webhook.
  */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],

@@ -4,7 +4,7 @@ import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn } from '../tables/table.ts
 
 export interface EntityFinds<T> {
   find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined>;
-  /** The row with these values in the columns of one of the table's lookups. */
+  /** The row whose lookup columns have these values. */
   findBy(
     lookup: LookupIn<T>,
     ...values: readonly (string | number | bigint)[]

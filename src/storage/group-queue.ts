@@ -10,8 +10,8 @@ const maxGroupSize = 1_000;
 /** A write with less than this fraction of its timeout left is rejected. */
 const minShare = 0.05;
 /**
- * Number of recent groups considered. The fastest of them determines the expected duration of a commit. A single stall
- * therefore causes no rejections.
+ * The expected duration of a commit is the shortest of this many recent commits, so that a single stall causes no
+ * rejections.
  */
 const recentGroups = 3;
 /** Maximum pause after a group in which every write has to be retried. */
@@ -146,7 +146,7 @@ export class GroupQueue<Item, Outcome> {
     } catch (error) {
       const now = performance.now();
       const isUnchanged = error instanceof StorageUnavailable && !(error instanceof WriteUncertain);
-      // The oldest write of the group timed out. Other writes may have time left.
+      // If the oldest write timed out, retries the writes that have not timed out yet.
       const again = isUnchanged && now >= dueAt ? group.filter((each) => each.dueAt > now) : [];
       this.#waiting.requeue(again);
       for (const { reject } of group.slice(0, group.length - again.length)) reject(error);

@@ -19,7 +19,7 @@ export type LiftedBan = Omit<AccountBan, 'level'>;
 export interface LimitSnapshots {
   findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
   findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
-  /** Bans that are in effect at this Unix second. */
+  /** Bans in effect at this time (Unix seconds). */
   listBans(second: number): Promise<readonly AccountBan[]>;
   /**
    * Saves usage. Several instances may save the same account: the later window wins, and within a window, the higher
@@ -37,6 +37,6 @@ export interface LimitSnapshots {
    * version of `callers` after the deletion.
    */
   deleteBan(ban: AccountBan): Promise<number>;
-  /** Lifted bans that would have ended after this Unix second. */
+  /** Lifted bans that would have ended after this time (Unix seconds). */
   listLifted(second: number): Promise<readonly LiftedBan[]>;
 }

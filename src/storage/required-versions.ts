@@ -25,9 +25,8 @@ export class RequiredVersions {
   }
 
   /**
-   * Sets the minimum version to the version that the primary returned to a query sent at `askedAt`, which saw all
-   * earlier changes. If the minimum was raised after `askedAt`, it is not lowered. A version that Redis has raised
-   * without a change in PostgreSQL is therefore required only temporarily.
+   * Sets the minimum version to the version that a query sent at `askedAt` read from the primary. Does not lower a
+   * minimum that was raised after `askedAt`. Thus corrects a minimum that Redis raised without a change in PostgreSQL.
    */
   settle(what: Resource, version: number, askedAt: number): void {
     const isSettled = this.#raisedAt[what] < askedAt;

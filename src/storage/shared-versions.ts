@@ -13,12 +13,13 @@ interface ReportedVersions {
 }
 
 /**
- * The versions of this process. A version is raised when a shard of Redis (with every counted request) or PostgreSQL
- * (when polled) reports a change. Both servers report the number that PostgreSQL assigned to the change, so that each
- * change counts exactly once. Changes to a resource are committed in the order of their numbers, so a reported number
- * covers all lower numbers. A number that decreases also counts as a change, because it means that Redis lost its data
- * or a server was restored from a backup. If the number in Redis is already as high as the number of a change, Redis
- * increments it by one instead. PostgreSQL's numbers are times in microseconds, which leaves room for such increments.
+ * The versions of this process. A version is raised when Redis or PostgreSQL reports a change. Redis reports changes in
+ * its reply to every counted request, and PostgreSQL when it is polled. Both servers report the number that PostgreSQL
+ * assigned to the change, so that each change counts exactly once. Changes to a resource are committed in the order of
+ * their numbers, so a reported number covers all lower numbers. A number that decreases also counts as a change,
+ * because it means that Redis lost its data or a server was restored from a backup. If a change's number is not higher
+ * than the number in Redis, Redis increments its number by one instead. PostgreSQL's numbers are times in microseconds,
+ * which leaves room for such increments.
  */
 export class SharedVersions {
   readonly required = new RequiredVersions();
@@ -42,7 +43,7 @@ export class SharedVersions {
 
   applyRedis(shard: ReportedVersions, reported: Versions): Versions {
     const { lastReported } = shard;
-    // This is the hot path of every request, and almost always nothing has changed.
+    // Runs for every request, and almost always finds no change.
     if (resources.every((what) => reported[what] === lastReported[what])) return this.#now;
     for (const what of resources) {
       const [before, now, counted] = [lastReported[what], reported[what], this.#counted[what]];
@@ -79,8 +80,8 @@ export class SharedVersions {
 
   /**
    * The versions to use while Redis is down. The version of `callers` comes from PostgreSQL. While PostgreSQL does not
-   * confirm it, callers are valid for a limited time after they were read. Every other version is new, so it matches no
-   * cached data, and these resources are read from the database.
+   * confirm this version, a caller may be used for a limited time after it was loaded. The versions of all other
+   * resources are new and match no cached data, so these resources are read from the database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;
@@ -89,7 +90,7 @@ export class SharedVersions {
     return versionsFrom((resource) => (resource === 'callers' ? callers : never));
   }
 
-  /** Whether a caller that was read under this version may be used while Redis is down. */
+  /** Whether a caller that was cached under this version may be used while Redis is down. */
   isFresh(callersVersion: number): boolean {
     if (callersVersion < 0) return performance.now() + callersVersion < maxStaleMs;
     return callersVersion === this.#now.callers && this.isConfirmed;

@@ -49,7 +49,7 @@ export class WriteUncertain extends StorageUnavailable {
 /** The store cannot be opened; `message` gives the reason and the remedy. */
 export class StorageUnusable extends Error {}
 
-/** `otherwise` is the end of the message: an alternative to finishing the copy. */
+/** The message ends with `otherwise`, an alternative to finishing the copy. */
 export function unfinishedCopy(store: string, otherwise: string): StorageUnusable {
   return new StorageUnusable(
     `${store} is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or ${otherwise}.`,
@@ -133,8 +133,7 @@ export interface KeyStore extends EntityReads<typeof keys> {
 }
 
 /**
- * `verdict` is undefined if the caller was read under an older version. In that case, nothing was counted, and the
- * caller must be read again.
+ * `verdict` is undefined if the caller is outdated. In that case, nothing was counted, and the caller must be reloaded.
  */
 export interface Admission {
   readonly verdict: Verdict | undefined;
@@ -165,17 +164,21 @@ export interface LimitStore {
   readonly banRules: BanRules;
   versions(): Awaitable<Versions>;
   /**
-   * The verdict that a request would get now, and the ban status. Counts nothing, opens no window and adds no strike.
+   * The verdict on a request if it were sent now, and the ban status. Counts nothing, opens no window and adds no
+   * strike.
    */
   standing(caller: CountedCaller): Awaitable<Standing & { readonly versions: Versions }>;
-  /** Checks and counts a request atomically. `callersVersion` is the version under which the caller was read. */
+  /**
+   * Checks and counts a request atomically. `callersVersion` is the version of `callers` under which the caller was
+   * cached.
+   */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Refunds a request that failed with 503. */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
   /**
-   * Like `fail`, but for a key that was not found at `callersVersion`. If that version is no longer current, counts
-   * nothing and returns undefined.
+   * Like `fail`, but for a key that was not found. Counts nothing and returns undefined if `callersVersion` is
+   * outdated.
    */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   peek(address: string): Awaitable<WindowState>;
@@ -258,7 +261,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * the store directly.
    */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
-  /** Failures that are already known; performs no I/O. Throws `StorageUnavailable` if no request can be served. */
+  /** Returns the known failures, without performing I/O. Throws `StorageUnavailable` if no request can be served. */
   health(): Trouble[];
   /**
    * Resolves with the reason when the process must exit because it can no longer write; undefined if the engine cannot

@@ -59,7 +59,7 @@ export interface EventWrites {
    * events may remain.
    */
   prune(before: number): Awaitable<boolean>;
-  /** Leaves a gap after the last event, so that readers notice that changes are missing. */
+  /** Skips an event id, so that readers notice that changes are missing. */
   skip(): Awaitable<void>;
 }
 
@@ -120,8 +120,8 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
 }
 
 /**
- * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. Such a unit makes a single call
- * to the transaction, which may become a single statement.
+ * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. By default, the unit makes one
+ * call to the transaction, which may become a single statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];

@@ -76,7 +76,7 @@ export class PortWriter implements Writer<Units> {
     return this.#outage.trouble;
   }
 
-  /** Statistics of the other end as of its last message, and the number of writes in flight from this end. */
+  /** Statistics from the other end's last message, and the number of writes for which this end is waiting. */
   get facts(): QueueFacts {
     return { ...this.#facts, waiting: this.#pending.size };
   }

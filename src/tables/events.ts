@@ -2,8 +2,8 @@ import type { EventType } from '../domain/event-type.ts';
 import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
 
 /**
- * Number of ids that a restore skips: more than the replaced store can have recorded since the backup. If ids were
- * reused, readers would skip new events as already seen, and webhook receivers would drop them as duplicates.
+ * Number of ids that a restore skips. Exceeds the number of events that can have been recorded since the backup. If ids
+ * were reused, readers would skip new events as already seen, and webhook receivers would drop them as duplicates.
  */
 export const restoreGap = 1_000_000_000;
 

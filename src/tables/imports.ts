@@ -1,6 +1,6 @@
 import { boolean, integer, table, text } from './table.ts';
 
-/** An import run. Its progress is committed together with its animals. */
+/** An import run. Its progress is committed in the same transaction as the animals. */
 export interface ImportRun {
   /** SHA-256 of the whole input. For part of an input, a suffix is added (`…:9`, `…:1?status=sold`). */
   readonly source: string;

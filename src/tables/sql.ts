@@ -83,10 +83,10 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
   return shape ? shape.read(added as never) : (added as Row);
 }
 
-/** How to read a filtered list: by selecting rows with these values in the leading columns of an index. */
+/** How to read a filtered list with an index: `equal` are the leading columns, which must equal the filter values. */
 export interface ListPlan {
   readonly equal: readonly string[];
-  /** An index column without a filter. The list merges one range for each of its possible values. */
+  /** An index column without a filter. The list merges the ranges for all possible values of this column. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;
 }
 

@@ -128,7 +128,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly resource: Resource | undefined;
   readonly raisesOnInsert: boolean;
   readonly notCopied: string | undefined;
-  /** Converts rows whose shape differs from the columns. */
+  /** Conversions for rows whose structure differs from the columns. */
   readonly shape?: Shape<Row, New> | undefined;
   /** Exists only at the type level. */
   readonly types?: { readonly filter: Filter; readonly lookup: LookupName };

@@ -131,7 +131,7 @@ function redirectError(status: number): { error?: string } {
   return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
 }
 
-/** Formats an error. A message about the URL is a predicate, so it is prefixed with "The URL". */
+/** Formats an error. Messages about the URL have no subject, so "The URL" is added. */
 export function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();

@@ -19,14 +19,14 @@ import type { Outcome } from './send.ts';
 const leaseMs = 60_000;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
-/** Deliveries to a receiver that responds within this time are leased in advance. */
+/** More deliveries are leased in advance for a receiver that responds within this time. */
 const fastMs = 1_000;
 /**
  * Time until the next attempt for a webhook whose secret this process cannot decrypt. Its deliveries stay due, because
  * another process may have the key.
  */
 const secretRetryMs = 60_000;
-/** Interval between checks for due retries, and for new events that were not announced to this process. */
+/** Interval between checks for due retries, and for events that this process was not notified of. */
 const pollIntervalMs = 1_000;
 /** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
@@ -51,7 +51,7 @@ interface DispatcherOptions {
   readonly clock: Clock;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
-  /** Starts calling `wake` when there are new events. The dispatcher calls `follow` again at every check. */
+  /** Makes sure that `wake` is called when there are new events. Called at every check. */
   readonly follow: (wake: () => void) => Awaitable<void>;
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;

@@ -33,8 +33,8 @@ export interface Inward {
 }
 
 /**
- * The mistake in the URL of a webhook, as a predicate ("must be …"); undefined if the URL is valid. `noticed` receives
- * the internal address, which the message omits.
+ * Returns what is wrong with a webhook's URL ("must be …"), or undefined if the URL is valid. `noticed` receives the
+ * internal address, which the message omits.
  */
 export async function mistakeInEndpoint(
   text: string,
@@ -51,7 +51,7 @@ export async function mistakeInEndpoint(
 
 type Located =
   | { readonly addresses: readonly string[] }
-  /** The message is a predicate ("must …") for clients, without the addresses of internal names. */
+  /** The message for clients begins with a verb ("must …"), and does not contain internal addresses. */
   | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: Inward };
 
 /** Resolves the host, and returns its addresses only if all of them are allowed. */

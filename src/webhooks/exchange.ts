@@ -4,7 +4,7 @@ import https from 'node:https';
 
 const maxBodyBytes = 1_024;
 
-/** The phase of an exchange. `response` follows `connect` or, for https, `tls`. */
+/** The phases of an exchange, in order. `tls` applies only to https. */
 export type Phase = 'connect' | 'tls' | 'response';
 
 /** The reason why an exchange is aborted. */
@@ -36,8 +36,8 @@ export function endedMessage(ending: Ending, awaited: string): string {
 }
 
 /**
- * Sends a request. Never rejects. Once the status has arrived, the exchange succeeds, even if the body is slow or
- * incomplete and therefore truncated. `ending` must abort with an `Ending` as its reason.
+ * Sends a request. Never rejects. Once the status has arrived, the exchange succeeds. A slow or incomplete body is
+ * truncated. `ending` must abort with an `Ending` as its reason.
  */
 export function exchange(
   options: RequestOptions,

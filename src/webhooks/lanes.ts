@@ -20,8 +20,8 @@ const maxSuspended = 1_000;
 export class Lanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
-   * Webhooks whose last attempt succeeded within a second, the most recent last. Fast webhooks are remembered after
-   * their lane is empty, because otherwise they would never lease more than four deliveries at a time.
+   * Webhooks whose last attempt succeeded within a second, in order of that attempt. Remembered even when no deliveries
+   * are leased, because otherwise no more than four would ever be leased at a time.
    */
   readonly #fast = new Set<bigint>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
@@ -33,7 +33,10 @@ export class Lanes {
     return maxInFlight.perProcess - this.#taken;
   }
 
-  /** How many more deliveries can be leased, for each webhook that has leased deliveries; 0 for suspended webhooks. */
+  /**
+   * Number of additional deliveries that can be leased, by webhook: 0 for suspended webhooks; omitted for other
+   * webhooks without leases.
+   */
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {
@@ -74,7 +77,9 @@ export class Lanes {
     this.#taken++;
   }
 
-  /** Takes the next queued delivery of a webhook; undefined while four deliveries are in flight. */
+  /**
+   * Removes and returns the next queued delivery of a webhook. Returns undefined while four deliveries are in flight.
+   */
   next(webhookId: bigint): Loaded | undefined {
     const lane = this.#lanes.get(webhookId);
     if (lane === undefined || lane.inFlight === maxInFlight.perWebhook) return undefined;

@@ -1,4 +1,4 @@
-/** The event `webhook.test`, which does not appear in the feed. */
+/** Sends the event `webhook.test`, which is not recorded in the feed. */
 import type { WebhookTest } from '../contract/deliveries.ts';
 import type { Clock } from '../domain/clock.ts';
 import { errorText, type Send } from './attempt.ts';

@@ -40,7 +40,7 @@ test('an account can be created, read and changed, and each response shows its c
   expect(bigger).toEqual({ ...renamed, plan: 'business', perMinute: 1_000, perDay: 100_000 });
 });
 
-test('a note can be set and removed, does not change when the account is renamed, and is recorded', async () => {
+test('a note can be set and removed, is kept when the account is renamed, and is recorded in the audit log', async () => {
   const { id } = await create('Noted');
   const note = 'Wants Business.\nAnswer by Friday 🐕.';
   const change = (body: object) => ask('PATCH', `/accounts/${id}`, body);
@@ -127,7 +127,7 @@ test.each(['', '/limits', '/usage'])(
 );
 
 describe('a list of accounts', () => {
-  test('filtered by name contains the accounts whose name has the prefix, ordered by name, in pages', async () => {
+  test('filtered by name contains the accounts whose name starts with the text, in pages ordered by name', async () => {
     const made: Account[] = [];
     for (const name of ['Müller 3', 'MÜLLER 1', 'müller 2', 'Mueller', 'müller 2'])
       made.push(await create(name));

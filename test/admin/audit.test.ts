@@ -61,7 +61,7 @@ test('audit entry filters can be combined, and are preserved in the links to oth
   });
 });
 
-test("an account's audit entries include the entries for its keys, in order and in pages", async () => {
+test("an account's audit entries include the entries for its keys, newest first, in pages", async () => {
   const { accounts, keys } = app.app.admin;
   const { id } = await accounts.create('shop', 'free');
   const { id: till } = await keys.create(id, 'till');

@@ -35,7 +35,7 @@ const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(ope
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
 const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
 
-test('writes require the admin role, except for verifyBackup and session operations, and reads require the viewer role, except for downloadBackup', () => {
+test('writes require the admin role (except verifyBackup and session operations), and reads require the viewer role (except downloadBackup)', () => {
   const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
   expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
     'createSession',

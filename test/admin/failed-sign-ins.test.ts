@@ -70,7 +70,7 @@ describe('a sign-in body', () => {
   });
 });
 
-/** Exhausts the failed sign-ins allowed for an address. */
+/** Uses up the failed sign-ins allowed for an address. */
 async function exhaust(app: TestApp, address: string): Promise<void> {
   for (let count = 0; count < 10; count++)
     await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() });

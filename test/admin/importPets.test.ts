@@ -79,7 +79,7 @@ test('an interrupted import resumes where it stopped, and reports the total', as
   expect(await animals()).toBe(before + 1_199);
 });
 
-test('NDJSON is imported, but a file that contains ids requires newIds', async () => {
+test('an NDJSON file that contains ids is imported only with newIds', async () => {
   const file = '{"id":7,"name":"A","categoryId":1}\n{"id":8,"name":"B","categoryId":1}\n';
   const type = 'application/x-ndjson';
   expect(await imported(file, '?format=ndjson', type)).toMatchObject({ added: 0, rejected: 2 });

@@ -101,7 +101,7 @@ const notThere: [request: string, code: string, body: object | undefined][] = [
   ['DELETE /bans/9999', 'ban_not_found', undefined],
   ['DELETE /bans/x', 'ban_not_found', undefined],
 ];
-test('while bans cannot be read, keys that may be banned have the state unknown', async () => {
+test('while bans cannot be read, the state of keys that may be banned is unknown', async () => {
   const { keys, store } = desk.app.operator;
   const { account } = await desk.app.tenant('free');
   const { id } = await keys.create(account.id, 'ended');

@@ -62,7 +62,7 @@ const all: readonly Metric[] = metricsOf({
   about: { version: '1.0.0' },
   startedAt: 0,
 });
-/** Names by which queries refer to the metrics. */
+/** Metric names that can be used in queries. */
 const names = new Set(
   all.flatMap(({ name, type }) => {
     if (type === 'summary') return [`${name}_sum`, `${name}_count`];

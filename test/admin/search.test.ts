@@ -48,7 +48,7 @@ test('a search for an id finds one object of each kind, or only the object of th
   expect(await search(`order #${order.id}`)).toEqual([`order ${order.id} id placed`]);
   expect(await search(`pet:${pet.id}`)).toEqual([`animal ${pet.id} id pending`]);
   expect(await search('9223372036854775808')).toEqual([]);
-  // `foo` is not a kind of object, so names are searched for the entire text.
+  // `foo` is not an object type, so the search looks for names that contain the entire text.
   expect(await search(`foo:${keyId}`)).toEqual([]);
 });
 

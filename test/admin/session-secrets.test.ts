@@ -95,7 +95,7 @@ describe('a session cookie', () => {
   });
 });
 
-/** The listening port of a service that operators reach through another address. */
+/** Listening port of the admin API. Operators use another address. */
 function listeningPort(of: TestApp): number {
   return of.app.console?.port ?? 0;
 }

@@ -30,7 +30,7 @@ const storedAs = ({ cookie, secret }: TestSession) =>
   fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
-  test('identifies its operator and lasts twelve hours, however often it is used', async () => {
+  test('identifies its operator and lasts twelve hours, no matter how often it is used', async () => {
     const { token, name } = await addOperator(app, 'viewer');
     const beganAt = app.clock.now();
     const session = await signIn(app, token);

@@ -1,4 +1,4 @@
-/** Uploads and downloads that are larger than ordinary bodies: uploaded files and exported lines. */
+/** Uploaded files and exported lines, which may be larger than ordinary request and response bodies. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit.ts';

@@ -26,7 +26,7 @@ async function asOperator(app: TestApp) {
   };
 }
 
-/** The overview's warnings are evaluated again after this time. */
+/** Time after which the overview's warnings are reevaluated. */
 const laterSeconds = 10;
 
 describe('getOverview', () => {
@@ -172,7 +172,7 @@ describe('getSystem', () => {
 });
 
 describe('updateLogging', () => {
-  test('changes the log level and which requests are logged, immediately and until a restart', async () => {
+  test('changes the log level and which requests are logged, effective immediately and until a restart', async () => {
     const { log, lines } = keptLog();
     await using app = await startTestApp({}, log);
     const operator = await asOperator(app);

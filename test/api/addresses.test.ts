@@ -20,7 +20,7 @@ const direct = await startTestApp();
 const proxied = await startTestApp({ TRUSTED_PROXIES: '::ffff:7f00:1, 10.0.0.0/8, 2001:db8:aaaa::/48' });
 afterAll(() => Promise.all([direct[Symbol.asyncDispose](), proxied[Symbol.asyncDispose]()]));
 
-/** Advances the clock to a minute without failures. */
+/** Advances the clock by a minute, so that earlier failures no longer count. */
 function minuteLater(app: TestApp): TestApp {
   app.clock.advance(60);
   return app;
@@ -87,7 +87,7 @@ describe('X-Forwarded-For', () => {
     ['[::ffff:cb00:7101]:80', '203.0.113.1'],
     ['2001:db8:1:2::1%eth0', '2001:db8:1:2::1'],
   ])(
-    'treats all spellings of an address, and all addresses in an IPv6 /64, as one client: %s and %s',
+    'identifies all spellings of an address, and all addresses in an IPv6 /64, as one client: %s and %s',
     async (one, same) => {
       const app = minuteLater(proxied);
       expect([await left(app, one), await left(app, same), await left(app)]).toEqual([599, 598, 599]);
@@ -98,7 +98,7 @@ describe('X-Forwarded-For', () => {
     ['203.0.113.1', '203.0.113.2'],
     ['2001:db8:1:2::1', '2001:db8:1:3::1'],
     ['::1', '0:0:0:1::1'],
-  ])('treats other addresses as separate clients: %s and %s', async (one, other) => {
+  ])('identifies unrelated addresses as different clients: %s and %s', async (one, other) => {
     const app = minuteLater(proxied);
     expect([await left(app, one), await left(app, other)]).toEqual([599, 599]);
   });

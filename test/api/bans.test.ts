@@ -3,10 +3,10 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 
-/** Limit of one request per minute, so that the second request gets the first 429 of an episode. */
+/** One request per minute, so that the second request gets a 429. */
 const scarce = { perMinute: 1, perDay: 1_000_000 };
 
-/** A single strike causes a ban. Each test advances the clock and uses separate accounts. */
+/** A single strike causes a ban. Each test advances the clock and creates new accounts. */
 const strict = await startTestApp({ BAN_STRIKES: '1' });
 afterAll(() => strict[Symbol.asyncDispose]());
 
@@ -14,7 +14,7 @@ async function get(app: TestApp, key: string): Promise<Answer> {
   return app.call('GET', '/pets', { key });
 }
 
-/** Exhausts the per-minute limit and begins an episode of rejections. */
+/** Exhausts the per-minute limit and sends one more request, which is rejected. */
 async function provoke(app: TestApp, { key }: Tenant): Promise<void> {
   expect((await get(app, key)).status).toBe(200);
   expect((await get(app, key)).error.code).toBe('rate_limit_exceeded');

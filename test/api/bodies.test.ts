@@ -1,4 +1,4 @@
-/** Request bodies: media types, content codings, sizes, JSON and invalid members. */
+/** Request bodies: Content-Type, Content-Encoding, sizes, JSON and invalid members. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
@@ -45,7 +45,7 @@ describe('201', () => {
     expect((await send({ body: chunked(bodyOf(maxBodyBytes)) })).status).toBe(201);
   });
 
-  test('is returned for the content coding identity', async () => {
+  test('is returned for `Content-Encoding: identity`', async () => {
     for (const coding of ['identity', 'Identity', '']) {
       expect((await send({ body: newPet(), headers: { 'Content-Encoding': coding } })).status).toBe(201);
     }
@@ -112,11 +112,11 @@ describe('400 invalid_body', () => {
     ['{"name":{"name":1,"name":2},"categoryId":1}', ['name', 'name']],
     ['{"other":{"a":1,"a":2},"name":"Ozzy"}', ['a', 'other', 'categoryId']],
     ['[{"a":1,"a":2}]', ['a', '']],
-  ])('lists all mistakes in %s', async (body, names) => {
+  ])('lists all errors in %s', async (body, names) => {
     await messageFor(body, names);
   });
 
-  test('reports a duplicate member without validating its values, and also reports mistakes in the query', async () => {
+  test('reports a duplicate member without validating its values, and also reports query errors', async () => {
     const body = '{"name":"","name":"Ozzy","categoryId":1}';
     const { error } = await app.call('POST', '/pets?dry=1', { body });
     expect(error.details).toEqual([
@@ -153,7 +153,7 @@ describe('415 unsupported_media_type', () => {
 
   const compressed = { body: Bun.gzipSync(utf8(newPet())) };
   test.each(['gzip', 'GZIP', 'br', 'gzip, identity', 'x'])(
-    'is returned for a body with the content coding %s, with the accepted coding in Accept-Encoding (RFC 9110, sections 8.4 and 12.5.3)',
+    'is returned for Content-Encoding: %s, with an Accept-Encoding header (RFC 9110, sections 8.4 and 12.5.3)',
     async (coding) => {
       const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
       expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });

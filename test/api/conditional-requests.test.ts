@@ -29,7 +29,7 @@ describe('304', () => {
     expect((await read('/orders?limit=0', '*')).status).toBe(400);
   });
 
-  test('is never returned for POST, or for an operation without a resource', async () => {
+  test('is never returned for POST, or in place of a response without an ETag', async () => {
     const headers = { 'If-None-Match': '*' };
     expect((await buyer.call('POST', '/pets', { body: newPet(), headers })).status).toBe(201);
     const limits = await read('/rate-limit', '*');

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 
-/** Each test advances the clock and uses separate accounts. */
+/** Each test advances the clock and creates new accounts. */
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 

@@ -21,7 +21,7 @@ describe('a deprecated operation', () => {
     expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
   });
 
-  test('has absolute links if a public URL is configured', async () => {
+  test('returns absolute links if a public URL is configured', async () => {
     await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
     expect(linksOf(await known.call('GET', '/pets/1'))).toEqual({
       'successor-version': 'https://animals.example.com/v1/pets',
@@ -32,7 +32,7 @@ describe('a deprecated operation', () => {
 });
 
 describe('410 operation_removed', () => {
-  test('is returned starting at the exact millisecond of the sunset, for every id', async () => {
+  test('is returned for every id, starting at the exact millisecond of the sunset', async () => {
     await using old = await startTestApp();
     await addPets(old, 1);
     old.clock.set(Date.parse('2030-12-05T00:00:00Z') - 1);
@@ -48,7 +48,7 @@ describe('410 operation_removed', () => {
     expect((await old.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('is returned starting at the time in GET_PET_SUNSET, which is also in the Sunset header', async () => {
+  test('is returned from the time in GET_PET_SUNSET, which is also in the Sunset header', async () => {
     await using early = await startTestApp({ GET_PET_SUNSET: '2027-01-15T10:00:01Z' });
     await addPets(early, 1);
     const before = await early.call('GET', '/pets/1');

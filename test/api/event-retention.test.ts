@@ -37,7 +37,7 @@ const stores: Record<string, () => Promise<{ readonly settings: Settings } & Asy
 const add = async (app: TestApp) =>
   expect((await app.call('POST', '/pets', { body: newPet() })).status).toBe(201);
 
-/** Ids of the events after this one, or the error code. */
+/** Ids of the events after the cursor, or the error code. */
 async function read(app: TestApp, after: string): Promise<unknown> {
   const { status, json } = await app.call('GET', `/events?after=${after}`);
   if (status !== 200) return (json as { code: string }).code;

@@ -56,7 +56,7 @@ test('a reader that catches up receives events at its own pace and is not discon
 
 const largeName = 'x'.repeat(16_000);
 
-/** Adds animals whose events are larger than those of any client request. */
+/** Adds animals with longer names than a client may send, so that their events are large. */
 async function addLarge({ app: { admin } }: TestApp, count: number): Promise<void> {
   const body = { name: largeName, categoryId: 1n, status: 'available' } as const;
   await Promise.all(
@@ -64,7 +64,7 @@ async function addLarge({ app: { admin } }: TestApp, count: number): Promise<voi
   );
 }
 
-/** A connection that reads only the head of a stream. */
+/** Opens a stream, and stops reading after the first data. */
 async function unread(of: TestApp, query: string) {
   const { hostname, port } = new URL(of.url);
   const socket = connect({ host: hostname, port: Number(port) });

@@ -1,4 +1,4 @@
-/** A 400 lists every mistake of a request, even if the body cannot be read. */
+/** A 400 response lists all errors in a request, even if the body cannot be read. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';
@@ -17,7 +17,7 @@ describe.each(withBody)('$operationId', (operation) => {
   const target = `${path.replace(/\{\w+\}/, '1')}?x=1`;
   const others = ['query:x', ...(header === undefined ? [] : [`header:${header}`])];
 
-  test('lists mistakes in the query and the headers along with invalid JSON', async () => {
+  test('reports invalid JSON as well as errors in the query and headers', async () => {
     const answer = await app.call(method, target, { headers, body: '{bad' });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', [...others, 'body:']]);
     expect(answer.error.message).toContain('x is unknown');
@@ -25,7 +25,7 @@ describe.each(withBody)('$operationId', (operation) => {
   });
 
   if (body?.optional !== true) {
-    test('lists mistakes in the query and the headers along with a missing body', async () => {
+    test('reports a missing body as well as errors in the query and headers', async () => {
       const answer = await app.call(method, target, { headers, body: '' });
       expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', [...others, 'body:']]);
       expect(answer.error.message).toContain('the body is missing. Send a JSON object');
@@ -33,7 +33,7 @@ describe.each(withBody)('$operationId', (operation) => {
   }
 });
 
-test('if the only mistake is in the body, the error has a message but no details', async () => {
+test('if the body is not valid JSON and nothing else is wrong, the error has a message but no details', async () => {
   const { error } = await app.call('POST', '/pets', { body: '{bad' });
   expect(error).toMatchObject({ code: 'invalid_json', status: 400 });
   expect(error.message).toStartWith('The request body is not valid JSON: ');

@@ -12,7 +12,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 describe.each(allOperations.filter(isRepeatable))('$operationId', (operation) => {
-  test('many concurrent copies of a request are applied exactly once, and get the same response or a 409 that says to retry', async () => {
+  test('a request sent many times concurrently is applied exactly once, and every copy gets the same response or a 409 that says to retry', async () => {
     const sample = await sampleOf(app, operation);
     const key = freshKey();
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(app, sample, under(key))));

@@ -62,7 +62,7 @@ describe("a key's rate limit", () => {
     expect(day.resetAt).toBe(at(app, 86_400 - 60));
   });
 
-  test('reports zero remaining requests and the reset time while the window is exhausted', async () => {
+  test('reports zero remaining requests and the reset time while the limit is exhausted', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
     for (let sent = 0; sent < 2; sent++) await spend(app, key);
     expect((await spend(app, key)).error.code).toBe('rate_limit_exceeded');

@@ -5,7 +5,7 @@ import { expectReplay, isReplayed, under } from '../support/idempotency.ts';
 import { buyerOf, type ShownOrder } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 
-/** Each test advances the clock and uses a separate account. */
+/** Each test advances the clock and creates a new account. */
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -13,7 +13,7 @@ describe('a response is stored for 24 hours', () => {
   test.each([
     [86_400, [null, 'true']],
     [86_400.001, [null, null]],
-  ])('and not a millisecond longer: repeated after %d s', async (seconds, expected) => {
+  ])('and not a millisecond longer (request repeated after %d s)', async (seconds, expected) => {
     // Requests that create animals run in a batch; requests that create orders run separately.
     for (const path of ['/pets', '/orders']) {
       const own = await buyerOf(app);

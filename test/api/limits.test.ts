@@ -5,7 +5,7 @@ import type { Answer } from '../support/call.ts';
 
 const day = 86_400;
 
-/** Each test advances the clock and uses separate accounts. */
+/** Each test advances the clock and creates new accounts. */
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -76,7 +76,7 @@ describe('a plan', () => {
 
 describe('a clock change while the service is running', () => {
   test.each([-200_000, -1, 3_600])(
-    'of %i s keeps all counts, and no Reset is in the past',
+    'of %i s does not reset any count, and X-RateLimit-Reset is never in the past',
     async (seconds) => {
       const { key } = await app.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
       expect(statuses(await burst(key, 2))).toEqual([200, 200]);

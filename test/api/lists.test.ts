@@ -108,7 +108,7 @@ describe('the filters minId and maxId', () => {
   });
 });
 
-// The random walk combines only two filters.
+// The random walk combines at most two filters.
 test('every combination of filters, in any order, lists exactly the animals that match all of them', async () => {
   const ids = pets
     .filter(({ id }) => id % 2n === 1n)
@@ -138,13 +138,13 @@ describe('400 for a list', () => {
     ['status=lost', '"available", "pending", "sold"'],
     ['status=sold&status=sold', 'more than once'],
     ['constructor=sold', 'constructor'],
-  ])('with invalid_parameter names the mistake in %s', async (query, message) => {
+  ])('with invalid_parameter identifies the error in %s', async (query, message) => {
     const { error } = await app.call('GET', `/pets?${query}`);
     expect([error.code, error.details?.length]).toEqual(['invalid_parameter', 1]);
     expect(error.message).toContain(message);
   });
 
-  test('with invalid_parameter lists the mistakes in all parameters', async () => {
+  test('with invalid_parameter lists the errors in all parameters', async () => {
     const answer = await app.call('GET', '/pets?id=x&categoryId=y&status=z&limit=0&colour=red');
     expect(faulty(answer).sort()).toEqual(
       ['categoryId', 'colour', 'id', 'limit', 'status'].map((name) => `query:${name}`),
@@ -159,7 +159,7 @@ describe('400 for a list', () => {
     ['stauts=sold&cursor=zzz', ['cursor', 'stauts']],
     ['status=lost&cursor=zzz', ['cursor', 'status']],
     ['cursor=zzz&cursor=zzz&limit=0', ['cursor', 'limit']],
-  ])('lists an invalid cursor along with the other mistakes: %s', async (query, names) => {
+  ])('lists an invalid cursor along with other errors: %s', async (query, names) => {
     const answer = await app.call('GET', `/pets?${query}`);
     expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
     expect(faulty(answer).sort()).toEqual(names.map((name) => `query:${name}`));

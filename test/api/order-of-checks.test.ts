@@ -21,7 +21,7 @@ interface Request extends CallOptions {
 
 const right: Request = { method: 'POST', order: placed.id, end: '/approve', key: owner.key, body: '{}' };
 
-/** Mistakes in a request, in the order of checks, with the error code of each. */
+/** Changes that make a request invalid, each with its error code, in the order of checks. */
 const stages: readonly (readonly [code: string, change: Partial<Request>])[] = [
   ['missing_api_key', { key: null }],
   ['rate_limit_exceeded', { key: spent.key }],
@@ -41,7 +41,7 @@ async function codeOf({ method, order, end, ...options }: Request): Promise<stri
   return (await app.call(method, `/orders/${order}${end}`, options)).error.code;
 }
 
-describe('if a request has several mistakes, the first failed check determines the error', () => {
+describe('if a request fails several checks, the first one determines the error', () => {
   const cases = stages.map(([code, change], at) => [code, change, at] as const);
   test.each(cases)('%s takes precedence over all later checks', async (code, change, at) => {
     expect(await codeOf({ ...right, ...change })).toBe(code);
@@ -88,7 +88,7 @@ describe('404 route_not_found', () => {
     }
   });
 
-  test('counts as a request, shows the limits, and requires a key', async () => {
+  test('requires a key, counts as a request, and includes rate limit headers', async () => {
     const { key } = await app.tenant('free');
     const answer = await app.call('GET', '/elsewhere', { key });
     expect(answer.header('RateLimit')).toContain('"minute";r=59;t=60');

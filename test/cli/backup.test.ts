@@ -40,7 +40,7 @@ async function newShop(): Promise<Workplace> {
   return place;
 }
 
-/** Like `newShop`, with a backup of the store. */
+/** Like `newShop`, but with a backup of the store. */
 async function backedUpShop(): Promise<Workplace> {
   const place = await newWorkplace({ store: false });
   cpSync(shop.folder, place.folder, { recursive: true });
@@ -128,7 +128,7 @@ describe('the backup command', () => {
 
   testSmallDisk('prints the required disk space before it starts if there is not enough', async () => {
     await using place = await newShop();
-    // This rate-limit file makes the store larger than the disk.
+    // This rate-limit file makes the store too large for the disk.
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
     mkdirSync(place.path('small'));
     const command = onSmallDisk(place.path('small'), 'rw', [...commandLine, 'backup', 'small/made.backup']);

@@ -41,7 +41,7 @@ test('a ban is listed with its key, account, expiry and level, and lifting it ta
   const { id, accountId, key } = await newKey(...quota);
   expect(await statusOf(key)).toBe(200);
   expect((await call(key)).error.code).toBe('daily_quota_exceeded');
-  // Requests within a second after the first 429 count as in flight. After that, one strike causes a ban in this test.
+  // Requests within a second after the first 429 count as in flight. The first strike after that causes a ban.
   let banned = await call(key);
   await until(async () => {
     banned = await call(key);
@@ -111,7 +111,7 @@ test('the service responds to every create request during an import, and no anim
   });
   importing.stdin.write(`name,categoryId,status\n${rows.slice(0, count / 2).join('')}`);
   await importing.stdin.flush();
-  // The import is in progress, because it waits for the rest of its input.
+  // The import is still running, because it is waiting for the rest of its input.
   await until(async () => (await call(key, 'GET', '/pets?limit=1&status=pending')).text !== '[]');
   await create();
   importing.stdin.write(rows.slice(count / 2).join(''));

@@ -16,7 +16,7 @@ import { banIn } from '../support/limit-file.ts';
 import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
-/** Operations without a derived command, each with its handwritten commands or the reason for having none. */
+/** For each operation without a derived command, its handwritten commands, or the reason why it has none. */
 const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | string } = {
   createSession: 'Users who can open the store need no session.',
   getSession: 'Users who can open the store need no session.',
@@ -71,7 +71,7 @@ function commandsOf(command: Command, words: readonly string[] = []): string[] {
   });
 }
 
-test('every operation of the admin API has a command or a stated reason for having no command', async () => {
+test('every operation of the admin API has a command, or a stated reason for not having one', async () => {
   const ids = new Set([...derived.map(([id]) => id), ...Object.keys(otherDoors)]);
   expect([...ids].sort()).toEqual(Object.keys(adminOperations).sort());
   const commands = commandsOf(await programOf({}));

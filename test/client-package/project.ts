@@ -11,7 +11,7 @@ export const programs = join(tests, 'programs');
 /** Package linters, compilers and a second Node.js, installed from a separate lock file. */
 export const tools = join(tests, 'node_modules');
 
-/** Runs a command, with only PATH from the environment. Prints the output of a failed command. */
+/** Runs a command that inherits only PATH from the environment. Prints the output of a failed command. */
 export async function run(command: readonly string[], cwd: string) {
   const environment = {
     HOME: tmpdir(),

@@ -59,7 +59,7 @@ describe('a call', () => {
     expect(await store.pets.delete(data.id)).toBeUndefined();
   });
 
-  test('is applied once if it is repeated with the same idempotency key, and each time if there is no key', async () => {
+  test('is applied once if it is repeated with the same idempotency key, and every time without one', async () => {
     const create = (idempotencyKey?: string) => store.pets.create(ozzy, { idempotencyKey }).withResponse();
     const [first, again] = [await create('cart-7'), await create('cart-7')];
     expect(again.data).toEqual(first.data);
@@ -80,7 +80,7 @@ describe('a call', () => {
     expect(String(error)).toContain('name must not be empty');
   });
 
-  test('rejects with an error that has the fields specific to its kind', async () => {
+  test('rejects with an error that has the fields of its class', async () => {
     const reader = await app.operator.keys.create((await app.tenant('pro')).account.id, 'reader', undefined, [
       'pets:read',
     ]);

@@ -46,7 +46,7 @@ test('every operation has a method that sends all of its parameters and headers'
   }
 });
 
-/** All options, filters and members. Each method ignores those that it does not accept. */
+/** Every option, filter and body member. A method ignores any that it does not accept. */
 const everything = Object.fromEntries([
   ...['ifMatch', 'ifNoneMatch'].map((name) => [name, '*']),
   ...operations().flatMap(({ queried }) => queried.map((name) => [name, '1'])),
@@ -59,7 +59,7 @@ function methodsOf(resource: object): (() => Promise<unknown>)[] {
   const prototype = Object.getPrototypeOf(resource) as Record<string, (...values: unknown[]) => unknown>;
   return Object.getOwnPropertyNames(prototype).flatMap((name) => {
     if (name === 'constructor') return [];
-    // Before its options, a method takes ids, a body, both or neither.
+    // Options are the last argument, after ids, a body, both or neither.
     return [[], [1n], [1n, {}], [1n, 1n]].map((before) => async () => {
       const result = prototype[name]?.call(resource, ...before, everything, everything);
       return result instanceof List ? result.toArray() : result;

@@ -68,7 +68,7 @@ describe('pets.updateWith', () => {
     expect(await store.pets.find(id)).toMatchObject({ name: 'Ozzy+' });
   });
 
-  test('gives up if another client is always faster, or if a proxy removes the ETag', async () => {
+  test('gives up if another client always changes the animal first, or if a proxy removes the ETag', async () => {
     const { id } = await create('Ozzy');
     const always = store.pets.updateWith(id, async (pet) => {
       await store.pets.update(id, extended(pet));

@@ -63,7 +63,7 @@ describe('a request whose response is lost', () => {
     expect(await lost((store) => store.categories.get(1002))).toMatchObject({ name: 'Dogs' });
   });
 
-  test('succeeds if it is a DELETE, although the retry gets 404', async () => {
+  test('succeeds if it is a DELETE, even though the retry gets a 404', async () => {
     const pet = await direct.pets.create(ozzy);
     expect(await lost((store) => store.pets.delete(pet.id))).toBeUndefined();
     expect(await direct.pets.list({ ids: [pet.id] }).toArray()).toEqual([]);
@@ -192,7 +192,7 @@ function listenedTo(ending: AbortController) {
   return { signal, abort };
 }
 
-/** A response that never arrives: rejects when the signal is aborted. */
+/** Returns a promise that never resolves, and rejects when the signal is aborted. */
 function rejectedBy(signal: AbortSignal): Promise<Response> {
   return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
@@ -256,7 +256,7 @@ describe('a call', () => {
     expect(String(gateway)).toContain('got a 502 from a proxy');
   });
 
-  test('fails if the response has the wrong shape', async () => {
+  test('rejects if the JSON of the response has the wrong structure', async () => {
     const json = (text: string) =>
       behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
     const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };

@@ -227,7 +227,7 @@ describe('waiting', () => {
     expect(sentAt).toEqual([0, 0, 0, 9_000, 9_000]);
   });
 
-  test('is limited to a total across all retries', async () => {
+  test('lasts at most maxWaitSeconds in total, across all retries', async () => {
     const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
     const error = await time.until(rejectionOf(store.inventory.get()));
     expect(error).toBeInstanceOf(UnavailableError);

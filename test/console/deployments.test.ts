@@ -28,7 +28,7 @@ interface Place {
   readonly apiUrl: string;
 }
 
-/** Typical operator tasks that the store, the workers or the proxy could break. */
+/** Typical operator tasks that depend on the store, the workers or the proxy. */
 async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByLabel('Token').press('Enter');

@@ -1,6 +1,5 @@
 /**
- * Requirements for every operation, in addition to its definition and implementation. test/robustness checks that its
- * requests can be generated.
+ * Requirements for every operation. test/robustness checks that requests can be generated for each operation.
  */
 import { describe, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';

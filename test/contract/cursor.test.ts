@@ -80,7 +80,7 @@ describe('a cursor', () => {
   });
 });
 
-test('a cursor does not confuse separators in a filter value with separate filters', () => {
+test('a separator in a filter value is not mistaken for the end of the value', () => {
   const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
     filtersText('/accounts', query),
   );

@@ -16,7 +16,7 @@ function get(path: string, headers: Record<string, string> = {}, method = 'GET')
   return fetch(app.url + path, { method, headers, redirect: 'manual', decompress: false });
 }
 
-/** URLs to which a browser resolves the page's links if it loads the page from `address`. */
+/** The page's links, as a browser resolves them if it loads the page from `address`. */
 async function addressesFrom(address: string): Promise<string[]> {
   const html = await (await get('/docs')).text();
   return [...html.matchAll(/\b(?:src|href|data-url)="([^"]*)"/g)].map(

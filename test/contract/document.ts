@@ -48,7 +48,7 @@ interface Header {
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
-/** Resolves the `$ref` of a part, if it has one. */
+/** Resolves `$ref`, if present. */
 export function resolvedIn<Part extends object>(document: object, part: Part): Part {
   const { $ref } = part as Referable;
   if ($ref === undefined) return part;

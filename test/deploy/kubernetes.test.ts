@@ -12,7 +12,7 @@ const [deployment, service, budget] = manifest;
 const { spec: pod, metadata } = deployment.spec.template;
 const [container] = pod.containers;
 
-test("the service, the disruption budget and the topology spread select the deployment's pods", () => {
+test("the service, the disruption budget and the topology spread constraint select the deployment's pods", () => {
   for (const labels of [
     deployment.spec.selector.matchLabels,
     service.spec.selector,

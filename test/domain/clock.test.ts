@@ -30,7 +30,7 @@ test.each([-hour, -1_000, -900, 60, 1_000, hour])(
   },
 );
 
-test('clock changes are cumulative, and changing the clock back leaves no offset', () => {
+test('clock changes are cumulative, and undoing them leaves no offset', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   for (const [stepMs, ahead] of [

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { FingerprintSet } from '../../src/domain/fingerprint-set.ts';
 import { fingerprint } from '../../src/domain/key.ts';
 
-test('added fingerprints are always found, and others almost never are', () => {
+test('added fingerprints are always found, and unknown ones are almost never reported as found', () => {
   const set = new FingerprintSet();
   const added = Array.from({ length: 20_000 }, (_, index) => fingerprint(`key ${index}`));
   for (const print of added) set.add(print);

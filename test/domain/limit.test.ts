@@ -106,7 +106,7 @@ describe('the rate limit rules', () => {
     );
   });
 
-  test('refund a request, but not after its window has ended', () => {
+  test('allow a request to be refunded until its window ends', () => {
     always(
       anyCase,
       ({ quota, rules, steps }) => {

@@ -94,7 +94,7 @@ const anyBody = fc
   });
 
 describe('a new animal', () => {
-  test('is accepted or rejected according to the rules, with an error that lists every mistake', () => {
+  test('is accepted or rejected according to the rules, and a rejection lists every invalid or missing member', () => {
     const outcomes = { taken: 0, refused: 0 };
     always(
       anyBody,

@@ -40,7 +40,7 @@ describe('scopes in text form', () => {
     for (const word of near) expect(scopesOfText(word)).toEqual([]);
   });
 
-  test('grant only scopes that occur as words in the text', () => {
+  test('are recognized only as whole words', () => {
     always(
       fc.oneof(fc.string(), fc.array(fc.constantFrom(...scopes, 'all', '', '*')).map(String)),
       (text) => {

@@ -21,7 +21,7 @@ const cluster = await startCluster({
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-describe.skipIf(cluster === undefined)('while PostgreSQL rejects the service', () => {
+describe.skipIf(cluster === undefined)('while PostgreSQL rejects connections or queries', () => {
   // These tests are skipped if no database servers are available.
   const { instances, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
   const becomes = (status: string) =>
@@ -51,11 +51,11 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects the service', (
       await begin();
       await becomes('degraded');
       await until(() => loggedSince().every((text) => reason.test(text)));
-      // An instance's background queries may be rejected before any request is.
+      // Waits for a rejected request, because background queries may be rejected first.
       await until(() => refused.length > 0);
       await end();
       await becomes('ready');
-      // The status in /readyz may be a second old, so a request may still use an old session.
+      // /readyz may be up to a second out of date, and a request may still use an old session.
       for (const client of clients)
         await until(async () => (await client.add(`after ${name}`)).status === 201);
       const replies = [...(await adding.stop()), ...(await reading.stop())];

@@ -28,7 +28,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
       ),
     );
 
-  /** Retries a read until it succeeds, because reads may exceed the short statement timeout on a busy machine. */
+  /** Retries a read until it succeeds, because it may exceed the short statement timeout on a busy machine. */
   const untilServed = async <Result>(read: () => Promise<Result>): Promise<Result> => {
     const results: Result[] = [];
     await until(async () => {
@@ -90,7 +90,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
     await ready();
   });
 
-  test('when PostgreSQL is killed (-9), the metrics report the outage to operators whose tokens were used before the outage', async () => {
+  test('when PostgreSQL is killed (-9), operator tokens used before the outage can still read the metrics, which report the outage', async () => {
     await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
     const console = await consoleOf(instance);
     const read = async (token: string) => {

@@ -31,7 +31,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     return made;
   }
 
-  test('serve reads that include all changes acknowledged by any instance', async () => {
+  test('return every change that any instance has acknowledged', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const instances = [await instanceOf(shop, [standby.url]), await instanceOf(shop, [standby.url])] as const;
@@ -48,7 +48,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     for (const instance of instances) await untilUsed(instance, name);
   });
 
-  test('report whether they have the required version and still follow the primary', async () => {
+  test('are current only if they have the required version and follow the primary', async () => {
     await using standby = await replica();
     const added = await (await instanceOf(shop, [standby.url])).client.add('seen');
     const [state] = await runOn(

@@ -33,7 +33,7 @@ class Contents {
   }
 }
 
-/** An added file name, or a removed one if `contents` is undefined. After a rename, `from` is the old name. */
+/** A file name that was added, or removed if `contents` is undefined. After a rename, `from` is the old name. */
 type Naming = {
   readonly path: string;
   readonly contents: Contents | undefined;

@@ -78,7 +78,7 @@ export async function killRounds({
       ...accounts.map((account) => account.spend(service.url, (share) => animals.reached(share * most))),
     ];
     await Promise.race([animals.reached(killAt), Promise.all(load)]);
-    // Kills the workers first, because without the writing process they would return 503.
+    // Kills the workers first, because they return 503 as soon as the writing process has ended.
     for (const pid of [...childrenOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL');
     await Promise.all([service.exited, ...load]);
 

@@ -124,7 +124,7 @@ export async function powerLosses(
     if (event.kind === 'mapped') counted.seen = event.answered;
     if (event.kind === 'sync' && event.path === limitFile) counted.synced = counted.seen;
     owed += states / events.length;
-    // If nothing is pending, only one state is possible, so the other samples are kept for later calls.
+    // If no changes are pending, the disk has only one possible state. The remaining checks are saved for later calls.
     const turns = Math.min(Math.floor(owed), disk.hasPending ? states : 1);
     owed -= turns;
     if (turns > 0) figures.cuts++;
@@ -154,7 +154,7 @@ async function checked(
   }
   await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
-    // Starts at the current time, because the recorded limit windows have not ended yet.
+    // Uses the current time, which is still within the recorded limit windows.
     clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,

@@ -10,13 +10,13 @@ import { changedSectors, type Sector } from './sectors.ts';
 import type { Acknowledged } from './stored.ts';
 import { callsIn, type TracedCall } from './strace.ts';
 
-/** An action of the traced service. Paths are relative to the store's folder. */
+/** A file operation or a response of the traced service. Paths are relative to the store's folder. */
 export type Event =
   | { readonly kind: 'create' | 'unlink' | 'sync'; readonly path: string }
   | { readonly kind: 'rename'; readonly path: string; readonly to: string }
   | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
-  /** Changes to a mapped file since the last event of this kind, as disk sectors. */
+  /** The disk sectors of a mapped file that changed since the last `mapped` event. */
   | {
       readonly kind: 'mapped';
       readonly path: string;
@@ -150,7 +150,7 @@ function isSending(name: string): boolean {
   return name.startsWith('send') || name === 'writev';
 }
 
-/** The event of a successful call. Undefined for irrelevant calls. */
+/** Converts a system call to an event. Returns undefined if the call failed or is irrelevant. */
 function eventOf({ name, text, result }: TracedCall, folder: string): Event | undefined {
   if (result < 0) return undefined;
   if (isSending(name)) return answerOf(text);
@@ -173,7 +173,6 @@ function eventOf({ name, text, result }: TracedCall, folder: string): Event | un
       return { kind: 'write', path, offset: Number(offset), data: bytesOf(data) };
     }
     default:
-      // The model cannot replay other calls.
       throw new Error(
         `The store is written with ${name}, which the model does not support: ${text.slice(0, 200)}`,
       );

@@ -165,7 +165,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await using _ = bench;
     await cutOff(one);
     expect(await one.store.limits.lift(caller.keyId)).toBe(true);
-    // `lift` waited for as long as other instances may need to learn of it.
+    // By the time `lift` resolves, the other instances have learned of the change.
     expect(await isAdmitted(other)).toBe(true);
     expect(await isAdmitted(one)).toBe(true);
     await reconnect(one);

@@ -42,11 +42,11 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     const limiter = { limits: store.limits, clock, rules: strictRules };
     const tally = await compareWithLaw(limiter, { sequences: 20, length: 60, seed: 14, serverClocks: 24 });
     expect(tally.api_key_banned).toBeDefined();
-    // Redis decided on every request.
+    // Redis made all decisions.
     for (const trouble of [troubles.redis, troubles.redisPart]) expect(store.health()).not.toContain(trouble);
   });
 
-  test('accounts and addresses are spread over all nodes', async () => {
+  test('accounts and addresses are spread across all nodes', async () => {
     await using bench = await open();
     for (const id of accountIds) await take(bench.one.store, callerOf(id));
     for (const id of accountIds) await bench.one.store.limits.fail(`192.0.2.${id}`);

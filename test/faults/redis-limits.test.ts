@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     }
     await instance.redis.heal();
     await until(() => instance.notices.includes('Redis available again'));
-    // Reading the limit status does not lose local counts.
+    // Reading the limit status keeps the local counts.
     expect((await limits.standing(caller)).verdict.minute.remaining).toBe(45);
     expect((await take(instance.store)).remaining).toBe(44);
   });

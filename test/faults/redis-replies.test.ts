@@ -7,7 +7,7 @@ import { caller, limitBench, take } from './limit-bench.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-/** Start of a reply that accepts a request. The first number is the decision. */
+/** Matches the start of Redis's reply for an accepted request. The first number is the decision. */
 const decision = /\*1[13]\r\n:0\r\n/;
 
 const replies: Readonly<Record<string, string>> = {

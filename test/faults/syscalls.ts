@@ -229,7 +229,7 @@ export async function syscallFaults({
     }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
-      // Excludes locks, because SQLite retries them for ten seconds. The loop above tests single lock failures.
+      // Excludes locking calls, because SQLite retries them for ten seconds. The loop above makes each fail once.
       for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
         await disturbed.fail(call, errno, true);
       }
@@ -238,7 +238,7 @@ export async function syscallFaults({
   }
   if (!checkpoints) return figures;
 
-  // Only a checkpoint writes to the data file. A checkpoint takes its locks on the WAL's files.
+  // Only a checkpoint writes to the data file, and it locks only the WAL's files.
   const onCheckpoint = await disturbed.callsOf('writing', [dataFile], addsPerCheckpoint);
   for (const call of some(onCheckpoint)) {
     for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);

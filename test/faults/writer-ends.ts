@@ -1,6 +1,6 @@
 /**
- * Preloaded into the service. On SIGUSR2, ends the writer thread as `WRITER_ENDS` specifies. No request could end this
- * thread.
+ * Preloaded into the service. On SIGUSR2, ends the writer thread as `WRITER_ENDS` specifies, because no request can
+ * end this thread.
  */
 const ends: Readonly<Record<string, (thread: Worker) => void>> = {
   'it throws': (thread) => thread.postMessage({ notCalls: true }),

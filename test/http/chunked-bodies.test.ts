@@ -154,7 +154,7 @@ test('the connection is closed after the response to a GET request with a chunke
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);
 });
 
-test('clients without a key that send the maximum number of chunks all receive their response', async () => {
+test('clients without a key that send the maximum number of chunks all receive a response', async () => {
   const body = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {

@@ -70,7 +70,7 @@ describe('an Idempotency-Key is rejected', () => {
     expect(read(value)).toBeNull();
   });
 
-  test('with an error that also lists all other mistakes in the request', async () => {
+  test('with a response that also lists all other errors in the request', async () => {
     const headers = { 'Idempotency-Key': 'two words', 'If-Match': 'bare' };
     const answer = await app.call('POST', '/orders/1/approve?force=1', { key, body: '{"x":1}', headers });
     expect(answer.error.code).toBe('invalid_parameter');

@@ -6,7 +6,7 @@ import { keepOpenUntilAnswered } from '../../src/http/listener/busy-connections.
 /** The shortest possible timeout. */
 const idleSeconds = 1;
 
-/** Sends a request on a new connection. `closed` resolves with the complete response. */
+/** Sends a request on a new connection. `closed` resolves with the complete response when the connection closes. */
 function ask(port: number, path: string) {
   const socket: Socket = connect(port, '127.0.0.1');
   const answered = Promise.withResolvers<void>();

@@ -59,7 +59,7 @@ test('an outage is logged as two lines, with its duration and the number of reje
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
-test('a new reason for an outage is logged once it persists, and the number of rejected requests is not reset', () => {
+test('if the reason for an outage changes, the new reason is logged once it persists, and the number of rejected requests is not reset', () => {
   const { log, lines } = keptLog('info');
   using outages = new Outages(log);
   const database = new Outage('PostgreSQL', outages.notice);

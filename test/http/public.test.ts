@@ -59,7 +59,7 @@ test('at most 1,000 rejections are delayed at a time, and the connections of oth
   const answer = publicRoutesOf(requestContextOf(app), options);
   const get = () => answer(incomingOf(app.url + page, {}), page);
   expect((await get()).status).toBe(200);
-  // All are sent in one event-loop tick, so that they overlap.
+  // All requests are sent in one event-loop tick, so that they overlap.
   const refusals = await Promise.all(Array.from({ length: 1_010 }, get));
   expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([429]));
   expect(refusals.filter(({ headers }) => headers.get('connection') === 'close')).toHaveLength(10);

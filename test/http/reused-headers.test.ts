@@ -15,8 +15,7 @@ const routes: readonly (HeaderFields | undefined)[] = [
   { Deprecation: '@1', Sunset: 'then', Link: '</successor>' },
 ];
 /**
- * Response headers. Some override the route's headers. Some header objects are shared by several responses, as for
- * cached pages.
+ * Response headers, including some that override the route's headers, and objects that several responses share.
  */
 const owns: readonly (() => HeaderFields)[] = [
   () => ({}),

@@ -56,7 +56,7 @@ describe('every response under /v1', () => {
     expect(traffic?.inFlight).toBe(0);
   });
 
-  test('is counted per key, with the time the key was last used', async () => {
+  test('is counted per key, and updates the time of last use', async () => {
     await using app = await startTestApp();
     const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 3, perDay: 9 });
     await app.call('GET', '/pets', { key });

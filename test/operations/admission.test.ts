@@ -48,7 +48,7 @@ async function admittedAfter(changes: number) {
   return await new AdmissionOperations(keys, restless, clock).admit({ kind: 'key', key }, () => '192.0.2.1');
 }
 
-test('a caller that changes during admission is read again', async () => {
+test("a caller's record is reloaded if it changes during admission", async () => {
   const admission = await admittedAfter(4);
   expect(admission.caller?.quota.perMinute).toBe(50);
 });

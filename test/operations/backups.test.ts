@@ -110,7 +110,7 @@ describe('backups', () => {
     expect(readdirSync(backups).filter((file) => file.endsWith('.verified'))).toEqual([`${name}.verified`]);
   });
 
-  test('are created and kept even if other backups are dated in the future', async () => {
+  test('are created and kept even if other backups have timestamps in the future', async () => {
     const operations = started({ ...daily, keep: 1 });
     await operations.makeDue();
     const name = 'store-2027-01-15T100000Z.backup';

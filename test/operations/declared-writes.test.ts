@@ -1,4 +1,4 @@
-/** The resources that a unit of work locks if it runs another unit of work. */
+/** The resources that are locked when one unit of work runs another. */
 import { expect, test } from 'bun:test';
 import { units } from '../../src/operations/units.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';

@@ -87,7 +87,7 @@ describe('per-minute statistics', () => {
     ]);
   });
 
-  test('remain until they are dropped', () => {
+  test('can be read repeatedly until they are dropped', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     counter.count('listPets', undefined, undefined, justNow());
     expect(counter.peekMinutes(9)).toEqual(counter.peekMinutes(9));
@@ -156,7 +156,7 @@ describe('the statistics of API keys', () => {
     ]);
   });
 
-  test('have one row per hour, oldest first, until the row is dropped', () => {
+  test('have one row per hour, oldest first, which can be read repeatedly until it is dropped', () => {
     const { clock, counter } = counterAt('2027-01-15T10:59:59Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     clock.advance(1);

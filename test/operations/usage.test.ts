@@ -10,7 +10,7 @@ import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 const test = storeTests(sqlitePlace);
 const keys = 1_200;
 
-/** A recorder on a real store whose writes a test can block, and the sizes of its writes. */
+/** A usage recorder on a real store. Tests can make its writes fail, and see their sizes. */
 function recording({ store, clock }: Bench) {
   const counter = new TrafficCounter(clock);
   const written: number[] = [];

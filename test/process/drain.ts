@@ -10,7 +10,7 @@ export interface DrainOptions {
   readonly begin?: BeginDrained;
 }
 
-/** Starts a service with these settings. The test stops the service. */
+/** Starts a service with these settings, which the test then stops. */
 export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promise<Drained>;
 
 export interface Drained extends AsyncDisposable {

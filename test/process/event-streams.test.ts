@@ -143,7 +143,7 @@ const rssOf = ({ pid }: Pick<Service, 'pid'>) =>
   1_024 * Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
 
 test.skipIf(process.platform !== 'linux')(
-  'streams of old events need little memory if their clients do not read',
+  'streams whose clients do not read use little memory, even with many old events',
   async () => {
     await using own = await serving({});
     const { service, operator, key } = own;

@@ -39,7 +39,7 @@ const ordersOfBothDays = [
   { petId: 5, status: 'cancelled' },
 ];
 
-test('the shop day example prints the output in its README, on the first day and on the second', async () => {
+test('the shop day example prints the output shown in its README, for the first day and the second', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path);
   const key = service.firstKey ?? '';

@@ -60,8 +60,8 @@ describe('when the process that started the service has exited', () => {
     const { shell, url, pid } = started;
     shell.signal('SIGTERM');
     await until(() => !isAlive(shell.pid));
-    // A second service is started by npx and stops when its parent exits. Until then, the first service has had enough
-    // time to detect that its parent has exited.
+    // A second service is started by npx and stops when its parent exits. By then, the first service has had enough
+    // time to detect that its own parent has exited.
     await using otherPlace = await newWorkplace();
     await using ofNpx = await startedByShell(otherPlace, 'exec');
     ofNpx.shell.signal('SIGTERM');

@@ -77,7 +77,7 @@ test('a newer command upgrades a store that no service is using, even if several
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 
-test('a running command of an older version does not write into an upgraded store', async () => {
+test('a running command of an older version does not write to an upgraded store', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));

@@ -39,7 +39,7 @@ class WorkerLoad {
   answered = 0;
   cutOff = 0;
   kills = 0;
-  /** Id of the animal that was acknowledged last. */
+  /** Id of the latest animal whose creation was acknowledged. */
   lastId = 0;
   /**
    * Number of killed processes that have exited. Until a killed process has exited, it may still accept connections.

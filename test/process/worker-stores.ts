@@ -18,7 +18,7 @@ import type { BeginDrained } from './drain.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A store with an operator. Services on this store have two workers, unless the settings specify another number. */
+/** A store and its admin services. The store's instances have two workers by default. */
 export interface WorkerStores extends AsyncDisposable {
   readonly operator: AdminServices;
   /** `command` defaults to the command that starts the service. */
@@ -55,7 +55,7 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
 
 /**
  * Creates a store on new database servers. Returns undefined if no database servers are available for tests. The
- * operator uses the same environment.
+ * admin services use the same environment.
  */
 export async function serverStores(environment: Environment = {}): Promise<WorkerStores | undefined> {
   const cluster = await startCluster({ instances: 0, environment });

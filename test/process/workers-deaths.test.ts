@@ -1,4 +1,4 @@
-/** Workers on the embedded store, after a worker or the disk fails, and after shutdown. */
+/** Workers that use the embedded store: after a worker or disk failure, and after shutdown. */
 import { expect } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';

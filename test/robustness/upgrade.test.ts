@@ -33,7 +33,7 @@ testWith(...tracing)(
         await upgradeStore(place, store);
       },
     });
-    // The complete run upgrades the store, and the kill before the first change leaves it unchanged.
+    // A complete run upgrades the store, and a kill before the first change leaves the store unchanged.
     expect([...states].sort()).toEqual(['unchanged', 'upgraded']);
   },
 );

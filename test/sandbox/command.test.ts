@@ -1,4 +1,4 @@
-/** The command `animal-store sandbox`, and the absence of its code and routes in a normal service. */
+/** The command `animal-store sandbox`. A normal service has none of its code and routes. */
 import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -27,7 +27,7 @@ function startIn(
   });
 }
 
-/** Contents of a folder, except for the runtime's cache, which is a temporary file if HOME is unset. */
+/** Contents of a folder, except for the runtime's cache, which is there only if HOME is unset. */
 async function madeIn(folder: string): Promise<string[]> {
   return (await readdir(folder)).filter((name) => name !== '.bun');
 }

@@ -122,7 +122,7 @@ test.each([
 });
 
 describe('a limit fault', () => {
-  test('remaining: only this number of requests remains after this request', async () => {
+  test('remaining: this number of requests is left after the current request', async () => {
     const user = await sandbox.account();
     const remaining = async (fault?: string) =>
       (await user.call('GET', '/pets', fault === undefined ? {} : { fault })).number('x-ratelimit-remaining');

@@ -151,7 +151,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     await using _opened = await open(to);
   });
 
-  test('fails if the target is written to during the copy, with an error that names the table and the remedy', async () => {
+  test('fails if the target changes during the copy, and the error names the table and says what to do', async () => {
     const to = await makeTarget();
     // Opened before the copy begins, because an unfinished target cannot be opened.
     await using target = await open(to);

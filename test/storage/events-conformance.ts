@@ -69,7 +69,7 @@ export function eventsConform(check: StoreTest): void {
     expect(typesOf(await all(store))).toEqual(['pet.created', 'category.created']);
   });
 
-  check('each group of an import has one event, which contains its range of ids', async ({ store }) => {
+  check('each group of imported animals has one event, with their range of ids', async ({ store }) => {
     const pets = ['one', 'two', 'three'].map((name) => newPet(name));
     await store.write('commitImport', { now: at, pets });
     await store.write('commitImport', { now: at, pets: [] });
@@ -117,7 +117,7 @@ export function eventsConform(check: StoreTest): void {
     },
   );
 
-  check('the newest events are listed newest first, and the bounds cover all events', async ({ store }) => {
+  check('recent events are listed newest first, and the bounds cover all events', async ({ store }) => {
     expect(await store.events.bounds()).toEqual({ oldest: 1n, last: 0n });
     for (const name of ['1', '2', '3']) await store.write('createPet', { now: at, body: newPet(name) });
     expect((await store.events.newest(2)).map(({ id }) => id)).toEqual([3n, 2n]);

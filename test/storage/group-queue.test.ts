@@ -45,7 +45,7 @@ test('a commit has the deadline of the oldest write in its group', async () => {
   expect(due).toEqual([1_000]);
 });
 
-test('a write that conflicts until its timeout does not shorten the timeout of later writes', async () => {
+test('a write that keeps conflicting until it times out does not shorten the timeout of later writes', async () => {
   const groups: (readonly number[])[] = [];
   const queue = new GroupQueue<number, number>(1_000, (items, dueAt) => {
     groups.push(items);

@@ -42,7 +42,7 @@ export function importsConform(check: StoreTest): void {
     expect(total(await pets.inventory())).toBe(3);
   });
   check(
-    'an import that has fallen behind another import of the same input changes nothing',
+    'an import changes nothing if another import of the same input is ahead of it',
     async ({ store, beside }) => {
       const other = await beside();
       await commit(store, [newPet('one')], begun, 0);

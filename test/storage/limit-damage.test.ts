@@ -95,7 +95,7 @@ test("if a key's record is torn, the damage is reported and the key is banned fo
   expect(limits.take(callerOf(small)).refusal).toBe('rate_limit_exceeded');
 });
 
-test('a damaged header loses no counts or bans: the file is rebuilt, and each window restarts with its count', async () => {
+test('if the header is damaged, no counts or bans are lost: the file is rebuilt, and each window restarts with its count', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {

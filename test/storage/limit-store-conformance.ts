@@ -152,7 +152,7 @@ export function limitStoreConforms(check: StoreTest): void {
         }
         clock.step(stepSeconds);
         clock.advance(0.001);
-        // The one-minute window has ended. The daily window and the ban have not, even in other processes.
+        // The one-minute window has ended, but the daily window and the ban have not, even in other processes.
         const { minute, day } = await take(store.limits, two);
         expect([minute.remaining, day.remaining]).toEqual([
           quota.perMinute - 1,

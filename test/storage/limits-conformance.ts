@@ -258,7 +258,7 @@ export interface SequenceOptions {
   /** Maximum number of commands in a sequence. */
   readonly length: number;
   readonly seed: number;
-  /** Number of server clocks of the store. Defaults to 1. */
+  /** Number of servers whose clocks the store uses. Defaults to 1. */
   readonly serverClocks?: number;
 }
 

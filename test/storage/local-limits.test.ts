@@ -5,7 +5,7 @@ import { FakeClock } from '../support/clock.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 
-test('the local state of accounts is bounded while Redis is unreachable', () => {
+test('while Redis is unreachable, the number of accounts with local state is bounded', () => {
   const localLimits = new LocalLimits(strictRules);
   const nowMs = new FakeClock().now();
   for (let accountId = 1; accountId <= 100_500; accountId++) {

@@ -50,7 +50,7 @@ export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
     },
   );
 
-/** Repeats a write or a read until it succeeds, because it may be rejected on a stalled machine. */
+/** Retries a write or read until it succeeds, because it may be rejected on a stalled machine. */
 export async function untilDone(run: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(run())) === 'done');
 }

@@ -1,4 +1,4 @@
-/** A service with few connections to PostgreSQL under concurrent requests of many kinds, without deadlocks. */
+/** Concurrent requests of many kinds do not cause a deadlock, even with few connections to PostgreSQL. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { patientSettings } from '../support/cluster.ts';
@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('with few PostgreSQL connections', () => 
           REDIS_URL: redisUrl,
           REDIS_PREFIX: makePrefix(),
           POSTGRES_POOL_SIZE: String(poolSize),
-          // Only a deadlock exceeds these timeouts.
+          // Only a deadlock should exceed these timeouts.
           ...patientSettings,
         });
         const statuses: number[] = [];
@@ -81,7 +81,7 @@ async function mixedLoad(app: TestApp, client: number, buyer: Buyer, statuses: n
       send('PUT', `/categories/${client}`, { body: JSON.stringify({ name: `category ${round}` }) }),
       send('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: `renamed ${round}` }) }),
       send('GET', '/events?limit=10'),
-      // Only one operator, because a request gets 503 if callers change during each of its four attempts to read them.
+      // Only one client creates keys: requests fail if callers change during all four attempts to read them.
       ...(client === 0 ? [app.operator.keys.create(buyer.account.id, `key ${round}`)] : []),
       app.operator.storage.accounts.list(undefined, 20),
     ]);

@@ -50,7 +50,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual(names.map((name) => ({ name, last: 0n })));
   });
 
-  test('a management command does not create a store in an empty database, and explains how to specify the right one', async () => {
+  test('a management command does not create a store in an empty database, and explains how to specify the right database', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url);
     expect(await messageOf(database.migrate(false))).toMatch(/^No store found in this .* Check DATABASE_URL/);

@@ -59,7 +59,7 @@ describe('a Redis Cluster node', () => {
     expect(urlOfNode('h:1', 'redis://localhost')).toBe('redis://h:1');
   });
 
-  test('serves the slots in its ranges, while other slots may have no node', () => {
+  test('serves the slots in its ranges, and slots outside all ranges have no node', () => {
     const reply = [
       [0, 99, ['10.0.0.1', 6379, 'id', {}], ['10.0.0.9', 6379]],
       [200, 200, [null, 6380, 'id']],

@@ -24,7 +24,7 @@ export function newKey(accountId: number, fingerprint: string, expiresAt: number
   };
 }
 
-/** A caller of the Free plan with default scopes, overridden by `given`. */
+/** A caller on the Free plan with the default scopes, unless `given` overrides them. */
 export function callerWith(given: Partial<Caller> = {}): Caller {
   const { quota } = quotaOf('free');
   const scopes = new Set(defaultScopes);

@@ -38,7 +38,7 @@ test('a change that both servers report produces one new version', () => {
   }
 });
 
-test('a server that reports an older version counts as a change, for example after a restore, a failover or data loss in Redis', () => {
+test('an older version reported by a server counts as a change, for example after a restore, a failover or data loss in Redis', () => {
   const versions = settled();
   const before = versions.now;
   const { callers, pets } = before;
@@ -111,7 +111,7 @@ describe('with several shards', () => {
     expect(versions.now.pets).toBe(pets + 2);
   });
 
-  test('a shard that has lost its data counts as a change, but its recovery does not', () => {
+  test('data loss in a shard counts as a change, but the recovery of the data does not', () => {
     const versions = settled(shards);
     const { pets } = versions.now;
     versions.applyRedis(one, at(10, 0));

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Rows of a query on a separate connection, like that of another process. */
+/** Runs a query on a separate connection, as another process would. */
 export function rowsOf<Row>(path: string, sql: string, ...values: (string | number)[]): Row[] {
   using database = new Database(path, { readwrite: true });
   return database.query<Row, (string | number)[]>(sql).all(...values);

@@ -25,7 +25,7 @@ function leaveLocked(path: string, accountId: number, worker = 1): void {
   new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
 }
 
-test('only an account locked by a killed process is rejected, and only until the lock is released', async () => {
+test('only requests from an account locked by a killed process are rejected, and only until the lock is released', async () => {
   await using folder = await temporaryFolder();
   await using serving = openAlone(folder.path, new FakeClock());
   const { limits } = serving;

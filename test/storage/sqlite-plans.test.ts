@@ -128,8 +128,8 @@ function conditionsOf(sql: string): string[] {
 }
 
 /**
- * True if a step of the query plan uses an index for the condition. A lookup by the whole primary key serves every
- * condition, because it finds at most one row.
+ * True if a step of the query plan uses an index for the condition. A lookup by the whole primary key satisfies
+ * every condition, because it finds at most one row.
  */
 function answers(step: string, condition: string): boolean {
   const [, table, answered = ''] = /^SEARCH (\w+) .*\((.*)\)$/.exec(step) ?? [];

@@ -122,7 +122,7 @@ export function usageConforms(check: StoreTest): void {
   );
 
   check(
-    'keys are sorted by their number of requests, or of requests to deprecated operations, in descending order',
+    'keys are sorted by requests, or by requests to deprecated operations, in descending order',
     async (bench) => {
       const { store } = bench;
       await makeKeys(store);

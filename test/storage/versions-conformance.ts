@@ -12,7 +12,7 @@ async function versionsNow({ limits }: Store): Promise<Versions> {
 }
 
 export function versionsConform(check: StoreTest): void {
-  // unit-effects.test.ts checks which versions a unit raises.
+  // unit-effects.test.ts checks which versions a unit of work increments.
   check('changes by any connection increment the versions immediately', async ({ store, beside }) => {
     for (const by of [store, await beside()]) {
       const before = await versionsNow(store);

@@ -1,6 +1,6 @@
 /**
- * Line and branch coverage of the core by tests that run in one process. Code that runs only in child processes counts
- * as not covered.
+ * Measures line and branch coverage of the core in tests that run in one process. Code that runs only in child
+ * processes counts as uncovered.
  */
 import { join, relative } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';

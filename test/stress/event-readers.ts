@@ -56,7 +56,7 @@ export class EventReader {
     return this.start + this.hashes.length;
   }
 
-  /** Reads until the event `last()` has been read. A killed service is not a failure. */
+  /** Reads up to and including event `last()`, and reconnects if the service is killed. */
   async read(last: () => number, failures: Failures): Promise<void> {
     let failedSince = Date.now();
     while (this.position < last() && failures.count === 0) {

@@ -134,7 +134,7 @@ export async function limitModel({ rounds, seed, progress }: StressOptions) {
     }
   }
   failures.end();
-  // A rule that no case triggers has not been tested.
+  // Each rule must be triggered often enough to be tested.
   for (const outcome of ['admitted', 'rate_limit_exceeded', 'daily_quota_exceeded', 'api_key_banned']) {
     if ((seen[outcome] ?? 0) < decisions / 100) throw new Error(`too few requests were ${outcome}`);
   }

@@ -28,7 +28,7 @@ const writesPerKill = 100;
 const spoiled = 0.3;
 /** The client's timeout, and the delay of late responses. */
 const patience = { timeoutMs: 1_000, lateMs: 1_500 } as const;
-/** Cuts are twice as frequent as other disturbances, which delay one or all workers by a second. */
+/** Cuts occur twice as often as other disturbances, because the others delay workers by a second. */
 const fates = [...cuts, ...cuts, ...balancers];
 
 const steps = ['approve', 'deliver', 'cancel', 'return'] as const;

@@ -1,6 +1,6 @@
 /**
- * With ten times as many clients as peak throughput requires, throughput stays near the peak and recovers quickly
- * afterwards.
+ * Overloads the service with ten times as many clients as peak throughput requires. Throughput must stay near the peak,
+ * and must return to the peak soon after the overload.
  */
 import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -6,7 +6,7 @@ import { maxStaleMs } from '../../src/storage/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 
-/** A list requested more than this time after an animal was acknowledged must include it or return 503. */
+/** A list request sent later than this after an animal was acknowledged must return the animal or a 503. */
 const boundMs = maxStaleMs;
 const everyMs = 50;
 /** Interval at which animals are added. Long enough to detect a missing animal before the next one is added. */

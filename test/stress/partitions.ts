@@ -35,10 +35,7 @@ interface Proxied {
 
 interface Fault {
   readonly name: string;
-  /**
-   * A problem that /readyz must report, or must not report, at the end of the fault. If undefined, /readyz is not
-   * checked.
-   */
+  /** Whether /readyz must report this problem when the fault ends. If undefined, /readyz is not checked. */
   readonly says?: { readonly trouble: string; readonly is: boolean };
   /** Injects the fault into one or all instances. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
@@ -99,7 +96,7 @@ class Tally {
   unavailable = 0;
   slowestMs = 0;
 
-  /** Throws if the fault does not explain a response. */
+  /** Throws if the fault cannot explain one of the responses. */
   add(fault: string, replies: readonly Reply[]): void {
     for (const { status, text, tookMs } of replies) {
       this.slowestMs = Math.max(this.slowestMs, Math.round(tookMs));

@@ -116,7 +116,7 @@ async function settled(pid: number): Promise<void> {
   const deadline = performance.now() + settledWithinMs;
   for (let before = -1; performance.now() < deadline; ) {
     const now = busyMsOf(pid);
-    // The process may be busy for a fifth of the time, because clients that read slowly keep it slightly busy.
+    // Counts as idle if busy for less than a fifth of the time, because slow readers always cause some work.
     if (before >= 0 && now - before < restMs / 5) return;
     before = now;
     await sleep(restMs);
@@ -175,8 +175,7 @@ export async function publicCrowds(
   let peakMb = 0;
   for (const crowd of crowds) {
     progress(`a crowd that ${crowd}`);
-    // A high limit simulates clients at many addresses. Clients that send HEAD in a loop get the normal limit, and
-    // reach it.
+    // A high limit simulates clients at many addresses. Clients that send HEAD in a loop must reach the normal limit.
     const unbounded = { PUBLIC_REQUESTS_PER_MINUTE: '1000000000' };
     await using service = await provingService(crowd === 'asks for heads in a loop' ? {} : unbounded);
     shares.set(crowd, await shareBeside(service, crowd, { rounds, perPath }));

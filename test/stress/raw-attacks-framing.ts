@@ -3,7 +3,7 @@ import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 import { texts, words } from './words.ts';
 
 const n = animal.length;
-/** In hexadecimal, as chunk sizes are. */
+/** The chunk size of `animal`, in hexadecimal. */
 const size = n.toString(16);
 
 const codingValues = [
@@ -21,8 +21,8 @@ const codingNames = [
 ];
 
 /**
- * Transfer-Encoding in every spelling, with and without Content-Length. A request is hidden in the part that only one
- * of two parsers treats as the body.
+ * Different spellings of Transfer-Encoding, with and without Content-Length. A request is hidden in the part that only
+ * one of two parsers treats as the body.
  */
 export function codings({ post, secret }: Kit): Attack[] {
   const ended = `0\r\n\r\n${secret}`;
@@ -49,7 +49,7 @@ const lengthValues = [
   ...texts('4294967323|99999999999999999999999|NaN|"27"'),
 ];
 
-/** Content-Length in every spelling, with and without a body of that length. */
+/** Different spellings of Content-Length, with and without a body of that length. */
 export function lengths({ post, request, secret }: Kit): Attack[] {
   const spelled = lengthValues.map((value) => ({
     what: `Content-Length: ${value}`,

@@ -41,7 +41,7 @@ export function proxyServer(command: ServerKind['command']): Promise<OwnServer> 
   });
 }
 
-/** Adapts addresses, log and paths of the configuration, and adds `directives`. */
+/** Adapts the configuration's addresses, log and paths, and adds `directives`. */
 function nginx(
   program: string,
   folder: string,

@@ -122,7 +122,7 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
         }
       });
     await send(keys.length);
-    // A full disk causes other responses and log lines.
+    // Also simulates a full disk, which causes other responses and log lines.
     limitFileSize(service.pid, 0);
     await send(Math.min(keys.length, keysOnFullDisk));
     limitFileSize(service.pid, 'unlimited');

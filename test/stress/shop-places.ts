@@ -73,7 +73,7 @@ async function embeddedShop(workers: number, settings: Settings = {}): Promise<S
     if (service === undefined) throw new Error('The service is already being killed.');
     const killed = service;
     service = undefined;
-    // Kills the workers first, because without the writing process they would return 503.
+    // Kills the workers first, because they return 503 as soon as the writing process has ended.
     for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
     await killed.exited;
   };

@@ -20,7 +20,7 @@ const callEveryMs = 20;
 interface Slow {
   /** Bytes written immediately after connecting. */
   readonly first: string;
-  /** Bytes that are then written in a loop, one at a time. If empty, nothing more is written. */
+  /** Bytes written repeatedly after `first`, one byte at a time. If empty, nothing more is written. */
   readonly drip: string;
   /** Whether the client reads responses. */
   readonly reads: boolean;

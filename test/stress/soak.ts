@@ -148,7 +148,7 @@ const warmUpPart = 0.2;
 /** Maximum growth of median memory from the first samples to the last, as a fraction. */
 const mostGrowth = 0.1;
 const partOfSamples = 0.2;
-/** Additional descriptors that are tolerated, because the runtime opens files. */
+/** Number of additional descriptors allowed, because the runtime may open files. */
 const descriptorSlack = 3;
 const calmMs = 3_000;
 

@@ -25,7 +25,7 @@ export interface Seen {
 
 export interface World {
   readonly failures: Failures;
-  /** How far the services' clocks are ahead of this process's clock, now and before the last change. */
+  /** Current and previous offset of the services' clocks from this process's clock. */
   aheadMs(): readonly number[];
 }
 

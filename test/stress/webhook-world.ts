@@ -144,7 +144,7 @@ const writers = 8;
 /** Most names are not ASCII, so that byte and character counts differ. */
 const names = ['Rex', 'Größe', '犬', '🐕 "quoted" \\', 'a\u2028b', 'e\u0301'];
 
-/** Makes random changes, up to the number currently allowed. */
+/** Makes random changes until their number reaches `allowed`, which may increase. */
 export class Writing implements Disposable {
   allowed = 0;
   begun = 0;

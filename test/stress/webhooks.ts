@@ -22,7 +22,7 @@ const untilKillMs = 3_000;
  * attempt.
  */
 const skippedMs = { from: 61_000, to: 280_000 } as const;
-/** Maximum number of times the clocks are advanced, which exceeds the ten attempts of a delivery. */
+/** Maximum number of times the clocks are advanced. A delivery has only ten attempts. */
 const mostSkips = 20;
 /** Maximum total by which the clocks are advanced. It is less than the 7 days for which deliveries are listed. */
 const mostAheadMs = 6.8 * 86_400_000;

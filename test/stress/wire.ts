@@ -52,7 +52,7 @@ export class Wire implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    // The field is cleared first, because ending a socket that the service has closed calls `close` synchronously.
+    // Clears the field first, because `end` calls `close` synchronously if the service has closed the socket.
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.end();
@@ -119,7 +119,7 @@ export class Wires implements Disposable {
     this.#wires = Array.from({ length: connections }, () => new Wire(url));
   }
 
-  /** Runs this many cases, one at a time per connection. */
+  /** Runs all cases, one at a time on each connection. */
   async each(cases: number, perform: (wire: Wire, index: number) => Promise<void>): Promise<void> {
     let next = 0;
     const work = async (wire: Wire) => {

@@ -15,9 +15,7 @@ export interface Reply {
   readonly tookMs: number;
 }
 
-/**
- * The fields, other than the name, of every animal that this client adds. Tests use them to detect incomplete rows.
- */
+/** All animals that this client adds have these values, so that tests can detect incomplete rows. */
 export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
 
 export function clientOf(url: string, key: string): Client {

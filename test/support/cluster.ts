@@ -6,7 +6,7 @@ import { temporaryFolder } from './folder.ts';
 import { ample, firstKeyOf, type Service, serveCommand, start } from './process.ts';
 import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
 
-/** Timeouts for tests in which no server is deliberately slow. They are never reached, even on a busy machine. */
+/** Timeouts that even a busy machine never reaches, for tests in which no server is deliberately slow. */
 export const patientSettings = { REDIS_TIMEOUT_MS: '60000', POSTGRES_TIMEOUT_MS: '600000' } as const;
 
 /** Several instances of the service, with database servers that a test can stop or break. */

@@ -18,7 +18,7 @@ export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOpt
       ...options,
       ...more,
     });
-  /** Sends requests with the same key that bypass the client, as another program would. */
+  /** Sends requests with the same key but without the client, as another program would. */
   const othersSend = async (count: number) => {
     const send = () => app.call('GET', '/inventory', { key });
     return Promise.all(Array.from({ length: count }, send));

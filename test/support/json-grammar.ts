@@ -198,7 +198,7 @@ export function readByGrammar(text: string): unknown {
   return new Reader(text).read();
 }
 
-/** The result of a parser on one line: the value with types and member order, or the errors. */
+/** Formats a parser's result as one line. Includes the value with types and member order, or the errors. */
 export function outcomeOf(read: (text: string) => unknown, text: string): string {
   try {
     return shown(read(text));

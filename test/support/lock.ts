@@ -16,8 +16,8 @@ export function lock(path: string): { release: () => void } & Disposable {
 }
 
 /**
- * Slows down writers until disposed of: repeatedly holds the write lock for a second, which is less than a writer's
- * timeout, and then waits for another process to commit.
+ * Slows down other writers until disposed of. Repeatedly holds the write lock for a second, which is less than a
+ * writer's timeout, and then waits for another process to commit.
  */
 export function slowWriters(path: string): AsyncDisposable {
   let isSlow = true;

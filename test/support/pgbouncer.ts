@@ -56,7 +56,7 @@ function pgBouncerKind(
         auth_file: join(folder, 'users.txt'),
         admin_users: username,
         pool_mode: 'transaction',
-        // A PostgreSQL server that has recovered is used immediately.
+        // Retries a failed login to PostgreSQL after one second.
         server_login_retry: 1,
         ...settings,
       };

@@ -8,7 +8,7 @@ import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Maximum wait for the last output. A leftover child process may keep the program's pipes open. */
+/** Maximum time to wait for the last output, because a leftover child process may keep the program's pipes open. */
 const lastWordsMs = 10_000;
 
 /** A running program and its output. */

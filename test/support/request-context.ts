@@ -15,7 +15,7 @@ import { FailedRequests } from '../../src/operations/observability/failed-reques
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { publicly, type TestApp } from './app.ts';
 
-/** Dependencies of the client operations, with a running app's store. */
+/** The client operations' dependencies, which use a running app's store. */
 export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
   const { storage: store } = app.admin;
   const events = new EventFeed(store.events, clock);
@@ -29,7 +29,7 @@ export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock
   };
 }
 
-/** Dependencies of the pipeline, with a running app's store. */
+/** The pipeline's dependencies, which use a running app's store. */
 export function requestContextOf(
   { app, clock, config }: TestApp,
   log: Logger = pino({ level: 'silent' }),

@@ -9,8 +9,8 @@ export interface Requirement {
 }
 
 /**
- * Returns `test` for tests with a requirement, which is detected by running a command. If the requirement is missing,
- * the tests are skipped and a message reports this. With `CI=true`, the tests fail instead.
+ * Returns `test` if the command succeeds, which means that the requirement is met. Otherwise, tests are skipped with a
+ * message, or fail if `CI=true`.
  */
 export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
   if (works(command)) return test;

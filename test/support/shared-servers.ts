@@ -9,7 +9,7 @@ export interface SharedServers extends AsyncDisposable {
 
 /**
  * Starts the servers that the environment does not specify. If a server cannot be started, the tests that need it
- * report this.
+ * report the failure.
  */
 export async function sharedServers(): Promise<SharedServers> {
   await using started = new AsyncDisposableStack();

@@ -15,8 +15,8 @@ export interface TcpProxy extends AsyncDisposable {
   /** Closes every connection, and refuses new connections until `heal` is called. */
   cut(): Promise<void>;
   /**
-   * Keeps and accepts connections but forwards nothing until `heal` is called, as if packets were dropped. `heal`
-   * forwards the held bytes, as TCP would.
+   * Keeps existing connections open and accepts new ones, but forwards nothing until `heal` is called, as if packets
+   * were dropped. `heal` forwards the held bytes, as TCP would.
    */
   hold(direction?: Direction): void;
   /** Holds the server's responses on a connection once the client has sent this text. */

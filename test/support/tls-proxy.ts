@@ -6,7 +6,7 @@ import type { Certificate } from './certificates.ts';
 
 export interface TlsProxy extends AsyncDisposable {
   readonly port: number;
-  /** Sets the target port. Until then, connections are closed. */
+  /** Sets the target port. Connections are closed until a port is set. */
   leadTo(port: number): void;
 }
 

@@ -232,7 +232,7 @@ describe('restricted code', () => {
     refuse('Add a setting to the table in src/config/settings.ts and read it from the Config:', wrong);
   });
 
-  test('the process is exited only by src/main.ts and src/cli', () => {
+  test('only src/main.ts and src/cli exit the process', () => {
     refuse(
       'Throw an error, and let the command line decide:',
       elsewhere(/^src\/(?:main\.ts|cli\/)/, /\bprocess\.exit/),

@@ -8,7 +8,7 @@ const tests = codeIn(projectFiles(), 'test')
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
 /**
- * Number of allowed sleeps per file that do not wait for an event, such as pauses between requests, times at which
+ * Allowed number of sleeps per file that do not wait for an event, such as pauses between requests, delays before
  * processes are killed, proxy delays and timeouts. The numbers may decrease but never increase.
  */
 const sleepsAllowed: Readonly<Record<string, number>> = {

@@ -6,7 +6,7 @@ import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../
 import { Sender } from '../../src/webhooks/send.ts';
 import { allowing, startReceiver } from './receiver.ts';
 
-/** Rejected URLs by address, with the reason. `PORT` stands for the port of a service on this machine. */
+/** Rejected URLs and the reason, keyed by address. `PORT` stands for the port of a service on this machine. */
 const inward: Readonly<Record<string, readonly [reason: string, ...urls: string[]]>> = {
   '127.0.0.1': [
     'loopback',

@@ -194,7 +194,7 @@ describe.each(places)('on %s', (_name, open) => {
     expect((await subscribe(clientOf(again, key), receiver, headers)).status).toBe(201);
   });
 
-  test("if the key of a webhook's secret is lost, deliveries are signed again after the secret is rotated", async () => {
+  test("if the key that encrypts a webhook's secret is lost, rotating the secret restores signing", async () => {
     await using place = await open();
     await using receiver = await startReceiving();
     await using first = await startTestApp({ ...place.settings, SECRETS_KEY: before });

@@ -36,8 +36,8 @@ export function addCopy(program: Command, environment: Environment): void {
 }
 
 /**
- * Validates a URL. The option parser does not do this, because it would print the URL with its password. Throws
- * `CommandError`.
+ * Validates a URL. Throws `CommandError`. The option parser does not validate URLs, because its error would contain the
+ * password.
  */
 function storeUrl(
   option: string,

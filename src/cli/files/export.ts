@@ -40,7 +40,7 @@ export async function exportPets(config: Config, file: string, options: ExportPe
 
 type Rows = Pick<Format, 'header' | 'row'>;
 
-/** Returns the row format of the file, optionally with ids and escaped formulas. */
+/** Returns the format of the rows, with ids and escaped formulas if requested. */
 function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Rows {
   if (escapeFormulas && format.name !== 'csv') {
     throw new CommandError(

@@ -149,7 +149,7 @@ function countsText(added: number, rejected: number): string {
   return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
 }
 
-/** Ids count up from 1, so the disk is full long before an id exceeds 2^53. */
+/** Ids are assigned from 1 upward, so the disk fills up long before an id exceeds 2^53. */
 function idOf(id: bigint | undefined): number | null {
   return id === undefined ? null : Number(id);
 }

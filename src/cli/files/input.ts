@@ -13,7 +13,7 @@ export interface Input {
   readonly source: string | undefined;
   /** Total size; undefined if unknown, for example for a pipe. */
   readonly bytes: number | undefined;
-  /** Reads the content. Ends early without an error when the signal is aborted. */
+  /** Reads the content. If the signal is aborted, the iteration ends early without an error. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
@@ -62,7 +62,7 @@ async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal)
   try {
     for await (const chunk of stream) yield chunk as Buffer;
   } catch (error) {
-    // Destroying the stream makes the pending read fail with this error.
+    // An abort destroys the stream, so the pending read fails.
     if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener('abort', stop);

@@ -63,7 +63,7 @@ async function* pagesOf(
     const page = await feed.page({ after: position, limit: atMost, wanted, waitSeconds: 0 });
     yield page;
     left -= page.items.length;
-    // An unchanged position means that there are no more events.
+    // If the position did not change, there are no more events.
     if (page.next === undefined || BigInt(page.next) === position) return;
     position = BigInt(page.next);
   }

@@ -4,7 +4,7 @@ import { scopes } from '../../domain/scope.ts';
 import { atOnce } from '../command.ts';
 
 export interface Facts {
-  /** First word of the command's name. Defaults to the last name in the path. */
+  /** First word of the command's name. Defaults to the last resource name in the path. */
   readonly resource?: string;
   /** Last word of the command's name. Defaults to the first word of the `operationId`. */
   readonly verb?: string;
@@ -13,7 +13,7 @@ export interface Facts {
   readonly positional?: readonly string[];
   readonly only?: readonly string[];
   readonly notes?: readonly string[];
-  /** Arguments and options of the examples. Default to the examples in the operation's schemas. */
+  /** Arguments and options for the help's examples. By default, the examples come from the operation's schemas. */
   readonly examples?: readonly string[];
   readonly isWhole?: true;
   readonly nouns?: readonly [noun: string, nouns: string];

@@ -14,7 +14,7 @@ export interface ListOptions {
   readonly limit: number | 'all';
   readonly after: bigint;
   readonly json: true | undefined;
-  /** Text for an empty list. Defaults to the text defined for the shape. */
+  /** Text to print for an empty list. Defaults to the text in the shape. */
   readonly none: string;
   readonly firstTitle: string;
 }

@@ -19,7 +19,7 @@ export function effectOf({ maxStaleMs }: AdminServices['storage']): string {
 interface ResultForm {
   readonly text?: (item: never, effect: string) => string;
   readonly json?: (item: never) => string;
-  /** Returns an error message to print after the output; undefined if the command succeeded. */
+  /** Returns the error message to print after the output, or undefined if the command succeeded. */
   readonly failure?: (item: never) => string | undefined;
 }
 

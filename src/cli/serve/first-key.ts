@@ -51,7 +51,7 @@ function printExample(key: string, url: string): void {
 
 /**
  * Path of the file for the first API key. For an embedded store, the file is next to the store. For a store on a
- * server, it is in the `data` folder and is named after the host and the database.
+ * server, the file is in the `data` folder and is named after the host and the database.
  */
 export function firstKeyFile(databaseUrl: string): string {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(databaseUrl)?.[1]?.trim();

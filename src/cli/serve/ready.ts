@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts';
 import { addCommand, type ReadConfig } from '../command.ts';
 import { CommandError, messageOf, printLine } from '../terminal.ts';
 
-/** This timeout is longer than any response should take. Health checks usually have a shorter timeout. */
+/** Longer than any response should take, and longer than the timeouts of most health checks. */
 const answerWithinMs = 5_000;
 
 export function addReady(program: Command, config: ReadConfig): void {

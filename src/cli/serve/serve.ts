@@ -76,7 +76,10 @@ function announce(
 
 const never = new Promise<never>(() => {});
 
-/** Names the setting to change if the port is not available. Returns undefined if a signal stopped the startup. */
+/**
+ * Returns undefined if a signal stopped the startup. If the port is not available, the error says which setting to
+ * change.
+ */
 async function started(
   starting: Promise<App>,
   { host, port }: Config,

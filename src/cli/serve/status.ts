@@ -7,7 +7,7 @@ import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
 
-/** Statistics that exist only in processes that serve requests. The command omits them. */
+/** Statistics of processes that serve requests. This command omits them. */
 const factsOfProcess: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
   ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],
@@ -54,7 +54,7 @@ async function concernsIn(
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
 
 /**
- * Returns the range of retained events. Does not include whether the service records events, which depends on the
+ * Returns the range of retained events. Whether the service records events is not included, because that depends on the
  * service's settings.
  */
 async function eventsIn({ store, clock }: AdminServices, config: Config) {

@@ -112,7 +112,7 @@ export const backupOperations = rowsOf(
       summary: 'Create a backup',
       description:
         'Writes a complete, consistent copy of an embedded store to BACKUP_FOLDER without interrupting the service. Responds when the backup is finished.',
-      // Creating a backup changes nothing in the store.
+      // A backup changes nothing in the store, so retries need no `Idempotency-Key`.
       repeatable: false,
       body: { schema: NewBackup, optional: true },
       success: createdJson(Backup, 'The backup was created.'),

@@ -43,7 +43,7 @@ export const instantInput = (description: string) =>
       examples: ['2026-11-22T09:30:00Z'],
     });
 
-/** Whether a query's `until` is before its `since`, in which case there can be no results. */
+/** Whether a query's `until` is before its `since`, so that nothing can match. */
 export function isReversed(query: unknown): boolean {
   const { since, until } = (query ?? {}) as { readonly since?: unknown; readonly until?: unknown };
   return typeof since === 'number' && typeof until === 'number' && until < since;

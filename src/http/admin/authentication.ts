@@ -12,7 +12,7 @@ export interface Authenticated extends SignedIn {
 /**
  * Finds the operator by the token or session of the request. A token takes precedence over a cookie. Throws
  * `sign_in_required`, `sign_in_failed` or `too_many_sign_ins`. A valid token is accepted even from a network with too
- * many failures.
+ * many failed sign-ins.
  */
 export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
   const { request } = incoming;

@@ -23,9 +23,9 @@ export function reply(
 }
 
 /**
- * The response to a request that failed for any reason. Clients see the reason only if it is a refusal; other errors
- * are logged. The cause of a store failure is shown only to operators who are signed in, because error messages of a
- * database server may contain addresses.
+ * The response to a request that failed for any reason. The reason is sent only if the error is a `Refusal`; other
+ * errors are logged. The cause of a store failure is shown only to operators who are signed in, because error messages
+ * of a database server may contain addresses.
  */
 export function refuse(
   context: AdminContext,

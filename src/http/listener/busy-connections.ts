@@ -4,7 +4,8 @@ type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
 /**
  * Connections with an authenticated request in flight. When there are too many connections, all other connections are
- * closed first. Connections are identified only by the peer's port, so if two have the same port, both are kept open.
+ * closed first. Connections are identified only by the peer's port, so two connections with the same port are both kept
+ * open.
  */
 export class BusyConnections {
   /** The peer port of a request is read only when needed, because reading it creates two objects. */

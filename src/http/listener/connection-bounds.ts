@@ -65,7 +65,7 @@ function connectionsTo(port: number): number {
 
 // Every connection needs a file descriptor. Without free descriptors, the listener accepts no connections.
 
-/** Limit assumed on systems without `/proc`. macOS allows at least this many (OPEN_MAX). */
+/** Descriptor limit assumed on systems without `/proc`. macOS allows at least this many descriptors (OPEN_MAX). */
 const assumedLimit = 10_240;
 
 export function descriptorLimit(): number {
@@ -78,7 +78,10 @@ export function descriptorLimit(): number {
   }
 }
 
-/** Number of open descriptors. `Infinity` if none is free, which makes listing fail; 0 if listing is not supported. */
+/**
+ * Number of open descriptors; `Infinity` if all are in use, so that they cannot be listed; 0 if listing is not
+ * supported.
+ */
 export function openDescriptors(): number {
   try {
     // Since Linux 6.2, the size of this directory is the number of descriptors, so the directory need not be opened.

@@ -24,9 +24,7 @@ export class FreeBudget {
     this.#clock = clock;
   }
 
-  /**
-   * Counts a response. Returns 0 within the budget, otherwise the number of seconds (at least 1) until the window ends.
-   */
+  /** Counts a response. Returns 0 within the budget, or else the seconds (at least 1) until the window ends. */
   take(client: string): number {
     const now = this.#clock.steady();
     let window = this.#windows.get(client);

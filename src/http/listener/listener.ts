@@ -12,10 +12,13 @@ const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
 /** With fewer free descriptors, connections are closed without waiting for requests in flight. */
 const fewLeft = 8;
-/** Final fraction of a drain, during which no new connections are accepted. Existing connections are still served. */
+/**
+ * Final fraction of the drain time, during which no new connections are accepted. Existing connections are still
+ * served.
+ */
 const lastCallShare = 0.25;
 const maxLastCallMs = 1_000;
-/** Minimum time between refusing new connections and closing the listener. Also applies without a drain. */
+/** Minimum time between refusing new connections and closing the listener, even without a drain. */
 const minLastCallMs = 10;
 const pollMs = 10;
 

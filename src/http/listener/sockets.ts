@@ -9,7 +9,7 @@ const shutdownBoth = 2;
 
 interface PortSocket {
   readonly isListening: boolean;
-  /** The peer's port; 0 while listening. */
+  /** The peer's port; 0 for a listening socket. */
   readonly peerPort: number;
   /** Sets an option at the SOL_SOCKET level. Returns whether the system accepts the option. */
   setOption(option: number, value: Pointer, length: number): boolean;
@@ -53,7 +53,10 @@ export function socketsOn(port: number): PortSocket[] {
 
 const soAttachFilter = 26;
 
-/** A classic BPF program that inspects the TCP header. Each row: opcode, jump if true, jump if false, constant. */
+/**
+ * A classic BPF program that inspects the TCP header. Each row contains opcode, jump if true, jump if false, and
+ * constant.
+ */
 const dropSyn = [
   [0x30, 0, 0, 13], // load the flags byte
   [0x54, 0, 0, 0x12], // keep ACK and SYN

@@ -22,8 +22,8 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   }
 
   /**
-   * The runtime calls this after the handler has returned the response. Returning the response restores the idle
-   * timeout and releases the request, which would undo any earlier changes.
+   * The runtime calls this after the handler has returned the response. Changes before that would be lost, because
+   * returning the response restores the idle timeout and releases the request.
    */
   pull(sink: StreamSink): void {
     if (this.#request === undefined) return;

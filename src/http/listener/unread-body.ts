@@ -17,7 +17,7 @@ export const maxDroppedChunks = 256;
  */
 export async function afterChunkedBody(request: Request, answer: Awaitable<Response>): Promise<Response> {
   const response = await answer;
-  // The body is locked if its reader timed out.
+  // After a read timeout, the body is still locked by its reader.
   if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
   await remainderParsed();
   response.headers.set('Connection', 'close');

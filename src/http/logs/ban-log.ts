@@ -8,7 +8,7 @@ const heldBans = 10_000;
 /** Logs each ban once, when the first request is refused because of it. */
 export class BanLog {
   readonly #log: Logger;
-  /** End time of each key's last logged ban, in Unix seconds, by key id. */
+  /** End of each key's most recently logged ban (Unix seconds), by key id. */
   readonly #logged = new LRUCache<number, number>(atMost(heldBans));
 
   constructor(log: Logger) {

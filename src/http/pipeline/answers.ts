@@ -73,7 +73,7 @@ interface FeedQuery {
   readonly wait?: number | undefined;
 }
 
-/** Link to the events after the last event that was examined. */
+/** Link to the next page of events, which starts after the last event examined. */
 function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
   // Duplicate types are removed, because proxies limit the size of response headers.
   const types = [...new Set(type)].map((selector) => `&type=${inQuery(selector)}`).join('');

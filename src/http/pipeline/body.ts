@@ -6,7 +6,7 @@ import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts'
 import { Refusal } from '../../contract/refusal.ts';
 import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
 
-/** A JSON body, with the mistakes found while parsing: duplicate members, and members named `__proto__`. */
+/** A JSON body, and the errors found while parsing: duplicate members, and members named `__proto__`. */
 export interface JsonBody {
   readonly bytes: Uint8Array;
   readonly value: unknown;
@@ -28,8 +28,8 @@ const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
  */
 export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  // An empty body may have any media type, because `curl -d ''` sends one. `request.body` is read last, because the
-  // property creates a stream.
+  // An empty body may have any media type, because `curl -d ''` sends a Content-Type. `request.body` is read last,
+  // because the property creates a stream.
   if ((body.optional || !headers.has('content-type')) && request.body === null) return withoutBody(body);
   refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
   const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
@@ -69,7 +69,7 @@ function withoutBody({ schema, optional }: Body): JsonBody {
   });
 }
 
-/** Uses a single promise for the body and the timeout, because each step of a promise chain costs time. */
+/** Uses a single promise for the body and the timeout, because promise chains are slower. */
 function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
@@ -111,7 +111,7 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   }
   if (length > maxBytes) throw tooLarge(maxBytes);
   await remainderParsed();
-  // If the signal is aborted, the runtime has already responded with 400, so nothing may be changed.
+  // If the signal is aborted, the runtime has already responded with 400, so the operation must not run.
   request.signal.throwIfAborted();
   return Buffer.concat(chunks, length);
 }

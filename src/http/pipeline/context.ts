@@ -58,7 +58,7 @@ export interface IncomingRequest {
   streamed(source: StreamSource): ReadableStream;
   /** The client's network. Failed authentication attempts are counted per network. */
   network(): string;
-  /** Time of arrival, in ms of the process's monotonic clock. */
+  /** Arrival time on the process's monotonic clock, in ms. */
   readonly startedAt: number;
 }
 

@@ -112,8 +112,8 @@ function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
 
 /**
  * All headers of a response: the given headers, the route's headers, and the headers that every response has. Pass the
- * result to a `Response` immediately, because the next response overwrites it. `own` and `ofRoute` must not change
- * afterwards.
+ * result to a `Response` immediately, because the next response overwrites it. `own` and `ofRoute` must not be modified
+ * later.
  */
 export function headersOf(
   { status, isEmpty }: { readonly status: number; readonly isEmpty: boolean },
@@ -128,8 +128,8 @@ export function headersOf(
 }
 
 /**
- * The three rate limit headers of the specification (section 8), for the window that is exhausted first or, without a
- * valid key, for the address.
+ * The three rate limit headers of the specification (section 8), for the window that will be exhausted first or,
+ * without a valid key, for the address.
  */
 export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limit): void {
   headers.set('X-RateLimit-Limit', String(limit));

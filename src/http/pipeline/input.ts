@@ -22,7 +22,7 @@ export interface Input<Read = OperationRequest['input']> {
 const noBytes = new Uint8Array();
 
 /**
- * Reads and validates a request. Checks whether the body is readable, then lists all mistakes in an
+ * Reads and validates a request. Rejects an unsupported or oversized body, then reports all validation errors in one
  * `invalid_parameter` or `invalid_body` error (400), and finally refuses ids that no resource can have.
  */
 export function readInput<Read = OperationRequest['input']>(
@@ -72,8 +72,8 @@ function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 
 /**
- * Parses the path parameters. An invalid int64 is reported as a mistake, unless the operation has a specific error for
- * it (`otherwise`).
+ * Parses the path parameters. An invalid int64 is a validation error, unless the operation has a specific error for it
+ * (`otherwise`).
  */
 function readParams(
   { params }: Operation,
@@ -115,8 +115,8 @@ function resumed({ success }: Operation, headers: Headers, query: Validated<unkn
 const noBody: Validated<unknown> = { value: undefined };
 
 /**
- * Returns the error for an unreadable body, so that it is listed with the other mistakes. Rethrows all other errors,
- * because they take precedence.
+ * Returns the error if the body is missing or not valid JSON, to list it with the other validation errors. Rethrows
+ * other errors, because they take precedence.
  */
 function unreadable(error: unknown): Refusal {
   if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
@@ -139,7 +139,7 @@ function checkBody(
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** A refusal that lists up to `maxDetails` of the mistakes. Names sent by the client are shortened. */
+/** A refusal that lists up to `maxDetails` of the errors. Long names from the client are shortened. */
 export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
   const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
   const isBody = details[0]?.in === 'body';

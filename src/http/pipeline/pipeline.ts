@@ -38,8 +38,8 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       // The retry does not count against the limits, because the request has already been counted.
       () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
       (again) => {
-        // The limits cannot be read either, so their headers are omitted. An original 503 error is returned, because
-        // its message states whether the request was applied.
+        // Omits the rate limit headers, because the limits cannot be read either. If the original error is a 503, it is
+        // returned, because its message says whether the request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
         counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
@@ -50,8 +50,8 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
 }
 
 /**
- * Responds to a request after its admission. Refusals that may occur thousands of times per second are returned
- * instead of thrown, because throwing costs about 5 % more.
+ * Responds to an admitted request. Refusals that may occur thousands of times per second are returned instead of
+ * thrown, because throwing costs about 5 % more.
  */
 function afterAdmission(
   context: RequestContext,
@@ -117,7 +117,7 @@ function performed(
 }
 
 /**
- * An async function, because a change is always asynchronous, and each step of an `andThen` chain creates two promises.
+ * Uses `await`, because changes are always asynchronous, and each step of an `andThen` chain would create two promises.
  */
 async function changed(
   context: RequestContext,

@@ -44,11 +44,11 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
     else if (values[name] !== undefined) addMistake(name, 'is given more than once');
     else values[name] = value;
   }
-  // The values of parameters with a mistake are not validated, because the intended value is unknown.
+  // Values of unknown or repeated parameters are not validated, because the intended value is unclear.
   for (const name of mistakes.keys()) delete values[name];
   const checked: Validated<unknown> =
     schema === undefined ? { value: undefined } : validate(schema, values, 'query');
-  // Reports a mistake in a list item under the name of the parameter, without the index.
+  // An error in a list item is reported with the name of the parameter, without the index.
   if ('mistakes' in checked)
     for (const { name, message } of checked.mistakes) addMistake(name.replace(/\..*/, ''), message);
   else if (isReversed(checked.value)) addMistake('until', 'must not be before since');
@@ -57,12 +57,12 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   return { mistakes: [...mistakes.values(), ...ofCursor] };
 }
 
-/** Whether a parameter is a list, which may be repeated. */
+/** Whether a parameter is a list. Only lists may be repeated. */
 function isRepeatable(schema: unknown): boolean {
   return schema instanceof z.ZodArray || (schema instanceof z.ZodOptional && isRepeatable(schema.unwrap()));
 }
 
-/** Checks the cursor of a query with other mistakes. In all other queries, the operation checks the cursor. */
+/** Checks the cursor if the query has other errors. Otherwise, the operation checks it. */
 function cursorMistakes(
   path: string,
   { shape }: NonNullable<Operation['query']>,

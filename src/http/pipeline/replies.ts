@@ -58,8 +58,8 @@ function setAll({ headers }: Response, fields: HeaderFields): void {
 }
 
 /**
- * The response to a request that failed for any reason. Clients see the reason only if it is a refusal; other errors
- * are logged.
+ * The response to a request that failed for any reason. The reason is sent only if the error is a `Refusal`; other
+ * errors are logged.
  */
 export function refuse(
   context: RequestContext,

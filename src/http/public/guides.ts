@@ -44,7 +44,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
-/** The icon as inline HTML. It has no title, because it is shown next to the name. */
+/** The service's icon as inline HTML, without a title because the name is shown next to it. */
 export const inlineIcon = icon
   .trim()
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')

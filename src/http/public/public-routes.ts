@@ -131,7 +131,7 @@ function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions):
   };
 }
 
-/** Browsers list HTML first in `Accept`. Programs that accept anything get JSON. */
+/** Browsers list HTML first in `Accept`. Other clients get JSON. */
 function wantsHtml({ headers }: Request): boolean {
   return /^\s*text\/html\b/i.test(headers.get('accept') ?? '');
 }

@@ -65,7 +65,7 @@ export class AccountOperations {
 
   async limits(id: number): Promise<Verdict> {
     const { quota } = await this.find(id);
-    // Only keys are banned, and no key has the id 0, so the result is never a ban.
+    // No key has the id 0, so the verdict is never a ban.
     return (await this.#context.store.limits.standing({ keyId: 0, accountId: id, quota })).verdict;
   }
 

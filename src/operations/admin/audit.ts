@@ -40,7 +40,8 @@ export class AuditOperations {
 
   /**
    * All entries that match when the call begins, oldest first. Pages can be read only from newest to oldest, so this
-   * finds where each page starts, then reads them in reverse. Memory use is small for a log of any length.
+   * finds where each page starts, then reads them in reverse. Memory usage stays low regardless of the length of the
+   * log.
    */
   async *all(filter: AuditQuery): AsyncGenerator<AuditEntry, void> {
     const latest = await this.list(undefined, pageSize, filter);

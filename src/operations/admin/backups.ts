@@ -40,7 +40,7 @@ interface BackupContext extends BackupSettings {
   readonly parts: BackupParts | undefined;
 }
 
-/** Delay before a failed backup is retried, unless the interval is shorter. */
+/** A failed backup is retried after this time, or after the backup interval if that is shorter. */
 const retryMs = 300_000;
 
 type ScheduledBackup =

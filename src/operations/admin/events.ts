@@ -20,7 +20,7 @@ export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
-/** Reads the range of retained events in constant time, plus one read per billion ids. */
+/** Summarizes the retained events with a few reads, plus one per billion ids. */
 export async function eventLogOf(
   events: EventStore,
   { areRecorded, keepMs }: EventSettings,
@@ -43,7 +43,7 @@ export async function eventLogOf(
 async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Every gap is exactly one step long, so no gap is missed.
+  // Every gap has exactly `step` ids, so looking ahead by `step` ids never misses one.
   for (let at = first; at + step <= last; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;

@@ -71,9 +71,9 @@ export class KeyOperations {
   }
 
   /**
-   * Creates a new key for the same account. The old key ends after `graceMs` or when it expires, whichever is earlier.
-   * The new key's lifetime defaults to that of the old key. Throws `key_not_found`, and `key_ended` if the old key is
-   * no longer active.
+   * Creates a new key for the same account. The old key stays valid for `graceMs`, unless it expires earlier. The new
+   * key's lifetime defaults to that of the old key. Throws `key_not_found`, and `key_ended` if the old key is no longer
+   * active.
    */
   async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
     const old = await this.find(id);
@@ -122,8 +122,8 @@ export class KeyOperations {
   }
 
   /**
-   * Adds usage to the keys, in the same order. `banned` is the result of `bannedIds`, or undefined if bans cannot be
-   * read.
+   * Returns the keys with their usage, in the same order. `banned` is the result of `bannedIds`, or undefined if bans
+   * cannot be read.
    */
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
@@ -184,7 +184,7 @@ function stateOf(
   return isBanned ? 'banned' : 'live';
 }
 
-/** The error for rotating a key that has ended: its holder must not have access, or already has the new key. */
+/** The error for rotating an inactive key. Rotation must not restore access or issue a second successor. */
 function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';

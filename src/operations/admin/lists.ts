@@ -112,7 +112,7 @@ async function firstPlacedAt(
   return later;
 }
 
-/** Accounts, keys and orders are never deleted, so the last id of each is also their total. */
+/** Accounts, keys and orders are never deleted, so the highest id of each equals the total. */
 async function totalsOf({ accounts, keys, orders, search }: Store): Promise<Totals> {
   const [[account], [key], [order]] = await Promise.all([
     accounts.listNewest(undefined, 1),

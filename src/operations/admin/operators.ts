@@ -31,7 +31,7 @@ export class OperatorOperations {
   }
 
   /**
-   * Creates a new token. The old token and all sessions end immediately. Throws `operator_not_found` and
+   * Creates a new token. The old token and all sessions become invalid immediately. Throws `operator_not_found` and
    * `operator_revoked`.
    */
   async rotate(id: number): Promise<IssuedToken> {
@@ -40,7 +40,7 @@ export class OperatorOperations {
     return { operator: outcome, token: secret };
   }
 
-  /** Permanently revokes the operator: ends the token and all sessions. Throws `operator_not_found`. */
+  /** Permanently revokes the operator, the token and all sessions. Throws `operator_not_found`. */
   async revoke(id: number): Promise<Operator> {
     return writeAs(this.#context, 'revokeOperator', { id, at: this.#context.clock.now() });
   }

@@ -13,7 +13,7 @@ import { KnownKeys } from './known-keys.ts';
 
 const maxCallers = 100_000;
 const maxUnknownKeys = 10_000;
-/** Maximum number of times that a caller is read again while callers are changing. */
+/** Maximum number of times to reload a caller while callers are changing. */
 const maxReads = 4;
 
 export type Credential =
@@ -111,7 +111,7 @@ export class AdmissionOperations {
     const decided = attempt.isFree ? this.#peek(held) : this.#limits.take(caller, version);
     return andThen(decided, ({ verdict, versions }) => {
       if (verdict !== undefined) return { caller, verdict, versions };
-      // Callers change faster than they can be read, so it is unknown whether the key is valid.
+      // Callers changed during every read, so it is unknown whether the key is valid.
       if (readingsLeft === 0) throw new Refusal('service_unavailable');
       return andThen(this.#read(attempt.print, versions), (again) =>
         this.#decide(attempt, again, readingsLeft - 1),
@@ -131,7 +131,7 @@ export class AdmissionOperations {
     }));
   }
 
-  /** Unknown keys are rejected without a lookup. Known keys are looked up once per version of callers. */
+  /** Rejects keys known not to exist without a lookup, unless callers have changed since. Looks up all other keys. */
   #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     const { print, address } = attempt;
     const { version } = this.#known;
@@ -187,7 +187,7 @@ function unauthenticated(
   return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
 }
 
-/** An operator's change to a key or its account, noticed when the key is next used. */
+/** An operator's change to a key or its account, detected when the key is next used. */
 interface CallerChange {
   readonly message: string;
   readonly fields: Readonly<Record<string, number | string | null>>;

@@ -34,7 +34,7 @@ export function subjectsOf<T>(
   };
   const by = (of: Subject['of']): Subject => ({ kind, of, read });
   return {
-    /** For a change that creates the object, whose id is in the outcome rather than in the input. */
+    /** For units that create the object: its id is in the outcome, not in the input. */
     made: by(() => undefined),
     byId: by((input) => (input as { readonly id: Id }).id),
     byParam: (name: string) =>
@@ -57,7 +57,7 @@ export interface AuditedInput {
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  /** Never empty, because the transaction must lock the object before reading it. */
+  /** Defaults to `callers`, because the transaction must lock the object before reading it. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
     const own = units[unit]?.writes ?? [];
     return own.length > 0 ? own : ['callers'];

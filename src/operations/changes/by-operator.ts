@@ -16,7 +16,7 @@ type WriteContext = OperatorContext<Pick<Store, 'write'>>;
 type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
 
 /**
- * Applies and records a change. Returns the original outcome if the request is a retry. Throws the errors of
+ * Applies and records a change. Returns the original outcome if the request is a retry. Throws the same errors as
  * `Writer.write`.
  */
 export async function writeAs<Name extends AuditedName>(

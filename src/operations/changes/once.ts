@@ -51,8 +51,8 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
 }
 
 /**
- * Processes concurrent requests in a batch: looking up stored responses, running the unit of work and storing the
- * responses each happen once for the whole batch. Only for operations that never fail with a refusal.
+ * Processes concurrent requests as one batch: looks up all stored responses, runs the unit of work once, and stores all
+ * responses. Only for operations that never fail with a refusal.
  */
 export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Input>) {
   type RepeatableRequest = { readonly input: Input & { readonly now: number }; readonly once: Once };

@@ -9,7 +9,7 @@ export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecord
   await store.write('skipEvents', null);
 }
 
-/** Whether the highest id has no event, because ids were skipped or all events have expired. */
+/** Whether the event with the highest id is missing, because ids were skipped or all events have expired. */
 async function endsWithGap(events: Store['events']): Promise<boolean> {
   const { last } = await events.bounds();
   // The newest event is read after the bounds, because another process may be recording events.

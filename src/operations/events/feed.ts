@@ -71,7 +71,7 @@ export class EventFeed implements Disposable {
     this.tail = new EventTail(store, clock);
   }
 
-  /** Throws the errors of `read`. */
+  /** Throws the same errors as `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
     const { after, limit, wanted, waitSeconds } = request;
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
@@ -99,7 +99,7 @@ export class EventFeed implements Disposable {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
-  /** The newest events, newest first. The next page contains events recorded later. */
+  /** The most recent events, newest first. The next page contains later events. */
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     // The last id is read first, so that an event recorded in between is on this page or the next one.
@@ -118,7 +118,7 @@ export class EventFeed implements Disposable {
 
   /**
    * Returns the position at the end of an empty page, after checking that no event is missing. Events recorded since
-   * the page was read follow this position.
+   * the page was read come after this position.
    */
   #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {

@@ -27,11 +27,11 @@ export interface Reader {
 interface WatchedKey<Open> {
   readonly readers: Set<Open>;
   caller: Caller;
-  /** The version of callers at which the caller was read; -1 if the caller must be read again. */
+  /** The version of callers when the caller was loaded; -1 if the caller must be reloaded. */
   callersVersion: number;
 }
 
-/** Disconnects readers within a second after their key loses access. Uses one timer for all readers. */
+/** Disconnects readers within a second of their key losing access. Uses one timer for all readers. */
 export class KeyWatch<Open extends Reader> {
   readonly #store: WatchStore;
   readonly #clock: Clock;

@@ -8,8 +8,8 @@ const maxBatches = 200;
 export type EventRemoval = Pick<Store, 'events' | 'write'>;
 
 /**
- * Removes events older than a time (Unix ms) until the signal aborts. Batches are small, so that other changes can be
- * made in between. Returns whether there may be more.
+ * Deletes events recorded before `before` (Unix ms), until the signal is aborted. Batches are small, so that other
+ * writes can run in between. Returns whether there may be more.
  */
 export async function removeEvents(
   store: EventRemoval,
@@ -24,7 +24,7 @@ export async function removeEvents(
 }
 
 /**
- * Reads until all committed events have ids: PostgreSQL assigns ids when events are read, so without readers no events
+ * Ensures that all committed events have ids. PostgreSQL assigns ids when events are read, so without readers no events
  * would expire.
  */
 async function numberEvents({ events }: EventRemoval, signal: AbortSignal): Promise<void> {

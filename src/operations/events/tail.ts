@@ -123,7 +123,7 @@ export class EventTail implements Disposable {
       while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
     } catch {
       // The store has already logged the outage. The next read finds all events committed since the last successful
-      // one.
+      // read.
     } finally {
       this.#isReading = false;
     }
@@ -132,7 +132,7 @@ export class EventTail implements Disposable {
   async #deliver(): Promise<boolean> {
     const from = this.#position;
     const found = await this.#store.list(from, readBatch);
-    // During the read, the last listener may have left, and another may have started at a different position.
+    // The last listener may have left during the read, and a new one may have joined at a different position.
     if (this.#position !== from) return true;
     const events = withoutGap(found, from);
     const last = events.at(-1);

@@ -19,7 +19,7 @@ interface RowsOptions {
   /** Rows up to this line are skipped. */
   readonly afterLine?: number;
   readonly fits?: (pet: NewPet) => boolean;
-  /** Whether it is an error if the input has no rows after `afterLine`. */
+  /** Whether to throw an error if the input has no rows after `afterLine`. */
   readonly mustHaveRow?: boolean;
   readonly onPassedOver?: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
@@ -43,7 +43,7 @@ export class Rows {
     for await (const chunk of input.read(signal)) {
       this.bytesRead += chunk.length;
       yield this.#rowsOf(splitter.push(chunk));
-      // If the input was interrupted, an incomplete last line is not a row.
+      // If the input was interrupted, the last line may be incomplete, so it is ignored.
       if (signal.aborted) return;
     }
     if (signal.aborted) return;

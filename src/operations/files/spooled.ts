@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Refusal } from '../../contract/refusal.ts';
 
-/** An uploaded file, stored until disposal because it is read twice: for its hash and for the import. */
+/** An uploaded file. It is read twice, once for the hash and once for the import, so it is stored until disposal. */
 export interface Spooled extends AsyncDisposable {
   readonly sha256: string;
   readonly bytes: number;

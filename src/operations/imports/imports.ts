@@ -41,8 +41,8 @@ export type ImportProgress = Omit<ImportRun, 'source'>;
 
 interface ImportTask {
   /**
-   * SHA-256 of the whole input, or the name of a part of it; undefined for an input that cannot be read twice, and
-   * therefore cannot be resumed.
+   * Identifies the input: SHA-256, with a suffix for part of an input. Undefined if the input cannot be read twice;
+   * such an import cannot be resumed.
    */
   readonly source: string | undefined;
   /** The file name for the audit log; undefined if unknown. */
@@ -78,7 +78,9 @@ function partOf(source: string, content: string): ImportPart {
   };
 }
 
-/** Whether the same row may belong to both parts. Each part extends from its first line to the end of the input. */
+/**
+ * Whether a row can belong to both parts. Only the filters matter, because every part extends to the end of the input.
+ */
 export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
   const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
@@ -96,7 +98,7 @@ interface Commit {
 
 const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
 
-/** Adds the animals of an input, every row exactly once, even if interrupted repeatedly. */
+/** Adds the animals of an input. Each row is added exactly once, even if the import is interrupted repeatedly. */
 export class ImportOperations {
   readonly #context: ImportContext | undefined;
 

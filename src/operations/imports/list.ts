@@ -81,7 +81,7 @@ export class ListedImport {
   }
 }
 
-/** Operators' imports in this process: those in progress, and the most recently ended ones. */
+/** Imports started by operators in this process: those in progress, and those that ended most recently. */
 export class ImportList {
   readonly #clock: Clock;
   #listed: ListedImport[] = [];

@@ -22,7 +22,7 @@ const littleBytes = 2_147_483_648;
 /** By this age, a delivery has either failed five times or never been attempted. */
 const oldDeliveryMs = 6 * hourMs;
 
-/** Callers of a deprecated operation cause a warning if its sunset date is less than this far away. */
+/** If a deprecated operation is still called, a warning appears this long before its sunset date. */
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 

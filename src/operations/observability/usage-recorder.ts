@@ -23,7 +23,7 @@ const pruneEveryMs = 600_000;
 /** How long finished deliveries are retained. */
 const deliveriesKeptForMs = 7 * dayMs;
 
-/** Stored instead of the time of the last heartbeat to mark an instance as cleanly stopped. */
+/** Replaces the time of the last heartbeat when an instance stops cleanly. */
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
@@ -112,7 +112,7 @@ export class UsageRecorder implements AsyncDisposable {
     const lost = counter.keys.takeLost();
     if (lost > 0) notice('requests are missing from key usage', { requests: lost });
     try {
-      // Throws during an outage, when nothing can be written. The store has already logged the outage.
+      // Throws during an outage, which the store has already logged.
       store.health();
       // Writes the pending report before newer counts.
       if (this.#hasMore()) await this.#recordGroups();

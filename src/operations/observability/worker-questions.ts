@@ -105,7 +105,7 @@ export class WorkersLogging implements LoggingControl {
   readonly #ask: QueryWorkers;
   readonly #later: (changed: Logging) => void;
 
-  /** `later` receives the settings for workers that are started later. */
+  /** `later` is called with each change, for workers that start later. */
   constructor(own: LoggingControl, ask: QueryWorkers, later: (changed: Logging) => void) {
     this.#own = own;
     this.#ask = ask;

@@ -33,7 +33,7 @@ export function eventReaders(
 
 type FeedQuery = InputOfRow<typeof eventOperations.listEvents>['query'];
 
-/** Throws the errors of `EventFeed.page`, and `invalid_parameter` for mutually exclusive parameters. */
+/** Throws the same errors as `EventFeed.page`, and `invalid_parameter` for mutually exclusive parameters. */
 export function pageOfFeed(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
@@ -45,7 +45,7 @@ export function pageOfFeed(
   return feed.newest(limit, wanted);
 }
 
-/** Throws `insufficient_scope` if a selector names events that the key may not read. */
+/** Throws `insufficient_scope` if a selector includes events that the key may not read. */
 export function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,

@@ -46,7 +46,7 @@ export const deliveryUnits = {
     writes: [],
     run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
   },
-  /** Deletes deliveries that finished before a time (Unix ms). */
+  /** Deletes deliveries that finished before the given time (Unix ms). */
   pruneDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, before: number) => deliveries.prune(before),

@@ -58,8 +58,8 @@ async function createFirst(
 }
 
 /**
- * Ends the old key at `oldEndsAt` (Unix ms) or when it expires, whichever is earlier. Returns undefined and changes
- * nothing if the old key is not active.
+ * The old key expires at `oldEndsAt` (Unix ms), unless it expires earlier. Returns undefined and changes nothing if the
+ * old key is not active.
  */
 async function rotate(
   { keys }: Transaction,

@@ -45,9 +45,9 @@ export const recordUnits = {
     },
   },
   pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
-  /** Deletes responses that were stored before a time (Unix ms). */
+  /** Deletes responses that were stored before the given time (Unix ms). */
   pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
-  /** Deletes events recorded before a time (Unix ms). */
+  /** Deletes events recorded before the given time (Unix ms). */
   pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
   /** Leaves a gap in the event ids, because changes from now on are not recorded as events. */
   skipEvents: { writes: [], run: ({ events }: Transaction, _: null) => events.skip() },

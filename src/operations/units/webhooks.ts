@@ -70,7 +70,10 @@ async function ownerOf(transaction: Transaction, id: bigint) {
   return { accountId, scopes: [] };
 }
 
-/** Operators' changes to webhooks. Some return only true, because the stored outcome must not contain a secret. */
+/**
+ * Operators' changes to webhooks. Some return a boolean instead of the webhook, because the outcome is stored and must
+ * not contain a secret.
+ */
 export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,

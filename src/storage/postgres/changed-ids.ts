@@ -3,7 +3,7 @@ import type { Resource, Versions } from '../../domain/resources.ts';
 import type { RequiredVersions } from '../required-versions.ts';
 import type { Runner } from './statements.ts';
 
-/** Number of ids per range in `changed_ranges`. The triggers use the same number. */
+/** Number of ids per range in `changed_ranges`. Must match the number in the triggers. */
 const rangeIds = 16n;
 /** Maximum number of ranges in a span. A longer span is treated as changed. */
 const maxRanges = 1_024n;
@@ -122,8 +122,8 @@ class ChangedRanges {
   }
 
   /**
-   * The first read needs only the newest change, because pages cached earlier are treated as changed. If nothing has
-   * changed, the query returns one row of NULLs.
+   * The first read returns only the newest change, because all pages cached before it are treated as changed. If
+   * nothing has changed, the query returns one row of NULLs.
    */
   #changed(): Promise<ChangedRow[]> {
     const maxCount = this.#last === undefined ? 1 : maxRemembered;

@@ -33,8 +33,8 @@ export class Connections {
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
   /**
-   * True if the last attempt to open an additional connection failed. While other connections are open, only `fill`
-   * retries.
+   * True if the last attempt to open an additional connection failed. In that case, only `fill` retries, as long as
+   * other connections are open.
    */
   #isShort = false;
   #closed = false;

@@ -26,7 +26,7 @@ const retryIntervalMs = 500;
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
-/** A PostgreSQL database with outage detection. Statements are templates, which each connection prepares once. */
+/** A PostgreSQL database with outage detection. Each connection prepares a statement once. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
@@ -193,7 +193,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Number of rows in a trial write: the size of the largest group of writes, so that a full disk is detected. */
+/** A trial write adds as many rows as the largest group of writes, so that a full disk is detected. */
 const trialRows = 1_000;
 
 /** Performs typical writes and rolls them back. The exception handler keeps the error out of the server's log. */

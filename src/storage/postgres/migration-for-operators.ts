@@ -84,7 +84,7 @@ export const operatorTables = `
 const foldBatch = 1_000;
 
 /**
- * Folds the names of existing accounts. If an older instance adds an account, a trigger folds its name according to the
+ * Case-folds the names of existing accounts. A trigger folds the names of accounts that older instances add, using the
  * server's locale.
  */
 export async function foldNames(transaction: SQL): Promise<void> {

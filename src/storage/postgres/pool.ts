@@ -33,8 +33,8 @@ export interface PoolFacts {
 const maxQueueLength = 10_000;
 const checksPerTimeout = 80;
 /**
- * How long the server may take to confirm the cancellation of a write before the outcome is considered unknown, as a
- * fraction of the timeout.
+ * Time the server has to confirm that a write was canceled, as a fraction of the timeout. After that, the outcome is
+ * considered unknown.
  */
 const confirmationPart = 0.05;
 

@@ -10,7 +10,7 @@ import { SQL } from 'bun';
  */
 const mark = 'animal_store.session';
 
-/** Startup parameter that remains set only in a direct session. */
+/** Startup parameter that is not set in sessions behind a pooler. */
 export const sessionMark = { [mark]: 'kept' } as const;
 
 /** Session parameters that a URL may set. */

@@ -56,7 +56,7 @@ async function expectFinished(database: PostgresDatabase): Promise<void> {
   if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
 }
 
-/** Every counter has a row from the start. Unused counters are not copied. */
+/** Omits unused counters, because a new store already has a row for each counter. */
 function rowsOf(table: Table): string {
   return table.name === 'counters'
     ? '(SELECT name, last FROM counters WHERE last > 0) AS counters'

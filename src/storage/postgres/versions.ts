@@ -32,7 +32,7 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
-/** Placeholder for a version that must still be read, because a unit that changed nothing depends on it. */
+/** Placeholder for the version of a resource that a unit depends on but did not change. */
 export const unread = -1;
 
 /** Records that a unit depends on the current state of these resources. */

@@ -37,7 +37,7 @@ export interface PostgresWriterOptions {
 
 /**
  * Runs units of work. Units that arrive at about the same time form a group. Catalog changes, transactions, and units
- * that write no resource, such as usage records, have separate queues, so that one kind never waits for another.
+ * that write no resource, such as usage records, have separate queues and never wait for each other.
  */
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
@@ -148,7 +148,7 @@ export class PostgresWriter implements Writer<Units> {
     const rested = [...moved].filter(([, version]) => version === unread);
     if (rested.length === 0) return;
     const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };
-    // If the versions cannot be read, announces an unknown version.
+    // If the versions cannot be read, announces 0, which means that the version is unknown.
     const versions = (await readState(runner).catch(() => undefined))?.versions;
     for (const [resource] of rested) moved.set(resource, versions?.[resource] ?? 0);
   }

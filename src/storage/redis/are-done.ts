@@ -1,6 +1,6 @@
 import { StorageUnavailable } from '../storage.ts';
 
-/** Waits for Redis commands. Resolves with false if any of them failed because Redis is unavailable. */
+/** Waits for Redis commands. Resolves with false if a command failed because Redis is unavailable. */
 export async function areDone(work: readonly Promise<unknown>[]): Promise<boolean> {
   const outcomes = await Promise.allSettled(work);
   const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));

@@ -76,8 +76,8 @@ export class BanKeeper implements AsyncDisposable {
   }
 
   /**
-   * Restores bans that Redis lost while they were being saved. An account that was restored during that time lacks
-   * these bans.
+   * Restores bans that Redis lost while they were being saved, because an account restored before a ban was saved lacks
+   * the ban.
    */
   async #confirm(bans: readonly AccountBan[]): Promise<void> {
     const { servers } = this.#context;

@@ -18,8 +18,8 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
 
 /**
  * Lifts a ban. The ban counts as lifted once its snapshot is deleted. The snapshot is deleted first, because the ban
- * could otherwise be restored from it. If this process cannot reach Redis, another process ends the ban there
- * (`LiftedBans`), and this function waits for the maximum time that this can take.
+ * could otherwise be restored from it. If this process cannot reach Redis, waits until another process has had enough
+ * time to end the ban there (`LiftedBans`).
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
   const { servers, snapshotStore } = context;
@@ -63,7 +63,9 @@ async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Pr
   return [...bans.values()];
 }
 
-/** Returns the current bans in Redis, and for each saved ban 1 if Redis has the key's penalty, otherwise 0. */
+/**
+ * Returns the current bans in Redis, and a number for each saved ban: 1 if Redis has the key's penalty, otherwise 0.
+ */
 async function bansInRedis(
   { link, keys, clock }: Shard,
   saved: readonly AccountBan[],

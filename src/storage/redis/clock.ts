@@ -4,8 +4,8 @@ import type { Clock } from '../../domain/clock.ts';
 const maxDrift = 0.000_2;
 
 /**
- * Tracks Redis' monotonic time (scripts/common.lua), which is the time of Redis' clock without clock steps. To detect
- * steps, scripts compare their time with the estimate that this class provides.
+ * Tracks Redis' monotonic time (scripts/common.lua), which is the time of Redis' clock, corrected for clock steps. To
+ * detect clock steps, scripts compare Redis' time with this class's estimate.
  */
 export class RedisClock {
   readonly #clock: Clock;

@@ -1,12 +1,12 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** Maximum length of a reported reason. Redis errors fit, but not the advice that follows some of them. */
+/** Maximum length of a reported reason. Cuts off the advice that follows some Redis errors. */
 const maxReasonLength = 200;
 
 /**
  * Finds the reason for a failed connection, because the driver only reports that the connection was closed. Resolves
- * with undefined if connecting without the driver works.
+ * with undefined if connecting without the driver succeeds.
  */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();

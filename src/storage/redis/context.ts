@@ -13,8 +13,8 @@ export interface RedisContext {
   /** Unique name of this process in Redis, 8 bytes. */
   readonly process: string;
   /**
-   * Returns the number of the next counting command. The number prevents a request from being counted twice if
-   * its command times out and arrives late.
+   * Returns the number of the next command that counts requests. The number prevents a request from being counted twice
+   * if its command times out but arrives later.
    */
   readonly nextNumber: () => number;
 }

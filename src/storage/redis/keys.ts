@@ -19,7 +19,7 @@ export class RedisKeys {
     this.clock = `${prefix}clock`;
   }
 
-  /** The names for callers and pets are the same in every version of the service. */
+  /** The names for `callers` and `pets` are the same in every version of the service. */
   version(resource: Resource): string {
     return `${this.prefix}${resource}`;
   }

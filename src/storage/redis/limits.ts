@@ -240,7 +240,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     throw discarding();
   }
 
-  /** Restores the account in Redis and returns undefined. If that fails, decides locally. */
+  /** Restores the account in Redis and returns undefined, or decides locally if the account cannot be restored. */
   async #reconciled(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
     try {
       await this.#reconciliation.reconcile(caller.accountId);

@@ -28,7 +28,7 @@ interface InDoubtCount {
   readonly count: number;
 }
 
-/** A window's unreported local count, and how much of it Redis may have counted as well. */
+/** A window's count that has not been reported to Redis, and the parts of it that Redis may already have counted. */
 export interface Unreported {
   readonly count: number;
   readonly doubts: readonly InDoubtCount[];
@@ -50,7 +50,7 @@ export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, LocalState>({
     ...atMost(maxStates),
-    // The sets contain only cached accounts, which limits their size.
+    // Removes evicted accounts from the sets, to limit their size.
     noDisposeOnSet: true,
     dispose: (_held, accountId) => {
       this.#changed.delete(accountId);
@@ -59,7 +59,10 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
-  /** Numbers of the requests that Redis did not reply to, by account. Kept until the requests are decided locally. */
+  /**
+   * Numbers of requests to which Redis did not reply, by account. A number is kept until its request is decided
+   * locally.
+   */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
@@ -219,9 +222,7 @@ export class LocalLimits {
   }
 }
 
-/**
- * Returns the more recent of two states of a window, and whether it belongs to a different window than the first state.
- */
+/** Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. */
 function later(one: Window, other: Window): [Window, boolean] {
   if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];

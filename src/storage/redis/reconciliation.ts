@@ -7,7 +7,7 @@ import { NoAnswer } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
 import { restoreBans } from './restored-bans.ts';
 
-/** Maximum number of keys whose last snapshot read is remembered. */
+/** Maximum number of keys for which recent snapshot reads are remembered. */
 const maxRecalled = 100_000;
 const recalledForMs = 1_000;
 

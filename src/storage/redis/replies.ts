@@ -18,13 +18,13 @@ const areVersions = numbers(resources.length);
 /** Alternating bans and end times. */
 const areBans: IsReply = (value) => Array.isArray(value) && value.length % 2 === 0;
 
-/** Kinds of replies that contain no state. */
+/** Reply kinds without limit state. */
 const withoutState: ReadonlySet<unknown> = new Set([kinds.stale, kinds.unknown, kinds.overtaken]);
 const decisions = [kinds.admitted, kinds.exhausted, kinds.banned, kinds.newly_banned];
 const withState: ReadonlySet<unknown> = new Set(decisions);
 /**
- * Lengths of replies that contain state. `take` omits the last numbers if the instance knows them. `standing` adds the
- * strike count.
+ * Lengths of replies with limit state. The reply to `take` omits the last two numbers if the instance knows them. The
+ * reply to `standing` also contains the strike count.
  */
 const stateLengths = { take: [11, 13], standing: [14] } as const;
 

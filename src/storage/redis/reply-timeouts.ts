@@ -18,7 +18,7 @@ export class ReplyTimeouts {
   readonly #checkIntervalMs: number;
   readonly #makeError: () => unknown;
   readonly #onTimeout: () => void;
-  /** Pending replies. Each is due at the earliest time at which the server may be considered down. */
+  /** Pending replies. A reply's deadline is the earliest time at which the server may be considered down. */
   readonly #pending;
   #attentiveMs = 0;
   #checkedAt = 0;

@@ -67,7 +67,8 @@ export class Shard {
   }
 
   /**
-   * Rejects if scripts cannot access all keys of the shard, including the list of unsaved bans, which rarely exists.
+   * Rejects if scripts cannot access all keys of the shard, including the list of unsaved bans, which usually does not
+   * exist.
    */
   async probe(versions: SharedVersions): Promise<void> {
     await this.exchangeVersions(versions);

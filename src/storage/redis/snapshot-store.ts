@@ -24,7 +24,7 @@ interface Question {
 }
 
 interface UnsavedBan extends AccountBan {
-  /** The version of `callers` in Redis at a time when the ban was known to be in effect. */
+  /** A version of `callers` in Redis at which the ban was in effect. */
   readonly callers: number;
 }
 

@@ -24,15 +24,15 @@ export const dataTable = 'pets';
 /** Page cache size of a connection that reads. Reading an uncached page costs a system call. */
 const readingCacheKib = 8_192;
 /**
- * Page cache size of a connection that only writes. Writes use the last page of each table and, in an index, the last
- * page of each category and status.
+ * Page cache size of a connection that only writes. Most writes go to the last page of a table, or to the last page of
+ * a category or status in an index.
  */
 export const writingCacheKib = 4_096;
 
 interface DatabaseOptions {
   readonly path: string;
   readonly migrations: Migrations;
-  /** Whether to turn an empty file into a store. Otherwise, an empty file is rejected. */
+  /** Whether to turn an empty file into a store instead of rejecting the file. */
   readonly create: boolean;
   /** Whether the file may be the target of an unfinished copy. */
   readonly allowsUnfinished?: boolean;
@@ -75,8 +75,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Returns the previous format of the file; 0 if the file was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
   if (pragma(database, 'user_version') === migrations.length) return 0;
-  // The transaction is IMMEDIATE and reads the version again, so that processes that start at the same time migrate one
-  // after the other.
+  // Uses an IMMEDIATE transaction and reads the version again, in case another process has migrated the file in the
+  // meantime.
   const all = database.transaction(() => {
     const current = pragma(database, 'user_version');
     for (const step of migrations.slice(current)) {
@@ -88,7 +88,7 @@ function migrate(database: Database, migrations: Migrations): number {
     return current === migrations.length ? 0 : current;
   });
   const former = all.immediate();
-  // Otherwise, the WAL would keep the size it grew to during the migration until every process has closed the file.
+  // Shrinks the WAL, which would otherwise keep its size until all processes have closed the file.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   return former;
 }
@@ -176,8 +176,8 @@ interface Watched {
 }
 
 /**
- * Converts SQLite's errors. With `format`, if a statement fails because the file was migrated, the error reports the
- * migration instead of a defect.
+ * Converts SQLite's errors. With `format`, a statement that fails because the file was migrated throws an error that
+ * reports the migration.
  */
 export function attempt<T>(work: () => T, format?: Watched): T {
   try {

@@ -4,8 +4,8 @@ import { StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
 
 /**
- * Detects that another process has migrated the file. This version then neither reads nor writes the file, because
- * results could be wrong.
+ * Detects that another process has migrated the file. After a migration, this process neither reads nor writes the
+ * file, because it does not know the new format.
  */
 export class FormatWatch {
   readonly #query;

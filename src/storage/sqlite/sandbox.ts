@@ -11,8 +11,8 @@ import { RecordLocks } from './limits/record-locks.ts';
 import { tryLock } from './serving-lock.ts';
 
 /**
- * Locks a file until the lock is disposed of or the process ends, however it ends; undefined if another process holds
- * the lock.
+ * Locks a file until the lock is disposed of or the process ends, even if it is killed; undefined if another process
+ * holds the lock.
  */
 export function lockFile(path: string): Disposable | undefined {
   return tryLock({ lock: path }, 0);
@@ -82,7 +82,7 @@ export class SandboxStore implements Disposable {
     this.#limits[Symbol.dispose]();
   }
 
-  /** Clears all records of an extent. Requests are counted in this thread, so no record is locked. */
+  /** Clears all records of an extent. No locks are needed, because requests are counted in this thread. */
   #clear(extent: number): void {
     if (extent === 0) return;
     this.#limits.reach(extent);

@@ -5,8 +5,8 @@ import { fileReason, makeFile, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
 /**
- * Locks the store for serving, with an SQLite lock on an empty file. The operating system releases the lock however the
- * process ends. Throws `StorageUnusable`.
+ * Locks the store for serving, with an SQLite lock on an empty file. The operating system releases the lock when the
+ * process ends, even if it is killed. Throws `StorageUnusable`.
  */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);

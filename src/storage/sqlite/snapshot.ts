@@ -70,8 +70,8 @@ export class Snapshot implements Disposable {
       if (this.#index?.hasChanged !== true) return;
       this.renew();
     }
-    // Called before the transaction begins, so that no commit is missed. A commit between the two calls releases the
-    // snapshot, even if the snapshot already includes it.
+    // Called before the transaction begins, so that no commit is missed. A commit in between may release the snapshot
+    // unnecessarily.
     this.#index?.remember();
     attempt(() => {
       this.#begin.run();

@@ -23,7 +23,7 @@ export class WalIndex {
     this.#seen.set(this.#header);
   }
 
-  /** Whether there may have been a commit since `remember`. */
+  /** Whether there may have been a commit since the last call to `remember`. */
   get hasChanged(): boolean {
     for (let word = 0; word < headerWords; word++) if (this.#header[word] !== this.#seen[word]) return true;
     return false;

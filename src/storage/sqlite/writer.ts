@@ -42,7 +42,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       migrations,
       create: false,
       cacheKib: writingCacheKib,
-      // SQLite must not wait for locks: `#begin` waits without blocking the thread.
+      // SQLite must not wait for locks, because `#begin` waits without blocking the thread.
       busyTimeoutMs: 0,
       lock: () => undefined,
     });
@@ -147,7 +147,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   /** Number of rows that the connection has changed so far, including changes that were rolled back. */
   #rowsChanged(): bigint | undefined {
-    // `get` would leave the statement open.
+    // Uses `all`, because `get` would leave the statement open.
     return this.#changed.all()[0]?.rows;
   }
 

@@ -14,7 +14,7 @@ export class Chance {
     return min + Math.floor(this.#random() * (max - min + 1));
   }
 
-  /** Returns true with this probability, from 0 to 1. */
+  /** Returns true with the given probability, from 0 to 1. */
   often(part: number): boolean {
     return this.#random() < part;
   }

@@ -73,7 +73,7 @@ async function startOn(
   return started.use(await startTestApp({ ...servers, ...patientSettings }));
 }
 
-/** Sends each request to all services and returns their common response. Throws if the responses differ. */
+/** Sends each request to all services and returns the response. Throws if the responses differ. */
 async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): Promise<Send> {
   const callers = await Promise.all(
     apps.map(async ({ url, operator }) => started.use(new Caller([url], await callerKeys(operator)))),

@@ -84,8 +84,8 @@ class Search {
   }
 
   /**
-   * Takes all exchanges that can come next and do not change the store. Taking these first does not exclude any valid
-   * order. Returns the other exchanges that can come next, with the resulting states.
+   * Takes all exchanges that can come next and do not change the store, because taking them first never rules out a
+   * valid order. Returns the other exchanges that can come next, with the resulting states.
    */
   #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {
     const changes = new Map<number, World>();

@@ -15,7 +15,7 @@ import { ascending, blaming, type Outcome, type World } from './world.ts';
 
 const defaultLimit = 20;
 
-/** The value of a list filter, and the filter's implementation in the model. */
+/** The value of a list filter, and the condition that implements the filter in the model. */
 export interface Filter<Thing> {
   readonly value: string;
   readonly admits: (thing: Thing) => boolean;

@@ -24,7 +24,7 @@ export const resources: readonly Resource[] = [
   webhooks,
 ];
 
-/** The resource that describes an operation. If there is none yet, throws an error that explains where to add it. */
+/** Returns the resource that describes an operation, or throws an error that says where to add the operation. */
 export function resourceOf(operationId: OperationId): Resource {
   const resource = resources.find(({ places }) => places[operationId] !== undefined);
   if (resource === undefined)

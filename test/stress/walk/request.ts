@@ -48,8 +48,8 @@ export interface Request {
   /** Expected response of a request that is rejected before the store is read. */
   readonly refused?: Outcome;
   /**
-   * Name of a special outcome, such as a cursor from another list. The outcome is covered once a response matches
-   * `refused`.
+   * Name of a special outcome, such as an error for a cursor from another list. Counts as covered once a response
+   * matches `refused`.
    */
   readonly way?: string;
   readonly act: (turn: Turn) => Outcome;
@@ -126,7 +126,7 @@ function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): 
   return noneMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tag);
 }
 
-/** The values that the service has chosen in a response. */
+/** Returns the values in a response that the service chose. */
 export function chosenBy({ status, text }: Checkable): Turn['chosen'] {
   const id = BigInt(/^\{"id":(\d+),/.exec(text)?.[1] ?? 0);
   const [, secret = ''] = secretMember.exec(text) ?? [];

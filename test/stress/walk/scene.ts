@@ -33,7 +33,7 @@ export interface Making {
   readonly positions: readonly Position[];
 }
 
-/** Each category with an id from 0 to this id (exclusive) is used by only one client or one contest. */
+/** Each category id from 0 to this number (exclusive) is used by only one client or contest. */
 export const endOfOwnCategories = 2_000_000n;
 
 /** Start of a range of ids that are never assigned. */

@@ -106,7 +106,7 @@ class Auditor {
   readonly read: Read = (target) =>
     this.#ask({ operationId: 'listPets', method: 'GET', target, act: () => ({ status: 200 }) });
 
-  /** Creates new animals for each pause, so that no contended animal has orders at the start. */
+  /** Creates new contended animals for each round of requests, so that none of them has orders at the start. */
   async contests(pause: number): Promise<Contest[]> {
     const contests: Contest[] = [];
     for (let index = 0; index < contestCount; index++)

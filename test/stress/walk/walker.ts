@@ -18,7 +18,7 @@ export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
 /** Maximum number of recent reads, writes and list positions that a client can repeat. */
 const remembered = 20;
-/** One request in this many is about objects that other clients also change. */
+/** One in this many requests uses objects that other clients also change. */
 const stepsPerContest = 3;
 
 export const operationIds = allOperations.map(({ operationId }) => operationId);
@@ -74,9 +74,7 @@ export class Walker {
     else contest.add(await this.#exchange(request));
   }
 
-  /**
-   * Takes ownership of formerly contended objects. Other clients must not repeat earlier requests about these objects.
-   */
+  /** Adopts objects that are no longer contended. Other clients must not repeat earlier requests for these objects. */
   inherit({ world, categories }: { readonly world: World; readonly categories: readonly bigint[] }): void {
     this.scene.world.absorb(world);
     this.scene.categories.push(...categories);

@@ -57,7 +57,7 @@ function filtering(operation: Operation): string[] {
   return sets.flatMap((set) => set.map((name) => excludes(name, set)));
 }
 
-/** Labels of cursors whose list differs from this list in exactly one respect. */
+/** Labels of cursors from lists that differ from this list in exactly one respect. */
 function foreignCursors({ operationId, path, ...operation }: Operation): string[] {
   const lists = allOperations.filter((other) => other.paginated && other.operationId !== operationId);
   const others = lists.filter((other) => !isEmpty(other)).map((other) => `cursor of ${other.operationId}`);

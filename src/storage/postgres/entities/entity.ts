@@ -34,7 +34,7 @@ export const casts: Readonly<Record<SqlType, string>> = {
 
 const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
 
-/** Matches any value in the JSON array that is the first parameter. */
+/** Matches any value in the JSON array passed as the first parameter. */
 export const anyOf = (type: SqlType) =>
   `ANY (ARRAY(SELECT value::${casts[type]} FROM json_array_elements_text($1::text::json) AS value))`;
 

@@ -54,7 +54,9 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
   }
 }
 
-/** Uses a hand-written statement to add the animals of a whole group, because creating animals is the hot path. */
+/**
+ * Uses a hand-written statement to insert a whole group's animals at once, because creating animals is on the hot path.
+ */
 export class PostgresPetWrites implements PetWrites {
   readonly #statements: Statements;
   readonly #events: PostgresEventWrites;

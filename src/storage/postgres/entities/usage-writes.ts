@@ -39,7 +39,7 @@ export class PostgresUsageWrites implements UsageWrites {
       );
       await this.#statements.run((sql) => addKeyOperations(sql, operations));
     }
-    // Every report updates the same few rows here. They are updated last, so that they are locked only briefly.
+    // Every report updates these few rows, so they are updated last and locked only briefly.
     if (minutes.length > 0) {
       const rows = JSON.stringify(minutes);
       await this.#statements.run((sql) => addCodes(sql, sql`usage_operation_hours`, sql`hour`, hourMs, rows));

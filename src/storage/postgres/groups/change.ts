@@ -23,7 +23,7 @@ type Member = Readonly<Record<string, unknown>>;
 
 type Part = { -readonly [Name in keyof TableChange]: TableChange[Name] };
 
-/** Returns undefined if the group changes nothing and no unit depends on several rows. */
+/** Returns undefined if the group has nothing to store or verify. */
 export function groupChange(
   components: readonly Component<SettledUnit>[],
   rows: GroupRows,
@@ -44,8 +44,8 @@ export function groupChange(
 }
 
 /**
- * A unit that read a single row and changed nothing needs no verification. A unit that touched several rows does,
- * because it may have read them at different times.
+ * A unit that only read a single row needs no verification. A unit that touched several rows must be verified, because
+ * it may have read them at different times.
  */
 function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean {
   if (touched.size > 1 || events.length > 0) return true;
@@ -102,7 +102,8 @@ class ChangeBuilder {
     const { table, stored, now } = touched;
     const isChanged = this.#rows.changed.has(touched);
     const isNumbered = table.isCounted && stored === undefined && isChanged;
-    // A new id cannot conflict with another transaction. The id stays assigned even if the unit removes the row again.
+    // A row with a new id cannot conflict with other transactions. The id is used up even if the unit removes the row
+    // again.
     if (!isNumbered) this.#addRead(component, touched);
     if (isNumbered || (isChanged && now !== stored)) this.#addChanged(component, touched);
   }

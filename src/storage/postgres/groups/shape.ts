@@ -7,7 +7,7 @@ import type { TableChange, TablePart } from './statement.ts';
 
 /**
  * Tables without triggers. Including such a table costs little, even if the group has no rows for it. Rarely changed
- * tables are added as a bundle.
+ * tables form a bundle.
  */
 const bundles = [
   [answers],
@@ -15,9 +15,9 @@ const bundles = [
 ] as readonly unknown[] as readonly (readonly Table[])[];
 
 /**
- * Adds tables for which the group has no rows, so that all groups use a few distinct statements. Each connection
- * prepares every statement, which takes about half a megabyte on the server. Tables with triggers are included only if
- * the group has rows for them.
+ * Adds tables for which the group has no rows, to limit the number of distinct statements. A prepared statement takes
+ * about half a megabyte per connection on the server. Tables with triggers are included only if the group has rows for
+ * them.
  */
 export function shaped(changes: readonly TableChange[]): TablePart[] {
   const changed = new Set(changes.map(({ table }) => table));
@@ -26,7 +26,7 @@ export function shaped(changes: readonly TableChange[]): TablePart[] {
   return [
     ...exact.map((part) => ({ ...part, isRead: true, lookups: lookupsOf(part.table) })),
     ...others.map((table) => {
-      // If a bundled table's ids come from a counter, groups only add rows to it.
+      // Groups only add rows to bundled tables whose ids come from a counter.
       const isKeyed = !table.isCounted;
       return { table, isRead: isKeyed, isAdded: true, isChanged: isKeyed, isRemoved: isKeyed, lookups: [] };
     }),

@@ -104,7 +104,7 @@ class GroupEvents implements EventWrites {
 type StoredAnswer = Omit<KeptAnswer, 'accountId' | 'key'> & { readonly id: string };
 
 /**
- * Handles stored responses like other rows. If another transaction stores a response before the commit, that is a
+ * Handles stored responses like other rows. A response that another transaction stores before the commit causes a
  * conflict.
  */
 class GroupAnswers implements AnswerWrites {

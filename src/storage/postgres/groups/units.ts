@@ -5,7 +5,7 @@ import type { GroupRows } from './rows.ts';
 import { groupTransaction } from './transaction.ts';
 import { ReadsUncommitted, UnitChanges } from './unit-changes.ts';
 
-/** A unit that ran in memory, with its changes and outcomes, or the error that discarded its changes. */
+/** A unit that ran in memory, with its changes and outcomes, or the error that it threw. */
 export interface SettledUnit {
   readonly run: Run;
   readonly changes: UnitChanges;

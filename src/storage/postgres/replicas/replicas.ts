@@ -23,8 +23,8 @@ const maxWaitMs = 500;
 
 /**
  * Distributes reads. A read is sent to a replica that is known to have every change acknowledged before the request was
- * counted, or to the primary if there is no such replica. The replica confirms this with each read; otherwise, the
- * result is discarded.
+ * counted, or to the primary if there is no such replica. Each read also checks whether the replica has these changes;
+ * if not, the result is discarded.
  */
 export class Replicas implements AsyncDisposable {
   readonly #database: PostgresDatabase;

@@ -21,7 +21,7 @@ interface RouteOptions {
   readonly nodes: Nodes;
   readonly slot: number;
   readonly notice: Notice;
-  /** Rejects if scripts cannot use all of the shard's keys. */
+  /** Rejects if scripts cannot access all keys of the shard. */
   readonly probe: () => Promise<unknown>;
 }
 

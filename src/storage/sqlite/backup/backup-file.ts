@@ -1,7 +1,7 @@
 /**
  * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), notes on when and how
- * the backup was made (`backup`), and a digest of the whole file (`backup_seal`). The application ids of backups and
- * stores differ, so that a backup is never served and changed by mistake.
+ * the backup was made (`backup`), and a digest of the whole file (`backup_seal`). A backup has a different application
+ * id than a store, so that a backup is never served by mistake.
  */
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
@@ -100,8 +100,8 @@ function rowsIn(database: Database, table: string): number {
 const maxFindings = 3;
 
 /**
- * Runs SQLite's `quick_check` (trees and rows), or `integrity_check` (also indexes). Throws `BackupError` if the data
- * is damaged.
+ * Runs SQLite's `quick_check`, which checks the trees and rows, or `integrity_check`, which also checks the indexes.
+ * Throws `BackupError` if the data is damaged.
  */
 export function checkStore(database: Database, how: 'quick_check' | 'integrity_check'): void {
   const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${maxFindings})`).all();

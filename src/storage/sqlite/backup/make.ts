@@ -29,8 +29,8 @@ const limitCopyOf = (target: string) => `${target}.limits`;
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Copies the limit state before the data, so that it contains no ids that the copied data lacks. A restored store
-    // assigns such ids again.
+    // Copies the limit state first, because it must not contain ids that are missing from the copied data. A restored
+    // store would assign these ids again.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));

@@ -198,8 +198,8 @@ function skipEvents(database: Database): void {
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
-  // If the old data file can be opened, it was checkpointed and is complete without these files. If not, they are of no
-  // use.
+  // If the old data file can be opened, it was checkpointed and is complete without these files; otherwise, these files
+  // are useless.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
   syncFolderOf(files.data);
   renameSync(copy, files.data);

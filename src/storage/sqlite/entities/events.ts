@@ -30,7 +30,7 @@ export class SqliteEvents extends SqliteEntity<typeof events> implements EventSt
   }
 }
 
-/** Hand-written, because creating animals is the hot path. */
+/** Hand-written, because creating animals is on the hot path. */
 export class SqliteEventWrites implements EventWrites {
   readonly #isOn: boolean;
   readonly #insert;

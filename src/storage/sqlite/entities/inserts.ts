@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'bun:sqlite';
 import type { SqlValue } from '../../../tables/table.ts';
 
-/** Allowed numbers of rows per statement. Using few sizes limits the number of prepared statements. */
+/** Allowed numbers of rows per statement. Using only a few sizes limits the number of prepared statements. */
 const rowCounts = [64, 16, 4, 1] as const;
 
 interface Prepared {

@@ -46,7 +46,9 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   }
 }
 
-/** Hand-written, because creating animals is the hot path, and each change is counted by status and category. */
+/**
+ * Hand-written, because creating animals is on the hot path, and each change updates the counts by status and category.
+ */
 export class SqlitePetWrites implements PetWrites {
   readonly #changes: Changes;
   readonly #events: SqliteEventWrites;

@@ -90,7 +90,7 @@ export class SqliteUsageWrites implements UsageWrites {
       this.#addLatencyMinute.run(minute, bucket, requests);
       this.#addLatencyHour.run(hourOf(minute), bucket, requests);
     }
-    // In storage order, so that adjacent rows are written one after the other.
+    // Writes the keys in storage order, so that adjacent rows are written one after the other.
     for (const key of keys.toSorted((one, other) => one.hour - other.hour || one.keyId - other.keyId))
       this.#addKey(key);
   }

@@ -4,7 +4,7 @@ import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 import { LimitTable } from './table.ts';
 
-/** Number of addresses per set. Together, all sets have room for 114,576 addresses. */
+/** Number of addresses per set. All sets have room for a total of 114,576 addresses. */
 const ways = 7;
 const setBytes = 128;
 /**
@@ -39,9 +39,7 @@ export class AddressFailures {
       this.#table.make(set, locks);
   }
 
-  /**
-   * Returns the offset of the address's set. `read` and `write` apply to this address until the next call to `find`.
-   */
+  /** Selects an address for `read` and `write`, and returns the offset of its set. */
   find(address: string): number {
     const hash = Bun.hash.wyhash(address, this.#seed);
     this.#low = Number(BigInt.asIntN(32, hash));

@@ -8,7 +8,7 @@ export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;
 
-  /** The steps are read-only without `locks`. */
+  /** Without `locks`, the steps are read-only. */
   constructor(file: LimitFile, locks?: RecordLocks) {
     this.#file = file;
     this.#locks = locks;

@@ -64,7 +64,7 @@ export class KeyPenalties {
     return this.#copies.sequence(record);
   }
 
-  /** Lifts the ban that was written with this sequence number, but no later ban. */
+  /** Lifts the ban that was written with this sequence number, but not a later ban. */
   lift(record: number, sequence: number): void {
     Atomics.store(this.#file.i32, record / 4 + liftedWord, sequence);
     this.#file.changed();

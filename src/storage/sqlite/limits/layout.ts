@@ -14,7 +14,7 @@ export const extentMagic = 0x4c696d45;
 
 /** Positions in the header: indexes of 32-bit words, except `aheadMs`, which is an index of 64-bit words. */
 export const header = {
-  // Written once, and covered by the checksum.
+  // These words are written once and covered by the checksum.
   format: 2,
   strikes: 3,
   seedLow: 4,
@@ -60,7 +60,10 @@ export const tables = {
 /** Maximum number of extents, because a lock is identified by the 32-bit index of its word. */
 export const maxExtents = 32_768;
 
-/** A checksum of `count` words and `id`. The id distinguishes records with the same content. */
+/**
+ * A checksum of `count` words and `id`. Includes the id, so that records with the same content have different
+ * checksums.
+ */
 export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {
   let sum = id | 0;
   for (let index = from; index < from + count; index++) {

@@ -87,7 +87,7 @@ export class LimitFile implements Disposable {
     return (this.i32[header.strictSince] as number) >>> 0;
   }
 
-  /** Whether the header is undamaged, in any version of the format. */
+  /** Whether the header is undamaged, regardless of its format version. */
   get isSound(): boolean {
     const { i32 } = this;
     if (i32.length === 0) return false;
@@ -99,9 +99,7 @@ export class LimitFile implements Disposable {
     return Math.floor(fstatSync(this.fd).size / extentBytes);
   }
 
-  /**
-   * After this call, `loss` also reports that the service was restarted, or that the file was overwritten with a copy.
-   */
+  /** After this call, `loss` also detects that the service was restarted or the file was overwritten. */
   beginCounting(): void {
     this.#run = this.i32[header.firstOwner];
   }
@@ -110,7 +108,7 @@ export class LimitFile implements Disposable {
   get loss(): string | undefined {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // This file was replaced, so other processes count in the new file.
+    // Another file is now at `path`, and other processes use that file.
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }

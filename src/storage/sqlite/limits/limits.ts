@@ -50,7 +50,7 @@ export interface Limits {
    * restarted.
    */
   expectIntact(): void;
-  /** Frees the locks of a killed process: the last process with this worker number. */
+  /** Frees the locks of the last process with this worker number, which must have exited. */
   freeLocksOf(worker: number): void;
   close(): Promise<void>;
 }
@@ -129,7 +129,7 @@ export class SqliteLimits implements Limits {
     }
   }
 
-  /** Neither writes nor allocates. Throws `StorageUnavailable`. */
+  /** Writes nothing and allocates no record. Throws `StorageUnavailable`. */
   standing(caller: CountedCaller): Standing {
     const record = this.#accounts.table.find(caller.accountId);
     if (record !== 0) this.#locks.acquire(record / 4);

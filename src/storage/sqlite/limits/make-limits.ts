@@ -41,8 +41,8 @@ interface PreviousState {
 }
 
 /**
- * Replaces damaged records with the strictest state. Drops records that no longer fit: with more strikes per record,
- * fewer records fit.
+ * Replaces damaged records with the strictest state. Drops records that no longer fit, because records with more
+ * strikes are larger.
  */
 export function fillFromPrevious(
   file: LimitFile,
@@ -66,7 +66,7 @@ export function fillFromPrevious(
   });
 }
 
-/** Keeps the counts, but in windows that open now. Used if the original opening times are unknown. */
+/** Moves the counts to windows that open now. Used if the original opening times are unknown. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }

@@ -116,7 +116,7 @@ function beginRun({ i32, f64 }: LimitFile, clock: Clock): void {
   Atomics.store(i32, header.firstOwner, firstOwner);
   i32[header.failing] = 0;
   const aheadMs = f64[header.aheadMs] as number;
-  // An offset that puts monotonic time before 1970 is invalid.
+  // Resets an invalid offset, such as one that results in a time before 1970.
   if (!(clock.now() - aheadMs >= 0) || !Number.isFinite(aheadMs)) f64[header.aheadMs] = 0;
 }
 

@@ -12,12 +12,12 @@ import type { CountedCaller, Standing } from '../../storage.ts';
 import { type AccountCounts, usedUp } from './account-counts.ts';
 import { type KeyPenalties, maxBan } from './key-penalties.ts';
 
-/** Maximum difference between two processes' readings of the same clock. The later time applies. */
+/** Maximum difference between the current times of two processes on the same machine. The later time is used. */
 const toleranceMs = 50;
 
 /**
- * Returns a caller's standing without counting a request. Processes that count must hold the lock of the account's
- * record.
+ * Returns a caller's standing without counting a request. A process that counts requests must hold the lock of the
+ * account's record.
  */
 export function standingIn(
   accounts: AccountCounts,
@@ -53,7 +53,7 @@ export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
 }
 
 /**
- * The current time, or the time when a window opened if that is later. The clock of the process that opened the window
+ * The current time, or a window's opening time if it is later, because the clock of the process that opened the window
  * may be slightly ahead.
  */
 export function notBefore({ minute, day }: Usage, nowMs: number): number {
@@ -64,7 +64,7 @@ function isInFuture({ minute, day }: Usage, nowMs: number): boolean {
   return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + toleranceMs;
 }
 
-/** The same usage, in windows that opened no later than this second. */
+/** Returns the usage, with later opening times set to this second. */
 function opened({ minute, day }: Usage, second: number): Usage {
   return {
     minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },

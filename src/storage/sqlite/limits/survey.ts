@@ -3,7 +3,7 @@ import type { LimitFile } from './limit-file.ts';
 
 export interface LimitSurvey {
   readonly extents: ReadonlyMap<TableLayout, readonly number[]>;
-  /** Number of strikes that fit into a key's record; undefined if there are no such records. */
+  /** Number of strikes that fit into a key's record; undefined if there are no key records. */
   readonly strikes: number | undefined;
   readonly isDamaged: boolean;
 }

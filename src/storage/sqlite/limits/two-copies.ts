@@ -11,9 +11,7 @@ interface CopiesLayout {
   readonly checksumsWord: number;
 }
 
-/**
- * Maximum sequence number. Numbers start at 1 and continue at 2 after the maximum, so that the copies still alternate.
- */
+/** Maximum sequence number. It is odd, so numbering continues at 2, which keeps the copies alternating. */
 const lastSequence = 0x7fff_ffff;
 
 /**

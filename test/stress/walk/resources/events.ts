@@ -119,7 +119,7 @@ function somePage({ query, limit }: Asked): Outcome {
 const beyond = '1000000000000';
 
 /**
- * Sends HEAD, or GET with an expired position, neither of which opens a stream. `test/api/event-stream.test.ts` tests
+ * Sends HEAD, or GET with an expired position, because neither opens a stream. `test/api/event-stream.test.ts` tests
  * the contents of streams.
  */
 function streamEvents({ chance, scene }: Making): Request {

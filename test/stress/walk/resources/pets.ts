@@ -133,10 +133,7 @@ function categoryIn(making: Making): bigint {
   return id >= 0n && id < endOfOwnCategories ? -1n - id : id;
 }
 
-/**
- * Often makes a delivered animal available or pending, so that some orders are returned after the animal's status has
- * changed.
- */
+/** Often changes the status of a delivered animal, to test returning its order afterwards. */
 function changeIn(making: Making): { readonly id: bigint; readonly status: PetStatus } {
   const { chance, scene } = making;
   const { world } = scene;
