@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite';
 
 /**
- * Page size for all filters. The pages are small, because a category of the smaller store has only ten available
- * animals.
+ * Page size for all filters. The pages are small, because the category below has only ten available animals in the
+ * smaller store.
  */
 const limit = 5;
 /** A category with alternating available and sold animals. */

@@ -27,7 +27,7 @@ export interface Sample extends LoadResult {
   readonly wrong: number;
   /** Fraction of the busier core that other programs used. */
   readonly foreign: number;
-  /** Result of the additional client. */
+  /** Result of the concurrent load from the other client. */
   readonly beside?: LoadResult;
 }
 

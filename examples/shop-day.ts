@@ -10,7 +10,10 @@
 const { API, KEY } = process.env;
 if (!API || !KEY) throw new Error('Set API (such as http://127.0.0.1:3000/v1) and KEY (ask_…).');
 
-/** The fields that this program uses. Ids ascend from 1, so the type `number` represents them exactly. */
+/**
+ * The fields that this program uses. Ids are assigned sequentially from 1, so in practice they never exceed
+ * `Number.MAX_SAFE_INTEGER`.
+ */
 interface Pet {
   readonly id: number;
   readonly name: string;

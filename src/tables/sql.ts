@@ -127,7 +127,7 @@ export function withNumbers<Row>(found: object): Row {
   return row as Row;
 }
 
-/** The SQL condition of a lookup. `equal` returns the SQL that compares a column with the lookup value. */
+/** The SQL condition for a lookup. `equal` returns the SQL that compares a column with the lookup value. */
 export function lookupCondition(
   { lookups }: Table,
   lookup: string,

@@ -77,7 +77,7 @@ test('disabling a webhook creates exactly one event for its account, which conta
   expect((await ask('POST', `/webhooks/${third.id}/disable`, {})).code).toBe('invalid_body');
 });
 
-test('enabling a webhook removes the reason why it was disabled', async () => {
+test('enabling a webhook clears its disabledReason', async () => {
   await disable(third.id);
   expect(await enable(third.id)).not.toHaveProperty('disabledReason');
   const shown = await asClient(ben, third.id);

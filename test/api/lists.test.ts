@@ -73,7 +73,7 @@ describe('pages of animals', () => {
   });
 });
 
-describe('the filter id', () => {
+describe('the id filter', () => {
   test('returns each animal once in ascending id order, even if the ids are unordered or repeated', async () => {
     expect(await list('id=9,3,9,5000,-1,0,9223372036854775807,3,1')).toEqual(
       [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id)),
@@ -88,7 +88,7 @@ describe('the filter id', () => {
   });
 });
 
-describe('the filters minId and maxId', () => {
+describe('the minId and maxId filters', () => {
   const between = (least: bigint, most: bigint) => pets.filter(({ id }) => id >= least && id <= most);
 
   test.each([

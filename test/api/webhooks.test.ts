@@ -238,7 +238,7 @@ describe('updating a webhook', () => {
     expect(patched).not.toHaveProperty('description');
   });
 
-  test('to enable it removes the reason why it was disabled, and skips the events that occurred while it was disabled', async () => {
+  test('to enable it clears its disabledReason, and skips the events that occurred while it was disabled', async () => {
     const owner = await buyerOf(app);
     const { id } = await created(owner);
     changeStore(`UPDATE webhooks SET enabled = 0, disabled_reason = 'gone' WHERE id = ?`, id);

@@ -79,7 +79,7 @@ test('import with filters adds only matching rows, and counts the other rows as 
   expect(again).toMatchObject({ status: 'already-complete', added: 0 });
 });
 
-test('import rejects part of a file only if it overlaps a part that was already imported', async () => {
+test('import rejects part of a file only if that part overlaps one that was already imported', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', csv);
   await place.json('import', 'pets.csv', '--status', 'sold');

@@ -68,7 +68,7 @@ test('serve creates a missing store and logs its path', async () => {
 /** The first four bytes of a file. They identify SQLite's WAL and shared-memory files. */
 const beginningOf = (path: string) => readFileSync(path).toString('hex', 0, 4);
 
-test('rejected rows and exports never overwrite the files of a store, even with --force', async () => {
+test("import --rejects and export never overwrite a store's files, even with --force", async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   await using service = await place.serve();
   const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits'];
@@ -95,7 +95,7 @@ test('rejected rows and exports never overwrite the files of a store, even with 
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
 });
 
-test('rejected rows do not overwrite a store that the same import creates', async () => {
+test('import --rejects does not overwrite the store that the same import creates', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   const { exitCode, stderr } = await place.run(['import', name, '--rejects', 'store.db', '--force']);
   expect(exitCode).toBe(1);

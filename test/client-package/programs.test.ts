@@ -49,7 +49,7 @@ describe('a program compiled in strict mode', () => {
     expect(await compile(here, right, { ...options, noEmit: true })).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('has every expected error on the right line', async () => {
+  test('produces exactly the expected errors, on the expected lines', async () => {
     const text = await Bun.file(join(programs, 'mistakes.ts')).text();
     const expected = text.split('\n').flatMap((line, at) => (line.includes('// mistake: ') ? [at + 1] : []));
     const { output } = await compile(here, ['mistakes.ts'], { ...bundler, ...dom, noEmit: true });

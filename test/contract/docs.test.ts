@@ -63,7 +63,7 @@ test("the reference page does not connect to any of its vendor's hosts", async (
   });
 });
 
-test("the reference page's script equals the vendor's published file, and is compressed for clients that accept compression", async () => {
+test("the reference page's script is identical to the vendor's published file, and is compressed for clients that accept compression", async () => {
   const compressed = await get('/docs/scalar.js', { 'Accept-Encoding': 'br, gzip' });
   expect(compressed.headers.get('content-encoding')).toBe('gzip');
   const plain = await get('/docs/scalar.js', { 'Accept-Encoding': 'gzip;q=0, *' });

@@ -6,7 +6,7 @@ import { always } from '../support/property.ts';
 
 const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
 
-test('a string has a network only if the runtime accepts it as an address', () => {
+test('a string is parsed as an address if and only if the runtime accepts it as one', () => {
   const mapped = fc.ipV4().map((address) => `::ffff:${address}`);
   const zoned = fc.ipV6().map((address) => `${address}%eth0`);
   always(fc.oneof(fc.ipV4(), fc.ipV6(), mapped, zoned, fc.string()), (text) => {
@@ -18,7 +18,7 @@ test('a string has a network only if the runtime accepts it as an address', () =
   });
 });
 
-test('IPv6 addresses have the same network, whatever their spelling, if they share a /64 prefix', () => {
+test('IPv6 addresses belong to the same network if and only if they share a /64 prefix', () => {
   always(fc.tuple(groups, groups), ([one, other]) => {
     fc.pre(one.slice(0, 5).some((group) => group !== 0));
     const text = (parts: number[]) => parts.map((part) => part.toString(16).padStart(4, '0')).join(':');

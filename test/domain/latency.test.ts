@@ -5,8 +5,8 @@ import { always } from '../support/property.ts';
 
 const median = (ms: number) => latencyQuantiles([[latencyBucketOf(ms), 1]], [0.5])[0] ?? 0;
 
-describe('a latency bucket', () => {
-  test('is accurate to within an eighth of the latency, or a microsecond', () => {
+describe('latency buckets', () => {
+  test('are accurate to within an eighth of the latency, or a microsecond', () => {
     always(fc.double({ min: 0, max: 117_000, noNaN: true }), (ms) => {
       const bucket = latencyBucketOf(ms);
       expect(bucket).toBeGreaterThanOrEqual(0);
@@ -15,7 +15,7 @@ describe('a latency bucket', () => {
     });
   });
 
-  test('has an index that increases with the latency, up to the last bucket', () => {
+  test('are ordered by latency, and the last one has no upper limit', () => {
     const of = Array.from({ length: 400 }, (_, step) => latencyBucketOf(0.001 * 1.06 ** step));
     expect(of.toSorted((one, other) => one - other)).toEqual(of);
     expect([of[0], of.at(-1), latencyBucketOf(1e12)]).toEqual([1, latencyBuckets - 1, latencyBuckets - 1]);

@@ -22,11 +22,11 @@ describe('scopes in text form', () => {
     expect(scopesOfText('')).toEqual([]);
   });
 
-  test('that a later version introduced are omitted and grant nothing', () => {
+  test('are ignored if a later version introduced them', () => {
     expect(scopesOfText('stock:read pets:read stock:write')).toEqual(['pets:read']);
   });
 
-  test('that are misspelled grant nothing', () => {
+  test('grant no access if they are misspelled', () => {
     const near = [
       'pets',
       'pets:',

@@ -92,7 +92,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     for (const instance of instances) await untilUsed(instance, name);
   });
 
-  test('are not used for a resource while they lack a change to that resource', async () => {
+  test('are not used for a resource until they have caught up with its latest change', async () => {
     await using standby = await replica();
     const name = nameOf(standby);
     const writer = await instanceOf(shop, [standby.url]);

@@ -70,7 +70,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isBanned(other)).toBe(true);
   });
 
-  test('that Redis has lost is restored and listed once it has been saved to PostgreSQL', async () => {
+  test('that Redis lost is restored and listed as soon as it is saved to PostgreSQL', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     {

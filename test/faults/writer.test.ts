@@ -141,7 +141,7 @@ for (const [end, reason] of [
   ['it throws', / failed: /],
   ['it is terminated', / has ended\./],
 ] as const) {
-  test(`the process exits when its writer thread ends because ${end}, logs the reason and loses no acknowledged write`, async () => {
+  test(`when the writer thread ends because ${end}, the process logs the reason and exits without losing any acknowledged writes`, async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(
       folder.path,

@@ -6,7 +6,7 @@ import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { startTestApp } from '../support/app.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 
-test('a draining service responds with 503 on /readyz, still serves requests, and closes connections', async () => {
+test('a draining service responds to /readyz with 503, still serves API requests, and closes connections', async () => {
   await using app = await startTestApp();
   let isDraining = false;
   await using server = serve({ ...requestContextOf(app), isDraining: () => isDraining });
@@ -34,7 +34,7 @@ describe('a service whose limit state is overwritten', () => {
     // A copy of the file from another run of the service.
     ['by a copy', (file: LimitFile) => Atomics.add(file.i32, header.firstOwner, 1_000_000)],
     ['by noise', (file: LimitFile) => writeSync(file.fd, noise(), 0, noise().length, 0)],
-  ])('%s responds with 503 on /readyz and to requests until it is restarted', async (_how, overwrite) => {
+  ])('%s responds to /readyz and to API requests with 503 until it is restarted', async (_how, overwrite) => {
     await using app = await startTestApp();
     const limits = app.config.databaseUrl.replace('sqlite:', '').replace(/\.db$/, '.limits');
     {

@@ -61,7 +61,7 @@ describe('per-minute statistics', () => {
     });
   });
 
-  test('contain the latency of every request exactly once, by bucket', () => {
+  test('count the latency of every request in exactly one bucket', () => {
     const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
     const minute = clock.now();
     const taken: LatencyUsage[] = [];

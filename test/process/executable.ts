@@ -1,4 +1,4 @@
-/** The single executable that `npm run build` creates, and empty folders in which to run it. */
+/** The single executable built by `npm run build`, and empty folders to run it in. */
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';

@@ -122,7 +122,7 @@ test.each([
 });
 
 describe('a limit fault', () => {
-  test('remaining: this number of requests is left after the current request', async () => {
+  test('with `remaining=2` leaves two requests after the current one', async () => {
     const user = await sandbox.account();
     const remaining = async (fault?: string) =>
       (await user.call('GET', '/pets', fault === undefined ? {} : { fault })).number('x-ratelimit-remaining');
@@ -130,7 +130,7 @@ describe('a limit fault', () => {
     expect((await user.call('GET', '/pets')).status).toBe(429);
   });
 
-  test('ban: the key is banned for this duration, and other keys are not affected', async () => {
+  test('with `ban=1h` bans the key for an hour, and does not affect other keys', async () => {
     const [user, other] = [await sandbox.account(), await sandbox.account()];
     const banned = await user.call('GET', '/pets', { fault: 'ban=1h' });
     expect(banned.error.code).toBe('api_key_banned');

@@ -17,7 +17,7 @@ function queueOf(most: number, ...ids: number[]) {
 const idsOf = (entries: readonly Entry[]) => entries.map(({ id }) => id);
 
 describe('a queue with deadlines', () => {
-  test('returns entries first in, first out', () => {
+  test('returns entries in FIFO order', () => {
     const { queue, entry } = queueOf(9, 1, 2, 3);
     expect(idsOf(queue.take(2))).toEqual([1, 2]);
     queue.add(entry(4));

@@ -82,7 +82,7 @@ describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
   };
 
   for (const [name, start] of Object.entries(kinds)) {
-    test(`${name} ends at its timeout when the server stops responding, before an outage is reported`, async () => {
+    test(`${name} times out when the server stops responding, before an outage is reported`, async () => {
       await using store = await opened();
       const { done, expected } = await start(store);
       let outcome: unknown;

@@ -36,7 +36,7 @@ describe.skipIf(servers === undefined)('with few PostgreSQL connections', () => 
           REDIS_URL: redisUrl,
           REDIS_PREFIX: makePrefix(),
           POSTGRES_POOL_SIZE: String(poolSize),
-          // Only a deadlock should exceed these timeouts.
+          // These timeouts are so long that only a deadlock exceeds them.
           ...patientSettings,
         });
         const statuses: number[] = [];

@@ -3,12 +3,12 @@ import { basePath } from '../../src/contract/operations.ts';
 import { checkResponse } from './contract.ts';
 
 export interface CallOptions {
-  /** The API key. Null sends no key. */
+  /** The API key. If null, no key is sent. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** The body, sent unchanged. A stream is sent in chunks, without Content-Length. */
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
-  /** Content-Type of the body. Defaults to `application/json`. Null omits the header. */
+  /** Content-Type of the body. Defaults to `application/json`. If null, the header is not sent. */
   readonly type?: string | null;
 }
 

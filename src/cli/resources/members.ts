@@ -14,7 +14,7 @@ export interface Member {
   readonly schema: z.ZodType;
   readonly isRequired: boolean;
   readonly word: string;
-  /** Placeholder for the argument, or for the option's value, in the help. */
+  /** Placeholder shown in the help for the argument or the option's value. */
   readonly placeholder: string;
   readonly description: string;
   readonly example: string | undefined;

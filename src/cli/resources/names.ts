@@ -21,8 +21,8 @@ const sentences: Readonly<Record<string, string>> = {
 const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
 
 /**
- * Resources with commands, each with a summary. The list duplicates information from the operations of the admin API,
- * which are too slow to load for every command.
+ * Resources that have commands, with a summary of each. The list duplicates information from the operations of the
+ * admin API, which are too slow to load for every command.
  */
 export const resources: Readonly<Record<string, string>> = {
   ...sentences,

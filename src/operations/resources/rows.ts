@@ -60,7 +60,7 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
     readonly now: number;
   };
 
-/** Implementations of changes. `Also` adds properties to each unit of work, such as the subject for the audit log. */
+/** The implementation of each change. `Also` adds properties to each unit of work, such as the audit log's subject. */
 export type UnitsOf<All extends Rows, Also = Audited> = {
   readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
     (
