@@ -30,7 +30,7 @@ export const undescribed: Readonly<Record<string, string>> = {
 const ownRows = 'concurrent writers wait for the row itself';
 const operatorsOnly = 'a session is checked against its operator with every request';
 
-/** Locks of tables without a resource. */
+/** Lock keys of tables that have no resource. */
 const locks: Readonly<Record<string, TableFacts>> = {
   imports: { lock: 'pets' },
   idempotent_answers: { lock: 'pets' },

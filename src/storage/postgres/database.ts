@@ -137,7 +137,7 @@ export class PostgresDatabase implements AsyncDisposable {
     await this.#pool.close(this.#reaching.trouble === undefined ? closeSeconds : 0);
   }
 
-  /** Runs a change. If the server does not reply after `onCommit` was called, the outcome of the change is unknown. */
+  /** Applies a change. If the server does not reply after `onCommit` was called, the outcome of the change is unknown. */
   #change<T>(change: (onCommit: () => void) => Promise<T>): Promise<T> {
     let isCommitting = false;
     const onCommit = () => {
