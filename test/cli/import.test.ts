@@ -202,9 +202,9 @@ describe('repeated imports', () => {
     const second = await place.json<Report>('import', await place.write('renamed.csv', content));
     expect(second).toMatchObject({ status: 'already-complete', added: 0, rejected: 0, firstId: null });
     expect(second.total).toEqual({ added: 1, rejected: 1 });
-    const told = await place.run(['import', 'once.csv']);
-    expect(told).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(told.stdout).toStartWith(
+    const secondRun = await place.run(['import', 'once.csv']);
+    expect(secondRun).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(secondRun.stdout).toStartWith(
       'once.csv is already imported: imported 1, rejected 1 (of lines 2–3). Nothing was added.',
     );
     const again = await place.json<Report>('import', 'once.csv', '--again');

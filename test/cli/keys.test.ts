@@ -118,8 +118,8 @@ test('keys rotate prints the lifetime of the new key, which defaults to the life
   const [successor] = (await place.json<Listed[]>('keys', 'list')).slice(-1);
   expect(Date.parse(successor?.expiresAt ?? '') - Date.parse(successor?.createdAt ?? '')).toBe(3_600_000);
   expect(successor?.expiresAt).toStartWith(at.slice(0, -1));
-  const told = await place.run(['keys', 'rotate', String(successor?.id), '--expires-in', 'never']);
-  expect(told.stdout).toMatch(/^It never expires\.$/m);
+  const result = await place.run(['keys', 'rotate', String(successor?.id), '--expires-in', 'never']);
+  expect(result.stdout).toMatch(/^It never expires\.$/m);
   const again = await place.run(['keys', 'rotate', String(old.id)]);
   expect(again.exitCode).toBe(1);
   expect(again.stderr).toContain(`Key ${old.id} cannot be rotated: it was already rotated.`);

@@ -24,7 +24,7 @@ const eraseLine = '\r\x1b[2K';
 test('progress is shown on a terminal from the start, and cleared when the command ends', async () => {
   await using place = await newWorkplace();
   await Bun.write(place.path('pets.csv'), 'name,categoryId,status\nOzzy,1,sold\nPepper,2,sold\n');
-  for (const [noun, args, told] of [
+  for (const [noun, args, expected] of [
     ['rows', ['import', 'pets.csv'], 'imported 2, rejected 0 (of lines 2–3)'],
     ['animals', ['export', 'out.csv'], 'Exported 2 animals'],
   ] as const) {
@@ -32,7 +32,7 @@ test('progress is shown on a terminal from the start, and cleared when the comma
     expect(shown).toStartWith(`${eraseLine}${'░'.repeat(24)} 0 %  0 ${noun}`);
     const last = shown.slice(shown.lastIndexOf(eraseLine) + eraseLine.length);
     expect(last).not.toContain('░');
-    expect(last).toContain(told);
+    expect(last).toContain(expected);
   }
 });
 

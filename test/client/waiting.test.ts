@@ -204,19 +204,19 @@ describe('waiting', () => {
     await time.until(store.inventory.get());
     expect(waits).toHaveLength(4);
     for (const [at, ms] of waits.entries()) expect(ms / (1_000 * 2 ** at)).toBeWithin(0, 1);
-    const told = await proxied(Array(4).fill({ status: 503, headers: { 'retry-after': '3' } }));
-    await told.time.until(told.store.inventory.get());
-    expect(told.waits[0]).toBe(3_000);
-    for (const ms of told.waits) expect(ms).toBeGreaterThanOrEqual(3_000);
-    expect(new Set(told.waits).size).toBe(4);
+    const shop = await proxied(Array(4).fill({ status: 503, headers: { 'retry-after': '3' } }));
+    await shop.time.until(shop.store.inventory.get());
+    expect(shop.waits[0]).toBe(3_000);
+    for (const ms of shop.waits) expect(ms).toBeGreaterThanOrEqual(3_000);
+    expect(new Set(shop.waits).size).toBe(4);
   });
 
   test('lasts as long as the longest Retry-After', async () => {
-    const told = (seconds: number) =>
+    const unavailable = (seconds: number) =>
       new Response('', { status: 503, headers: { 'retry-after': `${seconds}` } });
     const time = new VirtualTime(app.clock);
     const sentAt: number[] = [];
-    const answers = [told(9), told(3)];
+    const answers = [unavailable(9), unavailable(3)];
     const store = time.client({
       key: app.key,
       url: app.url,

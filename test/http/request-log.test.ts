@@ -161,7 +161,7 @@ describe('the request log', () => {
 describe('with any value of LOG_REQUESTS', () => {
   /** Messages that are logged at startup. */
   const ofStart = ['created a new store', 'created the first account and API key'];
-  const told = (lines: readonly Readonly<Record<string, unknown>>[]) =>
+  const messagesIn = (lines: readonly Readonly<Record<string, unknown>>[]) =>
     lines.filter(({ msg }) => !ofStart.includes(String(msg))).map(({ level: _, time: __, ...line }) => line);
 
   test('a ban is logged once, when it begins, with its expiry', async () => {
@@ -173,13 +173,13 @@ describe('with any value of LOG_REQUESTS', () => {
     await call();
     app.clock.advance(2);
     await call();
-    expect(told(lines)).toEqual([]);
+    expect(messagesIn(lines)).toEqual([]);
     const banned = await call();
     expect(banned.error.code).toBe('api_key_banned');
     await call();
     const until = new Date(banned.number('X-RateLimit-Reset') * 1_000).toISOString();
     const ban = { msg: 'API key banned', key: keyId, account: account.id, until };
-    expect(told(lines)).toEqual([ban]);
+    expect(messagesIn(lines)).toEqual([ban]);
   });
 
   test("an operator's change to a key or its account is logged when the key is next used", async () => {
@@ -188,7 +188,7 @@ describe('with any value of LOG_REQUESTS', () => {
     const { key, keyId, account } = await app.tenant('free');
     const used = () => app.call('GET', '/pets', { key });
     await used();
-    expect(told(lines)).toEqual([]);
+    expect(messagesIn(lines)).toEqual([]);
     await app.operator.accounts.update(account.id, { plan: 'pro' });
     await used();
     await used();
@@ -198,7 +198,7 @@ describe('with any value of LOG_REQUESTS', () => {
     expect((await used()).status).toBe(401);
     await used();
     const both = { key: keyId, account: account.id };
-    expect(told(lines)).toEqual([
+    expect(messagesIn(lines)).toEqual([
       { msg: 'account limits changed', account: account.id, perMinute: 300, perDay: 10_000 },
       { msg: 'API key expiry changed', ...both, expiresAt: new Date(app.clock.now() + 60_000).toISOString() },
       { msg: 'API key revoked', ...both },

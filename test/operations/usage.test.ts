@@ -14,7 +14,7 @@ const keys = 1_200;
 function recording({ store, clock }: Bench) {
   const counter = new TrafficCounter(clock);
   const written: number[] = [];
-  const told: string[] = [];
+  const notices: string[] = [];
   const state = { fails: false };
   const write = (async (name: 'recordUsage', input: UsageReport) => {
     if (state.fails) throw new StorageUnavailable('the disk is full');
@@ -27,14 +27,14 @@ function recording({ store, clock }: Bench) {
     instance: { name: 'one', version: '1.0.0', startedAt: clock.now() },
     prunes: false,
     events: { areRecorded: true, keepMs: 0 },
-    notice: (message) => told.push(message),
+    notice: (message) => notices.push(message),
   });
   const use = (keyId: number) =>
     counter.count('listPets', undefined, { keyId, accountId: 1 } as Caller, performance.now());
   return {
     recorder,
     written,
-    told,
+    notices,
     state,
     use,
     useAll: () => {
@@ -83,7 +83,7 @@ describe('recorded usage', () => {
     under.use(1);
     await under.recorder.record();
     expect(await under.stored()).toEqual(all(2 * keys + 1));
-    expect(under.told).toEqual([]);
+    expect(under.notices).toEqual([]);
   });
 
   test('is written early if it covers many keys', async (bench) => {
@@ -116,6 +116,6 @@ describe('recorded usage', () => {
     for (let keyId = 1; keyId <= 40_002; keyId++) under.use(keyId);
     await under.recorder.record();
     await under.recorder.record();
-    expect(under.told).toEqual(['requests are missing from key usage']);
+    expect(under.notices).toEqual(['requests are missing from key usage']);
   });
 });

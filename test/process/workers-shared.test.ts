@@ -102,9 +102,9 @@ embeddedTest('failed authentications from an address are counted across all work
   });
   using each = await EachWorker.meet(service, (await stores.issueKey()).key, workers);
   const statuses: number[] = [];
-  for (let round = 0; round < most / workers; round++) statuses.push(...(await each.statuses('nobodys')));
+  for (let round = 0; round < most / workers; round++) statuses.push(...(await each.statuses('unknown')));
   expect(statuses).toEqual(Array.from({ length: most }, () => 401));
-  expect(await each.statuses('nobodys')).toEqual(all(429));
+  expect(await each.statuses('unknown')).toEqual(all(429));
 });
 
 embeddedTest(

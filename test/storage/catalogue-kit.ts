@@ -39,7 +39,7 @@ export async function openCatalogue<All extends Units>(
     session,
     reads,
     add,
-    told: store.told,
+    announcements: store.announcements,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -230,14 +230,16 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
   test('versions are announced only for committed changes, not for rejected ones', async () => {
     await using store = await opened({}, 1);
     const [id = 0n] = await store.add('Rex');
-    store.told.length = 0;
+    store.announcements.length = 0;
     expect(await refusalOf(store.first.write('placeOrder', orderFor(id + 1n) as never))).not.toBe('done');
-    expect(store.told).toEqual([]);
+    expect(store.announcements).toEqual([]);
     await store.first.write('placeOrder', orderFor(id) as never);
     const versions: { name: string; version: bigint }[] = await store.session`
       SELECT name, version FROM counters WHERE name IN ('orders', 'pets') ORDER BY name`;
-    await until(() => store.told.length === 2);
-    expect(store.told.toSorted()).toEqual(versions.map(({ name, version }) => [name, Number(version)]));
+    await until(() => store.announcements.length === 2);
+    expect(store.announcements.toSorted()).toEqual(
+      versions.map(({ name, version }) => [name, Number(version)]),
+    );
   });
 
   const keyed = (id: bigint) => ({ operationId: 'placeOrder', input: orderFor(id), once: onceFor('k') });
@@ -262,9 +264,9 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
         return row.changed > 1n;
       };
       await until(committed);
-      store.told.length = 0;
+      store.announcements.length = 0;
       await store.second.write(write, input(id) as never);
-      const announced = [...store.told];
+      const announced = [...store.announcements];
       release();
       await first;
       const versions: { name: string; version: bigint }[] =

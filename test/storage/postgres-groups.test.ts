@@ -71,9 +71,9 @@ describe.skipIf(servers === undefined)('groups of units of work on PostgreSQL', 
       ...names.map((name) => write('add', name)),
       write('leaveBehind', ''),
     ]);
-    const told = names.filter((_, index) => settled[index]?.status === 'fulfilled');
+    const acknowledged = names.filter((_, index) => settled[index]?.status === 'fulfilled');
     const stored: { name: string }[] = await session`SELECT name FROM pets ORDER BY id`;
-    expect(stored.map(({ name }) => name)).toEqual(told);
+    expect(stored.map(({ name }) => name)).toEqual(acknowledged);
     await write('add', 'later');
   });
 

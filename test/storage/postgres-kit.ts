@@ -67,21 +67,21 @@ export async function openWriters<All extends Units>(
   announced: (index: number) => Promise<void> = async () => undefined,
 ) {
   await using made = new AsyncDisposableStack();
-  const told: [string, number][] = [];
+  const announcements: [string, number][] = [];
   const writers: Writer<All>[] = [];
   for (let index = 0; index < count; index++) {
     const database = made.use(openDatabase(url, statementTimeoutMs));
     await database.migrate();
     const announce = async (resource: string, version: number) => {
       await announced(index);
-      told.push([resource, version]);
+      announcements.push([resource, version]);
     };
     const writer = new PostgresWriter(database, units, announce, { secret: 'c2VjcmV0' });
     made.defer(() => writer.idle());
     writers.push(writer as Writer<All>);
   }
   const kept = made.move();
-  return { writers, told, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { writers, announcements, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** Creates a store in format 4. */

@@ -46,13 +46,14 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     const schema = made.use(await makeSchema());
     const proxy = made.use(await tcpProxy(schema.url));
     const other = made.use(openSession(schema.url));
-    const told: [string, number][] = [];
+    const announcements: [string, number][] = [];
     const databases: PostgresDatabase[] = [];
     const writers: ((name: string, input?: unknown) => Promise<unknown>)[] = [];
     for (const units of registries) {
       const database = made.use(openDatabase(proxy.url, statementTimeoutMs));
       await database.migrate();
-      const announce = async (resource: string, version: number) => void told.push([resource, version]);
+      const announce = async (resource: string, version: number) =>
+        void announcements.push([resource, version]);
       const writer = new PostgresWriter(database, { ...common, ...units }, announce, { secret: 'c2VjcmV0' });
       made.defer(() => writer.idle());
       databases.push(database);
@@ -73,7 +74,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       database: databases[0] as PostgresDatabase,
       proxy,
       other,
-      told,
+      announcements,
       names,
       versionOf,
       [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -179,7 +180,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     await store.other`COMMIT`;
     expect(await store.names()).toEqual([]);
-    expect(store.told).toEqual([]);
+    expect(store.announcements).toEqual([]);
   });
 
   test('a unit that rejects its request without a change does not wait for locks', async () => {
@@ -206,7 +207,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable', 'unavailable']);
     await untilDone(() => store.write('addAlone', newPet('two')));
     expect(await store.names()).toEqual(['two']);
-    expect(store.told.length).toBe(1);
+    expect(store.announcements.length).toBe(1);
   });
 
   test('if a commit gets no response, its outcome is reported as uncertain and every instance reads the data again', async () => {
@@ -221,7 +222,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     await using store = await opened([{ answerLost: { writes: ['callers', 'pets'], run: answerLost } }]);
     // Sent alone, so that the next message is the commit.
     expect(await outcomeOf(store.write('answerLost', 'done'))).toBe('uncertain');
-    expect(store.told.toSorted()).toEqual([
+    expect(store.announcements.toSorted()).toEqual([
       ['callers', 0],
       ['pets', 0],
     ]);
@@ -239,7 +240,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     const group = [store.write('addPet', newPet('one')), store.write('addAlone', newPet('two'))];
     expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     expect(await store.names()).toEqual([]);
-    expect(store.told).toEqual([]);
+    expect(store.announcements).toEqual([]);
   });
 
   test('only versions of committed changes are announced', async () => {
@@ -252,13 +253,13 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await rejectionOf(Promise.all([store.write('undone'), store.write('refuse')]))).toBeInstanceOf(
       Refusal,
     );
-    expect(store.told).toEqual([]);
+    expect(store.announcements).toEqual([]);
     await Promise.allSettled([
       store.write('addAlone', newPet('one')),
       store.write('undone'),
       store.write('addAlone', newPet('two')),
     ]);
-    expect(store.told).toEqual([['pets', await store.versionOf('pets')]]);
+    expect(store.announcements).toEqual([['pets', await store.versionOf('pets')]]);
   });
 
   test('a unit that continues after the server rejects its statement fails with that error, without affecting other units', async () => {

@@ -86,11 +86,11 @@ describe.skipIf(servers === undefined)('Redis', () => {
       return keys.filter((key) => /:(?:callers|pets)$/.test(key)).toSorted() as [string, ...string[]];
     };
     const kept = await names();
-    const told = () => command('MGET', ...kept) as Promise<(string | null)[]>;
-    await until(async () => (await told()).every((version) => Number(version) > 0));
-    const versions = await told();
+    const storedVersions = () => command('MGET', ...kept) as Promise<(string | null)[]>;
+    await until(async () => (await storedVersions()).every((version) => Number(version) > 0));
+    const versions = await storedVersions();
     await command('DEL', ...kept);
-    await until(async () => (await told()).every((version, index) => version === versions[index]));
+    await until(async () => (await storedVersions()).every((version, index) => version === versions[index]));
   });
 
   test('the limit state of an account expires within two days', async () => {

@@ -18,8 +18,9 @@ function settledAt(version: number) {
     nowMs++;
     return run();
   };
-  const redis = (told: number) => step(() => versions.applyRedis(shard, all(told)));
-  const postgres = (told: number, askedAt = nowMs) => step(() => versions.applyPostgres(all(told), askedAt));
+  const redis = (received: number) => step(() => versions.applyRedis(shard, all(received)));
+  const postgres = (received: number, askedAt = nowMs) =>
+    step(() => versions.applyPostgres(all(received), askedAt));
   redis(version);
   step(() => undefined);
   postgres(version);

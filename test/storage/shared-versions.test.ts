@@ -26,13 +26,13 @@ test('a change that both servers report produces one new version', () => {
     for (const firstFromRedis of [true, false]) {
       const versions = settled();
       const before = versions.now;
-      const told = { ...at(10, 20), [what]: 21 };
-      if (firstFromRedis) versions.applyRedis(redis, told);
-      else versions.applyPostgres(told, now());
+      const received = { ...at(10, 20), [what]: 21 };
+      if (firstFromRedis) versions.applyRedis(redis, received);
+      else versions.applyPostgres(received, now());
       const after = versions.now;
       expect(after).toEqual({ ...before, [what]: before[what] + 1 });
-      if (firstFromRedis) versions.applyPostgres(told, now());
-      else versions.applyRedis(redis, told);
+      if (firstFromRedis) versions.applyPostgres(received, now());
+      else versions.applyRedis(redis, received);
       expect(versions.now).toEqual(after);
     }
   }

@@ -12,7 +12,7 @@ import { mistakeOf } from './walk/judge.ts';
 import { mistakesOf } from './walk/mistakes.ts';
 import { plainRequest } from './walk/places.ts';
 import { perform, type Request } from './walk/request.ts';
-import type { Making } from './walk/scene.ts';
+import type { RequestInputs } from './walk/scene.ts';
 import { Tags } from './walk/tags.ts';
 import { World } from './walk/world.ts';
 
@@ -27,7 +27,7 @@ export const cases = allOperations.flatMap((operation) =>
 );
 
 /** Inputs for generating requests to a service with an empty store. */
-export function nothingIn(chance: Chance): Making {
+export function nothingIn(chance: Chance): RequestInputs {
   const scene = {
     world: new World(),
     categories: [1n, 2n],

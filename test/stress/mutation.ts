@@ -104,7 +104,7 @@ class Copy {
   }
 }
 
-function told({ path, line, before, after }: Mutant): string {
+function described({ path, line, before, after }: Mutant): string {
   return `${path}:${line} ${before} → ${after || 'nothing'}`;
 }
 
@@ -131,7 +131,7 @@ export const mutation: StressTest = {
       for (let mutant = mutants[next++]; mutant !== undefined; mutant = mutants[next++]) {
         const fate = await copy.fateOf(mutant);
         fates.set(mutant, fate);
-        progress(`${fates.size} of ${mutants.length} mutants, ${fate}: ${told(mutant)}`);
+        progress(`${fates.size} of ${mutants.length} mutants, ${fate}: ${described(mutant)}`);
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
@@ -139,7 +139,7 @@ export const mutation: StressTest = {
     const count = (fate: Fate) => [...fates.values()].filter((one) => one === fate).length;
     const survivors = [...fates]
       .filter(([, fate]) => fate === 'survived')
-      .map(([mutant]) => told(mutant))
+      .map(([mutant]) => described(mutant))
       .sort();
     const killed = 1 - survivors.length / mutants.length;
     const figures = {

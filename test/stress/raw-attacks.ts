@@ -76,15 +76,16 @@ class Battlefield implements Disposable {
     const checked = stream.match(/^X-RateLimit-Limit:/gim)?.length ?? 0;
     // Requests without a key are counted per minute. A negative difference means that a new minute has begun.
     const counted = open + hidden + Math.max(0, keyless);
-    const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
-    if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests got responses, but ${told}`);
-    if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests got responses, but ${told}`);
+    const counts = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
+    if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests got responses, but ${counts}`);
+    if (keyless >= 0 && checked > counted)
+      throw new Error(`${checked} requests got responses, but ${counts}`);
     // If another request arrives while a create request waits for the disk, the runtime closes the connection, and the
     // response is lost.
     if (counted > answers) this.dropped++;
-    if (counted > answers + 1) throw new Error(`only ${answers} requests got responses, but ${told}`);
+    if (counted > answers + 1) throw new Error(`only ${answers} requests got responses, but ${counts}`);
     if (stream.includes(`"minute";q=${quotas.victim}`))
-      throw new Error(`the attacker got the victim's response: ${told}`);
+      throw new Error(`the attacker got the victim's response: ${counts}`);
   }
 
   /**

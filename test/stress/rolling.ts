@@ -91,7 +91,7 @@ async function roll(
   cluster: Cluster,
   instances: Awaited<ReturnType<typeof twoInstances>>,
   rounds: number,
-  told: (round: number) => void,
+  onRound: (round: number) => void,
 ): Promise<number> {
   let slowestMs = 0;
   for (let round = 1; round <= rounds; round++) {
@@ -106,7 +106,7 @@ async function roll(
       );
     instance.service = await cluster.startInstance(instance.settings);
     await Bun.sleep(noticedMs);
-    told(round);
+    onRound(round);
   }
   return slowestMs;
 }

@@ -17,7 +17,7 @@ export interface Sample {
   readonly options: CallOptions;
 }
 
-interface Making {
+interface Inputs {
   readonly operation: Operation;
   /** The account that sends the request. */
   readonly accountId: number;
@@ -29,7 +29,7 @@ interface Making {
  * Functions that create the object to which a parameter or member of this name refers, in the state that the operation
  * needs.
  */
-const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<bigint>>> = {
+const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<bigint>>> = {
   petId: async (app) => idOf(app, 'POST', '/pets', newPet()),
   categoryId: async (app) => {
     const id = ++lastCategory;
@@ -129,15 +129,15 @@ export async function sampleOf(
 }
 
 /** The first example in the contract, with references to new objects. */
-async function optionsOf(app: TestApp, making: Making): Promise<CallOptions> {
-  const { operation } = making;
+async function optionsOf(app: TestApp, inputs: Inputs): Promise<CallOptions> {
+  const { operation } = inputs;
   const { body } = operation;
   if (body === undefined || body.optional) return {};
   const [example] = Object.values(bodyExamples(operation));
   const members = { ...(example?.value as Record<string, unknown>) };
   for (const name of Object.keys(members)) {
     const make = makers[name];
-    if (make !== undefined) members[name] = Number(await make(app, making));
+    if (make !== undefined) members[name] = Number(await make(app, inputs));
   }
   return { body: JSON.stringify(members), type: body.types?.[0] ?? mediaTypes.json };
 }

@@ -45,7 +45,7 @@ export class BanKeeper implements AsyncDisposable {
     void this.#save();
     if (this.#context.servers.anyAvailable() === undefined) return;
     const unconfirmed = [...this.#unconfirmed.values()].slice(0, groupSize);
-    await Promise.allSettled([this.#putBack(), this.#takeOver(), this.#confirm(unconfirmed)]);
+    await Promise.allSettled([this.#restoreLost(), this.#takeOver(), this.#confirm(unconfirmed)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,7 +96,7 @@ export class BanKeeper implements AsyncDisposable {
   }
 
   /** Restores unsaved bans that Redis has lost, unless they may have been lifted. */
-  async #putBack(): Promise<void> {
+  async #restoreLost(): Promise<void> {
     const unsaved = [...this.#context.snapshotStore.unsavedBans.values()].slice(0, groupSize);
     await Promise.allSettled(unsaved.map((ban) => restoreBan(this.#context, ban, ban.callers)));
   }

@@ -94,11 +94,11 @@ async function orders({ pets, orders }: AnimalStore): Promise<string[]> {
   const seen: string[] = [];
   for (const step of ['approve', 'deliver', 'return'] as const) seen.push((await orders[step](id)).status);
   const { data, status, etag, requestId, rateLimit } = await orders.get(id).withResponse();
-  const told = [etag, requestId, rateLimit?.minute.limit, rateLimit?.day.remaining];
+  const facts = [etag, requestId, rateLimit?.minute.limit, rateLimit?.day.remaining];
   await pets.delete(pet.id);
   return [
     `order: ${seen.join()}`,
-    `with its answer: ${status} ${data.reference} ${told.map((one) => one !== undefined).join()}`,
+    `with its answer: ${status} ${data.reference} ${facts.map((one) => one !== undefined).join()}`,
   ];
 }
 
@@ -127,11 +127,14 @@ async function limits({ pets, rateLimit }: AnimalStore): Promise<string[]> {
   return [refusal, `left: ${(await rateLimit.get()).minute.remaining}`];
 }
 
-async function thrown(call: PromiseLike<unknown>, told: (error: unknown) => string | false): Promise<string> {
+async function thrown(
+  call: PromiseLike<unknown>,
+  describe: (error: unknown) => string | false,
+): Promise<string> {
   try {
     return `not refused: ${await call}`;
   } catch (error) {
     const isOurs = error instanceof AnimalStoreError && error instanceof Error;
-    return `${isOurs ? error.name : 'not of the client'}: ${told(error) || error}`;
+    return `${isOurs ? error.name : 'not of the client'}: ${describe(error) || error}`;
   }
 }

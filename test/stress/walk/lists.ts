@@ -9,7 +9,7 @@ import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { anyName } from '../generate/json-text.ts';
 import { type Request, rowOf } from './request.ts';
-import type { Making, Position } from './scene.ts';
+import type { Position, RequestInputs } from './scene.ts';
 import { wordsOf } from './schemas.ts';
 import { ascending, blaming, type Outcome, type World } from './world.ts';
 
@@ -68,13 +68,13 @@ interface Beginning {
  * which is an error.
  */
 export function listRequest<Thing extends { readonly id: bigint }>(
-  making: Making,
+  inputs: RequestInputs,
   list: ListOf<Thing>,
 ): Request {
-  const { chance, scene } = making;
+  const { chance, scene } = inputs;
   const { operationId, path, ownBy } = list;
   const { names, position, foreign } = chance.pick([foreignBeginning, ownBeginning, ownBeginning])(
-    making,
+    inputs,
     list,
   );
   const isOwn = scene.isAlone || names.some((name) => ownBy.includes(name));
@@ -105,7 +105,7 @@ const has = ({ filters }: Position, name: string, value: string) => filters[name
 
 /** The first page of the list, or a page at a cursor from an earlier response. */
 function ownBeginning<Thing extends { readonly id: bigint }>(
-  { chance, scene, positions }: Making,
+  { chance, scene, positions }: RequestInputs,
   { operationId, path, filters, ownBy }: ListOf<Thing>,
 ): Beginning {
   const known = positions.filter(
@@ -129,11 +129,11 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
  * filter.
  */
 function foreignBeginning<Thing extends { readonly id: bigint }>(
-  making: Making,
+  inputs: RequestInputs,
   list: ListOf<Thing>,
 ): Beginning {
   const { operationId, path, filters } = list;
-  const candidates = making.positions.flatMap((position): Beginning[] => {
+  const candidates = inputs.positions.flatMap((position): Beginning[] => {
     const names = Object.keys(position.filters);
     if (position.operationId !== operationId)
       return names.length > 0 ? [] : [{ names, position, foreign: `cursor of ${position.operationId}` }];
@@ -152,7 +152,7 @@ function foreignBeginning<Thing extends { readonly id: bigint }>(
       }));
   });
   const kinds = [...Map.groupBy(candidates, ({ foreign }) => foreign).values()];
-  return kinds.length > 0 ? making.chance.pick(making.chance.pick(kinds)) : ownBeginning(making, list);
+  return kinds.length > 0 ? inputs.chance.pick(inputs.chance.pick(kinds)) : ownBeginning(inputs, list);
 }
 
 interface Asked {

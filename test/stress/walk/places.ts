@@ -12,7 +12,7 @@ import { orders } from './resources/orders.ts';
 import { pets } from './resources/pets.ts';
 import { rateLimit } from './resources/rate-limit.ts';
 import { webhooks } from './resources/webhooks.ts';
-import type { Making } from './scene.ts';
+import type { RequestInputs } from './scene.ts';
 
 export const resources: readonly Resource[] = [
   pets,
@@ -33,9 +33,9 @@ export function resourceOf(operationId: OperationId): Resource {
 }
 
 /** A plain request for the operation, without preconditions, an idempotency key or an error. */
-export function plainRequest(making: Making, operationId: OperationId): Request {
-  const { chance } = making;
-  const made = resourceOf(operationId).places[operationId]?.(making) as Request;
+export function plainRequest(inputs: RequestInputs, operationId: OperationId): Request {
+  const { chance } = inputs;
+  const made = resourceOf(operationId).places[operationId]?.(inputs) as Request;
   const { body } = rowOf(made);
   if (body === undefined) return made;
   return { ...made, type: spelledType(chance.pick(body.types ?? [mediaTypes.json]), chance) };
@@ -55,16 +55,16 @@ const spelledType = (type: string, chance: Chance) =>
   chance.pick([type, type, type.replace('json', 'JSON')]) + chance.pick(typeParameters);
 
 /** A request for the operation, to which preconditions, an idempotency key or an error may be added at random. */
-export function anyRequest(making: Making, operationId: OperationId): Request {
-  const { chance } = making;
-  const made = plainRequest(making, operationId);
+export function anyRequest(inputs: RequestInputs, operationId: OperationId): Request {
+  const { chance } = inputs;
+  const made = plainRequest(inputs, operationId);
   const operation = rowOf(made);
   const request: Request = {
     ...made,
     ...(chance.often(0.08) && { isLimited: true as const }),
     ...(isRead(made) && chance.often(0.1) && { method: 'HEAD' }),
-    ...(isRead(made) && operation.reads.length > 0 && chance.often(0.25) && held(making, made)),
-    ...(operation.preconditions && chance.often(0.3) && { ifMatch: demandedTags(making, made) }),
+    ...(isRead(made) && operation.reads.length > 0 && chance.often(0.25) && held(inputs, made)),
+    ...(operation.preconditions && chance.often(0.3) && { ifMatch: demandedTags(inputs, made) }),
     ...(isRepeatable(operation) &&
       chance.often(0.5) && { idempotencyKey: `${chance.int(0, 2 ** 48)}-${chance.int(0, 999)}` }),
   };
@@ -73,7 +73,10 @@ export function anyRequest(making: Making, operationId: OperationId): Request {
 }
 
 /** The entity tag of the last response for the target, or an unknown tag. */
-function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMatch: readonly string[] } {
+function held(
+  { chance, tags }: RequestInputs,
+  { target, isPartly }: Request,
+): { noneMatch: readonly string[] } {
   const last = tags.lastOf(target);
   const whatever = [['"other"'], ['*']];
   // The model cannot predict whether other clients have changed the page.
@@ -83,11 +86,11 @@ function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMa
 }
 
 /** Repeats a read, conditionally if the client may have cached the first response. */
-export function askedAgain(making: Making, { noneMatch: _before, ...request }: Request): Request {
-  return { ...request, ...(rowOf(request).reads.length > 0 && held(making, request)) };
+export function askedAgain(inputs: RequestInputs, { noneMatch: _before, ...request }: Request): Request {
+  return { ...request, ...(rowOf(request).reads.length > 0 && held(inputs, request)) };
 }
 
-function demandedTags({ chance, tags }: Making, { current }: Request): readonly string[] {
+function demandedTags({ chance, tags }: RequestInputs, { current }: Request): readonly string[] {
   const tag = current === undefined ? undefined : tags.of(current);
   const wrong = [['"other"'], ['"other"', '"another"']];
   if (tag === undefined) return chance.pick([...wrong, ['*']]);

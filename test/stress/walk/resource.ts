@@ -1,7 +1,7 @@
 /** Describes a resource for the walk. Each file in `resources/` describes one resource. */
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Request } from './request.ts';
-import type { Making, Scene } from './scene.ts';
+import type { RequestInputs, Scene } from './scene.ts';
 import { type Kind, refusal, type World } from './world.ts';
 
 /** A list's target and its expected items. */
@@ -9,7 +9,7 @@ export type Listed = readonly [target: string, texts: readonly string[]];
 
 export interface Resource {
   /** For each operation, creates a request and the model's expectation. */
-  readonly places: { readonly [Id in OperationId]?: (making: Making) => Request };
+  readonly places: { readonly [Id in OperationId]?: (inputs: RequestInputs) => Request };
   /** Undefined if the resource's objects have no ids. */
   readonly kind?: Kind<never>;
   /** True if each account has separate objects, so that clients do not contend for them. */

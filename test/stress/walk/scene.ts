@@ -26,7 +26,7 @@ export interface Position extends ListIn {
 }
 
 /** Inputs for creating a request. */
-export interface Making {
+export interface RequestInputs {
   readonly chance: Chance;
   readonly scene: Scene;
   readonly tags: Tags;
@@ -43,6 +43,6 @@ export function absentId(chance: Chance): bigint {
   return chance.pick([nowhere + BigInt(chance.int(0, 99)), 0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)]);
 }
 
-export function categoryIdIn({ chance, scene: { categories } }: Making): bigint {
+export function categoryIdIn({ chance, scene: { categories } }: RequestInputs): bigint {
   return chance.pick(categories);
 }

@@ -92,10 +92,10 @@ export class Walker {
   #requestFor(contest: Contest | undefined, again: Request | undefined): Request {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
-    const making = { chance: this.#chance, scene, tags, positions: this.#positions };
-    const make = () => anyRequest(making, this.#nextOperation(contest !== undefined));
+    const inputs = { chance: this.#chance, scene, tags, positions: this.#positions };
+    const make = () => anyRequest(inputs, this.#nextOperation(contest !== undefined));
     if (again === undefined) return make();
-    if (isRead(again)) return askedAgain(making, again);
+    if (isRead(again)) return askedAgain(inputs, again);
     const { idempotencyKey } = again;
     const other = this.#chance.often(0.3) ? make() : undefined;
     const takesKey = other !== undefined && isRepeatable(rowOf(other)) && other.wrongHeaders === undefined;

@@ -1,5 +1,5 @@
 /** Animals in the model, also used by other resources. */
-import { absentId, type Making } from '../scene.ts';
+import { absentId, type RequestInputs } from '../scene.ts';
 import type { Kind } from '../world.ts';
 
 export const petStatuses = ['available', 'pending', 'sold'] as const;
@@ -19,7 +19,7 @@ export function petText({ id, name, categoryId, status }: Animal): string {
 export const animals: Kind<Animal> = { name: 'animals', textOf: petText };
 
 /** The id of an animal. Occasionally, the animal has been deleted or never existed. */
-export function petIdIn({ chance, scene: { world, gone } }: Making): bigint {
+export function petIdIn({ chance, scene: { world, gone } }: RequestInputs): bigint {
   const ids = [...world.all(animals).keys()];
   if (ids.length > 0 && chance.often(0.9)) return chance.pick(ids);
   return gone.size > 0 && chance.often(0.6) ? chance.pick([...gone]) : absentId(chance);

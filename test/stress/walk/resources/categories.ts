@@ -2,7 +2,7 @@ import { anyName, jsonString } from '../../generate/json-text.ts';
 import { listRequest } from '../lists.ts';
 import { bodyOf, type Request } from '../request.ts';
 import { currentOf, getRequest, type Resource } from '../resource.ts';
-import { categoryIdIn, type Making } from '../scene.ts';
+import { categoryIdIn, type RequestInputs } from '../scene.ts';
 import { ascending, changed, type Kind, type Outcome, refusal, type Turn } from '../world.ts';
 
 interface Category {
@@ -37,9 +37,9 @@ function deleteCategory({ world, meets }: Turn, id: bigint): Outcome {
 }
 
 /** The list contains the categories of all clients. */
-function listCategories(making: Making): Request {
-  const { scene } = making;
-  return listRequest(making, {
+function listCategories(inputs: RequestInputs): Request {
+  const { scene } = inputs;
+  return listRequest(inputs, {
     operationId: 'listCategories',
     path: '/categories',
     filters: {},
@@ -53,9 +53,9 @@ function listCategories(making: Making): Request {
 const getCategory = (id: bigint) =>
   getRequest('getCategory', kind, ['/categories', id], 'category_not_found');
 
-function putRequest(making: Making): Request {
-  const { chance, scene } = making;
-  const id = categoryIdIn(making);
+function putRequest(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
+  const id = categoryIdIn(inputs);
   const name = anyName(chance);
   return {
     operationId: 'putCategory',
@@ -68,13 +68,13 @@ function putRequest(making: Making): Request {
   };
 }
 
-function deleteRequest(making: Making): Request {
-  const id = categoryIdIn(making);
+function deleteRequest(inputs: RequestInputs): Request {
+  const id = categoryIdIn(inputs);
   return {
     operationId: 'deleteCategory',
     method: 'DELETE',
     target: `/categories/${id}`,
-    ...currentOf(making.scene, kind, id),
+    ...currentOf(inputs.scene, kind, id),
     act: (turn) => deleteCategory(turn, id),
   };
 }
@@ -83,7 +83,7 @@ export const categories: Resource = {
   kind,
   places: {
     listCategories,
-    getCategory: (making) => getCategory(categoryIdIn(making)),
+    getCategory: (inputs) => getCategory(categoryIdIn(inputs)),
     putCategory: putRequest,
     deleteCategory: deleteRequest,
   },

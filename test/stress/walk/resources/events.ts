@@ -2,7 +2,7 @@ import { eventSelectors } from '../../../../src/domain/event-type.ts';
 import { excludes } from '../lists.ts';
 import type { Request } from '../request.ts';
 import type { Resource } from '../resource.ts';
-import type { Making } from '../scene.ts';
+import type { RequestInputs } from '../scene.ts';
 import { type Outcome, type RecordedEvent, refusal, type World } from '../world.ts';
 
 const defaultLimit = 20;
@@ -23,7 +23,7 @@ function isOf(type: string, selector: string): boolean {
   return selector.endsWith('.*') ? type.startsWith(selector.slice(0, -1)) : type === selector;
 }
 
-function listEvents({ chance, scene }: Making): Request {
+function listEvents({ chance, scene }: RequestInputs): Request {
   const last = scene.world.events.length;
   const isNewestFirst = chance.often(0.2);
   const after = isNewestFirst || chance.often(0.2) ? undefined : BigInt(chance.int(0, last + 1));
@@ -122,7 +122,7 @@ const beyond = '1000000000000';
  * Sends HEAD, or GET with an expired position, because neither opens a stream. `test/api/event-stream.test.ts` tests
  * the contents of streams.
  */
-function streamEvents({ chance, scene }: Making): Request {
+function streamEvents({ chance, scene }: RequestInputs): Request {
   const request = { operationId: 'streamEvents', isPartly: true } as const;
   if (!scene.isAlone || chance.often(0.7))
     return { ...request, method: 'HEAD', target: '/events/stream', act: () => ({ status: 200, text: '' }) };

@@ -1,7 +1,7 @@
 import { excludes } from '../lists.ts';
 import type { Request } from '../request.ts';
 import type { Resource } from '../resource.ts';
-import { absentId, categoryIdIn, type Making } from '../scene.ts';
+import { absentId, categoryIdIn, type RequestInputs } from '../scene.ts';
 import { type Animal, animals } from './animals.ts';
 
 /** Number of animals in each status, as an inventory response. */
@@ -11,8 +11,8 @@ function inventoryText(counted: Iterable<Animal>): string {
   return JSON.stringify(counts);
 }
 
-function getInventory(making: Making): Request {
-  const { chance, scene } = making;
+function getInventory(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
   const request = { operationId: 'getInventory', method: 'GET' } as const;
   if (!scene.isShared && chance.often(0.3)) {
     return {
@@ -22,7 +22,7 @@ function getInventory(making: Making): Request {
       act: wholeInventory(scene.isAlone),
     };
   }
-  const category = chance.often(0.9) ? categoryIdIn(making) : absentId(chance);
+  const category = chance.often(0.9) ? categoryIdIn(inputs) : absentId(chance);
   const target = `/inventory?categoryId=${category}`;
   if (!scene.isAlone && !scene.categories.includes(category))
     return { ...request, isPartly: true, target, act: () => someInventory };

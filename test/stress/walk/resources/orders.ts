@@ -3,7 +3,7 @@ import { anyName, jsonString } from '../../generate/json-text.ts';
 import { listRequest, memberFilters } from '../lists.ts';
 import { bodyOf, type Request } from '../request.ts';
 import { currentOf, getRequest, type Resource } from '../resource.ts';
-import { absentId, type Making } from '../scene.ts';
+import { absentId, type RequestInputs } from '../scene.ts';
 import {
   ascending,
   blaming,
@@ -99,7 +99,7 @@ function petStatusAfter(step: OrderStep, { status }: Animal): PetStatus {
 }
 
 /** The id of an order, usually one that allows the transition. */
-function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
+function orderIdIn({ chance, scene: { world } }: RequestInputs, step?: OrderStep): bigint {
   const orders = [...world.all(kind).values()];
   const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);
   const found: Order | undefined =
@@ -107,10 +107,10 @@ function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigi
   return found === undefined || chance.often(0.08) ? absentId(chance) : found.id;
 }
 
-function placeRequest(making: Making): Request {
-  const { chance, scene } = making;
+function placeRequest(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
   const available = [...scene.world.all(animals).values()].filter(({ status }) => status === 'available');
-  const petId = available.length > 0 && chance.often(0.6) ? chance.pick(available).id : petIdIn(making);
+  const petId = available.length > 0 && chance.often(0.6) ? chance.pick(available).id : petIdIn(inputs);
   const reference = chance.often(0.4) ? anyName(chance) : undefined;
   return {
     operationId: 'placeOrder',
@@ -124,13 +124,13 @@ function placeRequest(making: Making): Request {
   };
 }
 
-function listOrders(making: Making): Request {
-  const { chance, scene } = making;
+function listOrders(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
   const orders = [...scene.world.all(kind).values()];
   const known = orders.length > 0 && !scene.isShared && chance.often(0.8) ? chance.pick(orders) : undefined;
   // Filters by an animal that has orders, even if it was deleted.
-  const petId = known?.petId ?? petIdIn(making);
-  return listRequest(making, {
+  const petId = known?.petId ?? petIdIn(inputs);
+  return listRequest(inputs, {
     operationId: 'listOrders',
     path: '/orders',
     filters: memberFilters<Order>('listOrders', { ...known, petId }, chance),
@@ -143,15 +143,15 @@ function listOrders(making: Making): Request {
 
 const getOrder = (id: bigint) => getRequest('getOrder', kind, ['/orders', id], 'order_not_found');
 
-function stepRequest(step: OrderStep): (making: Making) => Request {
-  return (making) => {
-    const id = orderIdIn(making, step);
+function stepRequest(step: OrderStep): (inputs: RequestInputs) => Request {
+  return (inputs) => {
+    const id = orderIdIn(inputs, step);
     return {
       operationId: `${step}Order`,
       method: 'POST',
       target: `/orders/${id}/${step}`,
-      ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
-      ...currentOf(making.scene, kind, id),
+      ...(inputs.chance.often(0.2) && bodyOf(inputs.chance, [])),
+      ...currentOf(inputs.scene, kind, id),
       act: (turn) => takeStep(turn, id, step),
     };
   };
@@ -162,7 +162,7 @@ export const orders: Resource = {
   places: {
     placeOrder: placeRequest,
     listOrders,
-    getOrder: (making) => getOrder(orderIdIn(making)),
+    getOrder: (inputs) => getOrder(orderIdIn(inputs)),
     approveOrder: stepRequest('approve'),
     deliverOrder: stepRequest('deliver'),
     cancelOrder: stepRequest('cancel'),

@@ -3,7 +3,7 @@ import { anyName, jsonString } from '../../generate/json-text.ts';
 import { listRequest, memberFilters } from '../lists.ts';
 import { bodyOf, type Members, type Request } from '../request.ts';
 import { currentOf, getRequest, type Resource } from '../resource.ts';
-import { absentId, categoryIdIn, endOfOwnCategories, type Making, type Scene } from '../scene.ts';
+import { absentId, categoryIdIn, endOfOwnCategories, type RequestInputs, type Scene } from '../scene.ts';
 import { ascending, changed, type Outcome, refusal, type Turn, type World } from '../world.ts';
 import { type Animal, animals, type PetStatus, petIdIn, petStatuses, petText } from './animals.ts';
 import { openOrderOf, kind as orders } from './orders.ts';
@@ -55,17 +55,17 @@ function deletePet({ world, meets }: Turn, id: bigint): Outcome {
 
 const mostIds = 8;
 
-function listPets(making: Making): Request {
-  const { chance, scene } = making;
+function listPets(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
   // Often picks one of the first ten animals, so that a page reaches `maxId`.
   const all = [...scene.world.all(animals).values()].slice(0, chance.pick([10, undefined]));
   const known = all.length > 0 && chance.often(0.8) ? chance.pick(all) : undefined;
-  const categoryId = known?.categoryId ?? categoryIdIn(making);
-  const ids = idsIn(making, known);
-  const some = known?.id ?? petIdIn(making);
+  const categoryId = known?.categoryId ?? categoryIdIn(inputs);
+  const ids = idsIn(inputs, known);
+  const some = known?.id ?? petIdIn(inputs);
   const minId = int64Near(some, -chance.int(0, 3));
   const maxId = int64Near(some, chance.int(0, 3));
-  return listRequest(making, {
+  return listRequest(inputs, {
     operationId: 'listPets',
     path: '/pets',
     filters: {
@@ -87,32 +87,32 @@ function int64Near(value: bigint, distance: number): bigint {
 }
 
 /** Ids of some animals, about half of which share the category or the status of the known animal. */
-function idsIn(making: Making, known: Animal | undefined): bigint[] {
-  const { chance, scene } = making;
+function idsIn(inputs: RequestInputs, known: Animal | undefined): bigint[] {
+  const { chance, scene } = inputs;
   const alike = [...scene.world.all(animals).values()].filter(
     ({ categoryId, status }) => categoryId === known?.categoryId || status === known?.status,
   );
   const others = Array.from({ length: chance.int(0, mostIds) }, () =>
-    alike.length > 0 && chance.often(0.5) ? chance.pick(alike).id : petIdIn(making),
+    alike.length > 0 && chance.often(0.5) ? chance.pick(alike).id : petIdIn(inputs),
   );
-  return [...new Set([known?.id ?? petIdIn(making), ...others])];
+  return [...new Set([known?.id ?? petIdIn(inputs), ...others])];
 }
 
-function createRequest(making: Making): Request {
-  const { chance } = making;
+function createRequest(inputs: RequestInputs): Request {
+  const { chance } = inputs;
   const name = anyName(chance);
-  const categoryId = categoryIn(making);
+  const categoryId = categoryIn(inputs);
   const status = chance.often(0.3) ? chance.pick(petStatuses) : undefined;
   return {
     operationId: 'createPet',
     method: 'POST',
     target: '/pets',
-    ...bodyOf(chance, membersOf(making, { name, categoryId, ...(status && { status }) })),
+    ...bodyOf(chance, membersOf(inputs, { name, categoryId, ...(status && { status }) })),
     act: (turn) => createPet(turn, { name, categoryId, status: status ?? 'available' }),
   };
 }
 
-function membersOf({ chance }: Making, { name, categoryId, status }: PetPatch): Members {
+function membersOf({ chance }: RequestInputs, { name, categoryId, status }: PetPatch): Members {
   return [
     ...(name === undefined ? [] : [['name', jsonString(name, chance)] as const]),
     ...(categoryId === undefined ? [] : [['categoryId', spelled(categoryId, chance)] as const]),
@@ -124,40 +124,40 @@ function membersOf({ chance }: Making, { name, categoryId, status }: PetPatch): 
  * Half of the animals share one category, so that filters match several animals. Occasionally, a category is shared
  * with other clients.
  */
-function categoryIn(making: Making): bigint {
-  const { chance, scene } = making;
+function categoryIn(inputs: RequestInputs): bigint {
+  const { chance, scene } = inputs;
   const [first = 0n] = scene.categories;
   if (chance.often(0.5)) return first;
-  if (scene.isShared || chance.often(0.8)) return categoryIdIn(making);
+  if (scene.isShared || chance.often(0.8)) return categoryIdIn(inputs);
   const id = anyInt64(chance);
   return id >= 0n && id < endOfOwnCategories ? -1n - id : id;
 }
 
 /** Often changes the status of a delivered animal, to test returning its order afterwards. */
-function changeIn(making: Making): { readonly id: bigint; readonly status: PetStatus } {
-  const { chance, scene } = making;
+function changeIn(inputs: RequestInputs): { readonly id: bigint; readonly status: PetStatus } {
+  const { chance, scene } = inputs;
   const { world } = scene;
   const status = chance.pick(petStatuses);
   const delivered = [...world.all(orders).values()].filter((order) => order.status === 'delivered');
-  if (delivered.length === 0 || chance.often(0.6)) return { id: petIdIn(making), status };
+  if (delivered.length === 0 || chance.often(0.6)) return { id: petIdIn(inputs), status };
   const { petId: id } = chance.pick(delivered);
   const isSold = world.all(animals).get(id)?.status === 'sold' && chance.often(0.8);
   return { id, status: isSold ? 'available' : 'pending' };
 }
 
-function updateRequest(making: Making): Request {
-  const { chance, scene } = making;
-  const { id, status } = changeIn(making);
+function updateRequest(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
+  const { id, status } = changeIn(inputs);
   const patch: PetPatch = {
     ...(chance.often(0.3) && { name: anyName(chance) }),
-    ...(chance.often(0.2) && { categoryId: categoryIn(making) }),
+    ...(chance.often(0.2) && { categoryId: categoryIn(inputs) }),
     ...(chance.often(0.7) && { status }),
   };
   return {
     operationId: 'updatePet',
     method: 'PATCH',
     target: `/pets/${id}`,
-    ...bodyOf(chance, membersOf(making, patch)),
+    ...bodyOf(chance, membersOf(inputs, patch)),
     ...currentOf(scene, animals, id),
     act: (turn) => updatePet(turn, id, patch),
   };
@@ -166,15 +166,15 @@ function updateRequest(making: Making): Request {
 /** If no other client uses the store, at least this many animals are kept, so that lists are not empty. */
 const fewAnimals = 12;
 
-function deleteRequest(making: Making): Request {
-  const { isAlone, world } = making.scene;
+function deleteRequest(inputs: RequestInputs): Request {
+  const { isAlone, world } = inputs.scene;
   const isFew = isAlone && world.all(animals).size < fewAnimals;
-  const id = isFew || making.chance.often(0.3) ? absentId(making.chance) : petIdIn(making);
+  const id = isFew || inputs.chance.often(0.3) ? absentId(inputs.chance) : petIdIn(inputs);
   return {
     operationId: 'deletePet',
     method: 'DELETE',
     target: `/pets/${id}`,
-    ...currentOf(making.scene, animals, id),
+    ...currentOf(inputs.scene, animals, id),
     act: (turn) => deletePet(turn, id),
   };
 }
@@ -201,7 +201,7 @@ export const pets: Resource = {
   places: {
     listPets,
     createPet: createRequest,
-    getPet: (making) => getRequest('getPet', animals, ['/pets', petIdIn(making)], 'pet_not_found'),
+    getPet: (inputs) => getRequest('getPet', animals, ['/pets', petIdIn(inputs)], 'pet_not_found'),
     updatePet: updateRequest,
     deletePet: deleteRequest,
   },

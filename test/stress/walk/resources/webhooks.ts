@@ -3,7 +3,7 @@ import { words } from '../../words.ts';
 import { type Filter, listRequest, memberFilters } from '../lists.ts';
 import { bodyOf, type Members, type Request } from '../request.ts';
 import { currentOf, getRequest, type Resource } from '../resource.ts';
-import { absentId, type Making } from '../scene.ts';
+import { absentId, type RequestInputs } from '../scene.ts';
 import { changed, type Kind, type Outcome, refusal, type Turn } from '../world.ts';
 
 interface Webhook {
@@ -52,13 +52,13 @@ function onWebhook(
   return meets(webhookText(webhook)) ? work(webhook, world.all(kind)) : changed;
 }
 
-function webhookIdIn({ chance, scene: { world } }: Making): bigint {
+function webhookIdIn({ chance, scene: { world } }: RequestInputs): bigint {
   const ids = [...world.all(kind).keys()];
   return ids.length > 0 && chance.often(0.9) ? chance.pick(ids) : absentId(chance);
 }
 
 /** Random fields of a webhook, each as a value and as JSON. */
-function anyMembers({ chance }: Making) {
+function anyMembers({ chance }: RequestInputs) {
   const url = `https://127.0.0.1:${chance.int(1, 9)}/${chance.int(0, 99)}?a=%20&b`;
   const some = selectors.filter(() => chance.often(0.3));
   const types = some.length > 0 ? some : [chance.pick(selectors)];
@@ -75,9 +75,9 @@ function anyMembers({ chance }: Making) {
   };
 }
 
-function createRequest(making: Making): Request {
-  const { chance } = making;
-  const { url, types, description } = anyMembers(making);
+function createRequest(inputs: RequestInputs): Request {
+  const { chance } = inputs;
+  const { url, types, description } = anyMembers(inputs);
   const hasTypes = chance.often(0.6);
   const members: Members = [
     url.member,
@@ -98,12 +98,12 @@ function createRequest(making: Making): Request {
   };
 }
 
-function updateRequest(making: Making): Request {
-  const { chance, scene } = making;
-  const id = webhookIdIn(making);
+function updateRequest(inputs: RequestInputs): Request {
+  const { chance, scene } = inputs;
+  const id = webhookIdIn(inputs);
   const enabled = chance.often(0.5);
   const all = {
-    ...anyMembers(making),
+    ...anyMembers(inputs),
     enabled: { value: enabled, member: ['enabled', `${enabled}`] as const },
   };
   const chosen = Object.entries(all).filter(() => chance.often(0.4));
@@ -126,13 +126,13 @@ function updateRequest(making: Making): Request {
   };
 }
 
-function deleteRequest(making: Making): Request {
-  const id = webhookIdIn(making);
+function deleteRequest(inputs: RequestInputs): Request {
+  const id = webhookIdIn(inputs);
   return {
     operationId: 'deleteWebhook',
     method: 'DELETE',
     target: `/webhooks/${id}`,
-    ...currentOf(making.scene, kind, id),
+    ...currentOf(inputs.scene, kind, id),
     act: (turn) =>
       onWebhook(turn, id, () => {
         turn.world.remove(kind, id);
@@ -141,34 +141,34 @@ function deleteRequest(making: Making): Request {
   };
 }
 
-function rotateRequest(making: Making): Request {
-  const id = webhookIdIn(making);
+function rotateRequest(inputs: RequestInputs): Request {
+  const id = webhookIdIn(inputs);
   return {
     operationId: 'rotateWebhookSecret',
     method: 'POST',
     target: `/webhooks/${id}/rotate-secret`,
-    ...currentOf(making.scene, kind, id),
-    ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
+    ...currentOf(inputs.scene, kind, id),
+    ...(inputs.chance.often(0.2) && bodyOf(inputs.chance, [])),
     act: (turn) =>
       onWebhook(turn, id, (webhook) => ({ status: 200, text: withSecret(webhook, turn.chosen.secret) })),
   };
 }
 
 /** Nothing listens at the walk's webhook URLs, so the test event is not delivered. */
-function testRequest(making: Making): Request {
-  const id = webhookIdIn(making);
+function testRequest(inputs: RequestInputs): Request {
+  const id = webhookIdIn(inputs);
   return {
     operationId: 'testWebhook',
     method: 'POST',
     target: `/webhooks/${id}/test`,
-    ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
+    ...(inputs.chance.often(0.2) && bodyOf(inputs.chance, [])),
     act: (turn) => onWebhook(turn, id, () => ({ status: 200 })),
   };
 }
 
-function redeliverEventsRequest(making: Making): Request {
-  const { chance } = making;
-  const id = webhookIdIn(making);
+function redeliverEventsRequest(inputs: RequestInputs): Request {
+  const { chance } = inputs;
+  const id = webhookIdIn(inputs);
   const after = chance.often(0.8) ? 0n : 9_223_372_036_854_775_807n;
   return {
     operationId: 'redeliverEvents',
@@ -183,18 +183,18 @@ function redeliverEventsRequest(making: Making): Request {
   };
 }
 
-function redeliverRequest(making: Making): Request {
-  const id = webhookIdIn(making);
+function redeliverRequest(inputs: RequestInputs): Request {
+  const id = webhookIdIn(inputs);
   return {
     operationId: 'redeliver',
     method: 'POST',
-    target: `/webhooks/${id}/deliveries/${absentId(making.chance)}/redeliver`,
+    target: `/webhooks/${id}/deliveries/${absentId(inputs.chance)}/redeliver`,
     act: (turn) => onWebhook(turn, id, () => refusal(404, 'delivery_not_found')),
   };
 }
 
-function listWebhooks(making: Making): Request {
-  return listRequest(making, {
+function listWebhooks(inputs: RequestInputs): Request {
+  return listRequest(inputs, {
     operationId: 'listWebhooks',
     path: '/webhooks',
     filters: {},
@@ -206,16 +206,16 @@ function listWebhooks(making: Making): Request {
 }
 
 /** The list is always empty, because webhooks are switched off during the walk. */
-function listDeliveries(making: Making): Request {
-  const id = webhookIdIn(making);
+function listDeliveries(inputs: RequestInputs): Request {
+  const id = webhookIdIn(inputs);
   const filters: Readonly<Record<string, Filter<Webhook>>> = memberFilters(
     'listDeliveries',
     {},
-    making.chance,
+    inputs.chance,
   );
   const list = { filters, ownBy: [], isMine: () => true, things: () => [], textOf: webhookText };
   const path = `/webhooks/${id}/deliveries`;
-  const request = listRequest(making, { operationId: 'listDeliveries', path, ...list });
+  const request = listRequest(inputs, { operationId: 'listDeliveries', path, ...list });
   return { ...request, act: (turn) => onWebhook(turn, id, () => request.act(turn)) };
 }
 
@@ -225,8 +225,8 @@ export const webhooks: Resource = {
   places: {
     createWebhook: createRequest,
     listWebhooks,
-    getWebhook: (making) =>
-      getRequest('getWebhook', kind, ['/webhooks', webhookIdIn(making)], 'webhook_not_found'),
+    getWebhook: (inputs) =>
+      getRequest('getWebhook', kind, ['/webhooks', webhookIdIn(inputs)], 'webhook_not_found'),
     updateWebhook: updateRequest,
     deleteWebhook: deleteRequest,
     rotateWebhookSecret: rotateRequest,
