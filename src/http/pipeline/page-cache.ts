@@ -65,7 +65,7 @@ export class PageCache {
    * only once, by clients that follow links or look up ids. Call `keeper` before reading the resources.
    */
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
-    if (!isHeld(operation) || !this.#wasRendered(target)) return () => undefined;
+    if (!isHeld(operation) || !this.#remember(target)) return () => undefined;
     const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
     return (answer: Answer, span: IdSpan | undefined): void => {
       // A `Response` with bytes costs 0.6 µs more than one with a Blob, because bytes are mutable and must be copied.
@@ -76,7 +76,7 @@ export class PageCache {
   }
 
   /** Remembers the target. Returns whether the target was already remembered. */
-  #wasRendered(target: string): boolean {
+  #remember(target: string): boolean {
     const hash = Bun.hash.xxHash32(target);
     const place = hash % recentTargets;
     if (this.#recent[place] === hash) return true;
