@@ -5,11 +5,13 @@ const words = process.argv.slice(2);
 if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
 
 // Imported only now, so that these modules are not loaded twice if the process restarts.
-const [{ run }, { ignoreUserSignals }, { endQuietlyOnClosedPipe }] = await Promise.all([
+const [{ run, takeOverOutput }, { ignoreUserSignals }, { endQuietlyOnClosedPipe }] = await Promise.all([
   import('./cli/cli.ts'),
   import('./cli/signals.ts'),
   import('./cli/terminal.ts'),
 ]);
 ignoreUserSignals();
 endQuietlyOnClosedPipe();
+const finish = takeOverOutput(words);
 process.exitCode = await run(words, process.env);
+await finish();

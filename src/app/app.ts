@@ -132,7 +132,7 @@ export async function startWorkers(
   const startedAt = Date.now();
   const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
-  const watch = watchWorkers(supervisor, config, log, { startedAt, port });
+  const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
   const { storage: store, sendTest, webhooks } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
   const feed = started.use(new EventFeed(store.events, runtime.clock));

@@ -2,6 +2,7 @@ import { randomBytes as systemRandomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../domain/clock.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import type { Middleware } from '../http/server.ts';
+import type { OutputHealth } from '../operations/observability/traffic.ts';
 import type { Send } from '../webhooks/attempt.ts';
 import type { Resolve } from '../webhooks/endpoint.ts';
 
@@ -16,6 +17,8 @@ export interface Runtime {
    * it.
    */
   readonly backupCommand?: readonly string[];
+  /** Whether this process can write its log. By default, this is not observed. */
+  readonly output?: OutputHealth;
   /** Wraps request handling; used only by the sandbox. */
   readonly middleware?: Middleware;
   /** Wraps the sending of webhooks; used only by the sandbox. */

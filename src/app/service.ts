@@ -129,8 +129,10 @@ export async function startService(
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage, webhooks } = admin;
-  const { clock, randomBytes } = runtime;
-  const watch = started.use(new ServiceWatch({ config, store: storage, clock, randomBytes, log, worker }));
+  const { clock, randomBytes, output } = runtime;
+  const watch = started.use(
+    new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker }),
+  );
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });

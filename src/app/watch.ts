@@ -11,7 +11,7 @@ import type { BackupOperations } from '../operations/admin/backups.ts';
 import { type ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import { type FailedRequestSource, FailedRequests } from '../operations/observability/failed-requests.ts';
 import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
-import type { TrafficSource } from '../operations/observability/traffic.ts';
+import type { OutputHealth, TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
 import {
@@ -33,6 +33,8 @@ export interface Watch {
   readonly instance: string;
   /** Start time in Unix ms. */
   readonly startedAt: number;
+  /** Output of this process, unless `traffic` includes it. */
+  readonly output?: OutputHealth | undefined;
 }
 
 export interface ServiceWatchOptions {
@@ -41,6 +43,7 @@ export interface ServiceWatchOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
+  readonly output: OutputHealth | undefined;
   /** Worker number of this process, and the time when the instance started. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
@@ -70,7 +73,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   #eventListeners = () => 0;
 
   constructor(options: ServiceWatchOptions) {
-    const { config, store, clock, log, worker } = options;
+    const { config, store, clock, log, output, worker } = options;
     this.#options = options;
     this.counter = new TrafficCounter(clock);
     this.failedRequests = new FailedRequests(clock);
@@ -84,6 +87,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       inFlight: () => this.#inFlight(),
       openStreams: () => this.#openStreams(),
       eventListeners: () => this.#eventListeners(),
+      output,
       // Start time of the process, which may be later than that of the instance.
       startedAt: clock.now(),
     });
@@ -134,8 +138,7 @@ function instanceName({ instanceName: name }: Config, port: number): string {
 export function watchWorkers(
   supervisor: Supervisor,
   config: Config,
-  log: Logger,
-  { startedAt, port }: { readonly startedAt: number; readonly port: number },
+  { log, output, startedAt, port }: Pick<Watch, 'startedAt' | 'output'> & { log: Logger; port: number },
 ): Watch {
   const ask = (question: WorkerQuestion) => supervisor.ask(question, answerWithinMs);
   const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
@@ -149,11 +152,12 @@ export function watchWorkers(
     logging,
     instance: instanceName(config, port),
     startedAt,
+    output,
   };
 }
 
 export function systemOf(
-  { traffic, logging, instance, startedAt }: Watch,
+  { traffic, logging, instance, startedAt, output }: Watch,
   { settings, getPetSunset, events }: Config,
   {
     store,
@@ -170,7 +174,20 @@ export function systemOf(
   },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, secrets, events, apiUrl },
+    ...{
+      store,
+      clock,
+      traffic,
+      logging,
+      instance,
+      startedAt,
+      settings,
+      backups,
+      secrets,
+      events,
+      apiUrl,
+      output,
+    },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

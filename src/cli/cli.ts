@@ -5,7 +5,8 @@ import { Refusal } from '../contract/refusal.ts';
 import { PlanError } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { Environment } from './command.ts';
-import { backupTask, runBackupTask, runWorker, serveWorker } from './processes.ts';
+import { processOutput } from './process-output.ts';
+import { backupTask, lastLinesMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
 import { programOf } from './program.ts';
 import { CommandError, messageOf } from './terminal.ts';
 
@@ -29,9 +30,38 @@ export async function run(argv: readonly string[], environment: Environment): Pr
     }
     if (asJson) printFailureAsJson(messageOf(error), error instanceof Refusal ? error.code : undefined);
     else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
-    if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) console.error(error);
+    if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) process.stderr.write(`${Bun.inspect(error)}\n`);
     return exitCodeOf(error);
   }
+}
+
+/** Commands that run until they are stopped, or for another process. Their output must never delay them. */
+const services: readonly (string | undefined)[] = ['serve', 'sandbox', serveWorker, backupTask];
+
+/**
+ * Makes output independent of its reader: standard error, and standard output as well if the command is a service.
+ * Other commands write results to standard output as fast as they are read. Returns a function that writes the last
+ * lines before the process exits.
+ */
+export function takeOverOutput([command]: readonly string[]): () => Promise<void> {
+  if (!services.includes(command)) {
+    processOutput.takeOver(process.stderr);
+    return async () => void (await processOutput.flush());
+  }
+  processOutput.takeOver(process.stdout, process.stderr);
+  const finish = async () => {
+    if (!(await processOutput.flush(lastLinesMs))) process.exit();
+  };
+  // By default, the runtime prints the error itself, and the process would hang instead of exiting.
+  const crash = async (error: unknown) => {
+    process.stderr.write(`${Bun.inspect(error)}\n`);
+    process.exitCode = 1;
+    await processOutput.flush(lastLinesMs);
+    process.exit();
+  };
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
+  return finish;
 }
 
 /** Prints a failure to standard error as one line of JSON, with the API's error code if it has one. */

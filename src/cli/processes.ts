@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
 import type { Environment } from './command.ts';
 import { ownCommand } from './own-command.ts';
+import { processOutput } from './process-output.ts';
 import { ignoreInterruption } from './signals.ts';
 import { messageOf, shellWord } from './terminal.ts';
 
@@ -20,10 +21,17 @@ export async function openLog(
   fields: Readonly<Record<string, unknown>> | null = null,
 ): Promise<Logger> {
   const { default: pino } = await import('pino');
-  const base = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime };
-  if (!process.stderr.isTTY) return pino(base, pino.destination({ fd: 2, sync: true }));
-  const { default: pretty } = await import('pino-pretty');
-  return pino(base, pretty({ destination: 2, sync: true, singleLine: true }));
+  const format = process.stderr.isTTY
+    ? (await import('pino-pretty')).prettyFactory({ singleLine: true })
+    : String;
+  const base = { base: fields, timestamp: pino.stdTimeFunctions.isoTime };
+  let report = '';
+  const reports = pino({ ...base, level: 'warn' }, { write: (line) => (report = format(line)) });
+  processOutput.formatLoss = (lines) => {
+    reports.warn({ lines }, 'log lines were lost, because they could not be written');
+    return report;
+  };
+  return pino({ ...base, level }, { write: (line) => process.stderr.write(format(line)) });
 }
 
 export const backupTask = 'backup-task';
@@ -46,6 +54,9 @@ export async function runBackupTask(): Promise<0> {
   return 0;
 }
 
+/** Maximum time to write the last lines before a service exits. */
+export const lastLinesMs = 1_000;
+
 export const serveWorker = 'serve-worker';
 
 /** Starts a worker. The number identifies the worker in process lists. */
@@ -57,7 +68,7 @@ export function workerCommand(worker: number): string[] {
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');
-  using link = new SupervisorLink(() => process.exit(1));
+  using link = new SupervisorLink(() => void processOutput.flush(lastLinesMs).then(() => process.exit(1)));
   const [{ startService, systemRuntime }, { readConfig }, { openapiText }] = await Promise.all([
     import('../app/app.ts'),
     import('../config.ts'),
@@ -68,12 +79,18 @@ export async function runWorker(): Promise<0 | 1> {
   const log = await openLog(config.logLevel, { worker });
   const openapi = (listening: string) => openapiText(config, listening);
   try {
-    await using service = await startService(config, openapi, log, systemRuntime(), {
-      number: worker,
-      workers,
-      port: link.store,
-      startedAt,
-    });
+    await using service = await startService(
+      config,
+      openapi,
+      log,
+      { ...systemRuntime(), output: processOutput },
+      {
+        number: worker,
+        workers,
+        port: link.store,
+        startedAt,
+      },
+    );
     link.answer((question) => service.watch.answer(question as WorkerQuestion));
     link.serving({ url: service.url, port: service.port });
     await link.stopped;

@@ -38,6 +38,7 @@ const all: readonly Metric[] = metricsOf({
       ...new TrafficCounter(new FakeClock()).traffic(),
       ...{ startedAt: 0, inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 1, store: {} },
       pageCache: { hits: 0, misses: 0 },
+      output: { linesLost: 0, trouble: undefined },
       eventLoop: { maxSeconds: 0, sumSeconds: 0, looks: 0 },
     },
   ],

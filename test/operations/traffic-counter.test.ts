@@ -206,8 +206,14 @@ test('the counters of several processes are summed by name', () => {
     ...{ startedAt: 1, inFlight: 2, openStreams: 3, eventListeners: 4, memoryBytes: 10, store: {} },
     pageCache: { hits: 1, misses: 2 },
     eventLoop: { maxSeconds: 0.5, sumSeconds: 2, looks: 8 },
+    output: { linesLost: 3, trouble: undefined },
   };
-  const sum = sumOf([one, { ...one, eventLoop: { ...one.eventLoop, maxSeconds: 0.7 } }]);
+  const other = {
+    ...one,
+    eventLoop: { ...one.eventLoop, maxSeconds: 0.7 },
+    output: { ...one.output, trouble: 'ENOSPC' },
+  };
+  const sum = sumOf([one, other]);
   const twice = (numbers: readonly number[]) => numbers.map((number) => 2 * number);
   expect(sum).toEqual({
     counts: one.counts.map((count) => ({ ...count, requests: 2 })),
@@ -224,6 +230,7 @@ test('the counters of several processes are summed by name', () => {
     deliveries: { succeeded: 2, repeated: 4, failed: 6, expired: 8 },
     eventListeners: 8,
     memoryBytes: 20,
+    output: { linesLost: 6, trouble: 'ENOSPC' },
     pageCache: { hits: 2, misses: 4 },
     eventLoop: { maxSeconds: 0.7, sumSeconds: 4, looks: 16 },
   });

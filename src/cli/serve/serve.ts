@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts';
 import { basePath } from '../../contract/operations.ts';
 import { maskedUrl } from '../../domain/masked-url.ts';
 import type { Environment } from '../command.ts';
+import { processOutput } from '../process-output.ts';
 import { backupTaskCommand, openLog, workerCommand } from '../processes.ts';
 import { ended, interruption } from '../signals.ts';
 import { CommandError, printLine, styled } from '../terminal.ts';
@@ -30,7 +31,7 @@ export async function serve(
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
   const { workers } = config;
-  const runtime = systemRuntime(backupTaskCommand());
+  const runtime = { ...systemRuntime(backupTaskCommand()), output: processOutput };
   const starting =
     workers > 1
       ? startWorkers(config, { ...environment }, workerCommand, log, runtime)

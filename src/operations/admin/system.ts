@@ -5,7 +5,7 @@ import type { Instance } from '../../tables/usage.ts';
 import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
 import type { Metric } from '../observability/metric.ts';
 import { type DeliveryFigures, type EventFigures, metricsOf } from '../observability/metrics.ts';
-import { liveSeconds, sumOf, type TrafficSource } from '../observability/traffic.ts';
+import { liveSeconds, type OutputHealth, sumOf, type TrafficSource } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
 import { ifAvailable } from '../refusals.ts';
@@ -43,6 +43,8 @@ interface SystemParts {
   readonly secrets: ConcernSource;
   readonly events: EventSettings;
   readonly apiUrl: string;
+  /** Output of this process, unless `traffic` includes it. */
+  readonly output?: OutputHealth | undefined;
 }
 
 interface CachedFacts {
@@ -107,16 +109,21 @@ export class SystemOperations {
       backups: await backups.figures(),
       about: { version, runtime, name: instance },
       startedAt,
+      output: this.#parts.output,
     });
   }
 
   async #slow(): Promise<CachedFacts> {
-    const { store, clock, traffic, backups, secrets, sunsets } = this.#parts;
+    const { store, clock, traffic, backups, secrets, sunsets, output: own } = this.#parts;
     const now = clock.steady();
     if (this.#cached !== undefined && now < this.#cached.until) return this.#cached;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
-    const known = { store, clock, sunsets, ...deliveries, seconds: sumOf(await traffic.traffic()).seconds };
-    const parts = { secrets: secrets.concern, backups: backups.concern };
+    const { seconds, output } = sumOf(await traffic.traffic());
+    const known = { store, clock, sunsets, ...deliveries, seconds };
+    const parts = {
+      outputTrouble: own?.trouble ?? output.trouble,
+      ...{ secrets: secrets.concern, backups: backups.concern },
+    };
     const concerns = await concernsOf({ ...known, ...parts }, await this.#instances());
     const bans = (await store.limits.bans()).length;
     this.#cached = { until: now + cacheMs, bans, events, deliveries, concerns };

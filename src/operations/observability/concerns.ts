@@ -47,6 +47,8 @@ export interface Known {
   readonly oldestPendingAgeMs: number;
   /** Warning about webhook secrets that cannot be decrypted. */
   readonly secrets: Concern | undefined;
+  /** Reason why the log cannot be written. Present only in a serving process. */
+  readonly outputTrouble?: string | undefined;
   /** Warning about failing backups. Present only in a serving process. */
   readonly backups?: Concern | undefined;
 }
@@ -71,6 +73,7 @@ export async function concernsOf(known: Known, instances: readonly Instance[]): 
     ...(await littleSpace(store)),
     ...oldDeliveries(known),
     ...(backups ? [backups] : []),
+    ...lostOutput(known),
     ...instances.filter(({ seenAt }) => clock.now() - seenAt > missingAfterMs).map(missing),
     ...(await deprecatedStillCalled(known)),
   ];
@@ -103,6 +106,17 @@ async function littleSpace(store: Known['store']): Promise<Concern[]> {
     {
       what: `The disk that holds the data file has ${gib} GiB left.`,
       remedy: 'Free up space or enlarge the disk. When it is full, changes return 503.',
+    },
+  ];
+}
+
+function lostOutput({ outputTrouble: reason }: Known): Concern[] {
+  if (reason === undefined) return [];
+  return [
+    {
+      what: `The log cannot be written: ${reason}.`,
+      remedy:
+        'Free space on the disk of the log, or restart the program that reads it. Requests are not affected. The metric animal_store_log_lines_lost_total counts lost lines.',
     },
   ];
 }

@@ -14,7 +14,7 @@ import {
   type Value,
 } from './metric.ts';
 import { ofReplicas, ofServers, type Total } from './server-metrics.ts';
-import { latencyBounds, sumOf, type Traffic, type TrafficLatency } from './traffic.ts';
+import { latencyBounds, type OutputHealth, sumOf, type Traffic, type TrafficLatency } from './traffic.ts';
 
 export interface Measured {
   readonly processes: readonly Traffic[];
@@ -28,6 +28,8 @@ export interface Measured {
   readonly events: EventFigures | undefined;
   readonly deliveries: DeliveryFigures | undefined;
   readonly about: Labels;
+  /** Output of a process that is not one of `processes`. */
+  readonly output?: OutputHealth | undefined;
   /** Unix ms. */
   readonly startedAt: number;
 }
@@ -61,12 +63,17 @@ export function metricsOf(measured: Measured): Metric[] {
   ].filter(({ samples }) => samples.length > 0);
 }
 
-function ofProcesses({ processes, about, startedAt }: Measured): Metric[] {
-  const { memoryBytes, eventLoop } = sumOf(processes);
+function ofProcesses({ processes, about, startedAt, output: own }: Measured): Metric[] {
+  const { memoryBytes, eventLoop, output } = sumOf(processes);
   return [
     gauge('info', 'Version, runtime and name of the instance.', labelled(about, 1)),
     gauge('start_time_seconds', 'Start time of the instance, in Unix seconds.', startedAt / 1_000),
     gauge('workers', 'Processes that serve requests.', processes.length),
+    counter(
+      'log_lines_lost_total',
+      'Lines of the log that were dropped because they could not be written.',
+      output.linesLost + (own?.linesLost ?? 0),
+    ),
     gauge('memory_bytes', 'Memory of the processes that serve requests.', memoryBytes),
     gauge(
       'event_loop_delay_max_seconds',

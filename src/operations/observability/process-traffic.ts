@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import type { EventLoopTimes, Traffic, TrafficSource } from './traffic.ts';
+import type { EventLoopTimes, OutputHealth, Traffic, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
 /** Sampling interval. Shorter delays may be missed. */
@@ -49,6 +49,7 @@ interface ProcessTrafficParts {
   readonly inFlight: () => number;
   readonly openStreams: () => number;
   readonly eventListeners: () => number;
+  readonly output: OutputHealth | undefined;
   /** Unix ms. */
   readonly startedAt: number;
 }
@@ -62,7 +63,8 @@ export class ProcessTraffic implements TrafficSource {
   }
 
   async traffic(): Promise<readonly Traffic[]> {
-    const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, startedAt } = this.#parts;
+    const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } =
+      this.#parts;
     const { hits, misses } = pageCache;
     return [
       {
@@ -74,6 +76,7 @@ export class ProcessTraffic implements TrafficSource {
         pageCache: { hits, misses },
         eventLoop: eventLoop.times(),
         memoryBytes: process.memoryUsage.rss(),
+        output: { linesLost: output?.linesLost ?? 0, trouble: output?.trouble },
         store: await this.#facts(),
       },
     ];

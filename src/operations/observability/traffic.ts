@@ -39,6 +39,14 @@ export interface EventLoopTimes {
   readonly looks: number;
 }
 
+/** Whether the output of a process, such as its log, can be written. */
+export interface OutputHealth {
+  /** Lines lost since the process started. */
+  readonly linesLost: number;
+  /** Reason why output cannot be written, or lines were lost recently; undefined if output is written. */
+  readonly trouble: string | undefined;
+}
+
 /** The counters of a process since it started. Plain data, which workers send to the supervisor to be added up. */
 export interface Traffic {
   /** Unix ms. A replacement process starts counting from zero. */
@@ -55,6 +63,7 @@ export interface Traffic {
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
+  readonly output: OutputHealth;
   readonly store: Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -115,6 +124,10 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       looks: total(({ eventLoop }) => eventLoop.looks),
     },
     memoryBytes: total(({ memoryBytes }) => memoryBytes),
+    output: {
+      linesLost: total(({ output }) => output.linesLost),
+      trouble: all.find(({ output }) => output.trouble !== undefined)?.output.trouble,
+    },
   };
 }
 

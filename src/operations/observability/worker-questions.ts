@@ -60,6 +60,7 @@ function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
   const ended = {
     ...{ startedAt, counts, latencies, seconds, deliveries, pageCache },
     eventLoop: { ...eventLoop, maxSeconds: 0 },
+    output: { linesLost: last.output.linesLost, trouble: undefined },
     ...{ inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 0, store: risingIn(last.store) },
   };
   return before === undefined ? ended : together(ended, before);
