@@ -12,6 +12,7 @@ import {
   operatorOf,
   type Running,
   serveCommand,
+  serveWith,
   settingsIn,
   start,
 } from '../support/process.ts';
@@ -37,11 +38,12 @@ async function serving(
   target: string,
   environment: Readonly<Record<string, string>> = {},
   onStart: (pid: number) => Promise<void> = async () => {},
+  program = serveCommand,
 ): Promise<Serving> {
   await makeStore(folder);
   const key = await issueKey(folder, 'enterprise', ample);
   const settings = { ...settingsIn(folder), DRAIN_SECONDS: '0', LOG_REQUESTS: 'all', ADMIN_PORT: 'off' };
-  const command = ['sh', '-c', 'exec "$@" >> "$0" 2>&1', target, ...serveCommand];
+  const command = ['sh', '-c', 'exec "$@" >> "$0" 2>&1', target, ...program];
   const running = start(command, { environment: { ...settings, ...environment } });
   await onStart(running.pid);
   await using operator = await operatorOf(folder);
@@ -141,6 +143,27 @@ for (const WORKERS of ['1', '2']) {
     },
   );
 }
+
+testPipes('an uncaught exception ends the process even if nobody reads its output', async () => {
+  await using folder = await temporaryFolder();
+  using pipe = new StalledPipe(folder.path);
+  const crashing = serveWith('test/faults/crash-on-signal.ts');
+  await using service = await serving(folder.path, pipe.path, {}, undefined, crashing);
+  await pipe.said(/"msg":"serving"/);
+  pipe.fill();
+  service.signal('SIGUSR2');
+  expect(await service.exited).toBe(1);
+});
+
+testPipes('an uncaught exception is the last output of the process', async () => {
+  await using folder = await temporaryFolder();
+  const log = join(folder.path, 'log');
+  const crashing = serveWith('test/faults/crash-on-signal.ts');
+  await using service = await serving(folder.path, log, {}, undefined, crashing);
+  service.signal('SIGUSR2');
+  expect(await service.exited).toBe(1);
+  expect(readFileSync(log, 'utf8')).toMatch(/error: A fault in the service\.\n +at .*\n/);
+});
 
 testPipes(
   'lines that do not fit into memory are counted, shown as a problem, and reported when the pipe is read again',
