@@ -145,13 +145,20 @@ export class PortWriter implements Writer<Units> {
 
 interface CountingWriter extends Writer<Units> {
   readonly facts: QueueFacts;
+  /** Reason why every write would fail, detected without a write; undefined if there is none. */
+  readonly loss: string | undefined;
 }
+
+const lossCheckIntervalMs = 1_000;
 
 export class WriteServer {
   readonly #writer: CountingWriter;
   readonly #ports = new Set<Port>();
   /** Failure of the last write; undefined if the write succeeded. */
   #failure: SentError | undefined;
+  #lossCheck: NodeJS.Timeout | undefined;
+  /** Whether the failure is a loss, which may end without a write. */
+  #isLost = false;
 
   constructor(writer: CountingWriter) {
     this.#writer = writer;
@@ -182,17 +189,33 @@ export class WriteServer {
       }
     });
     this.#ports.add(port);
+    this.#lossCheck ??= setInterval(() => this.#checkLoss(), lossCheckIntervalMs).unref();
     if (this.#failure !== undefined) port.post(this.#answers([{ id: statusOnlyId, error: this.#failure }]));
-    return { [Symbol.dispose]: () => this.#ports.delete(port) };
+    return {
+      [Symbol.dispose]: () => {
+        this.#ports.delete(port);
+        if (this.#ports.size > 0) return;
+        clearInterval(this.#lossCheck);
+        this.#lossCheck = undefined;
+      },
+    };
   }
 
-  /** Notifies all other ports when writes begin to fail, and when they succeed again. */
-  #note(outcome: SentOutcome, sender: Port): void {
+  /** Notifies all ports even if no process writes. */
+  #checkLoss(): void {
+    const { loss } = this.#writer;
+    if (loss !== undefined) this.#note({ id: statusOnlyId, error: sent(new StorageUnavailable(loss)) });
+    else if (this.#isLost) this.#note({ id: statusOnlyId, outcome: null });
+  }
+
+  /** Notifies all ports except the sender when writes begin to fail, and when they succeed again. */
+  #note(outcome: SentOutcome, sender?: Port): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
     if (failure?.kind === 'refusal' || failure?.kind === 'error') return;
     const isNew = (failure === undefined) !== (this.#failure === undefined);
     this.#failure = failure;
     if (!isNew) return;
+    this.#isLost = failure !== undefined && this.#writer.loss !== undefined;
     const status: SentOutcome =
       failure === undefined ? { id: statusOnlyId, outcome: null } : { id: statusOnlyId, error: failure };
     for (const port of this.#ports) if (port !== sender) port.post(this.#answers([status]));

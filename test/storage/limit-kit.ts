@@ -4,7 +4,7 @@ import type { Clock } from '../../src/domain/clock.ts';
 import type { LimitRules } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { storeFileNames } from '../../src/storage/sqlite/files.ts';
 import type { Limits } from '../../src/storage/sqlite/limits/limits.ts';
 import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import type { Caller } from '../../src/storage/storage.ts';
@@ -28,7 +28,7 @@ export interface Opened extends AsyncDisposable {
 export function openAlone(folder: string, clock: Clock, rules: LimitRules = strictRules): Opened {
   const notices: string[] = [];
   const limits = openLimits({
-    files: storeFiles(dataFile(folder), true),
+    files: storeFileNames(dataFile(folder)),
     role: 'serving',
     clock,
     rules,

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
-import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { storeFileNames } from '../../src/storage/sqlite/files.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
@@ -139,7 +139,7 @@ test('a process whose clock is a millisecond behind does not reopen a window', a
 /** Acts like another process of the service, with a separate mapping and locks. */
 function openWorker(folder: string, worker: number): Limits {
   return openLimits({
-    files: storeFiles(dataFile(folder), false),
+    files: storeFileNames(dataFile(folder)),
     role: 'worker',
     worker,
     clock: new FakeClock(),

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
 import { total } from '../../src/contract/inventory.ts';
 import type { NewPet } from '../../src/contract/pets.ts';
+import { storeIdentity } from '../../src/storage/sqlite/file-identity.ts';
+import { storeFileNames } from '../../src/storage/sqlite/files.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
@@ -25,7 +27,9 @@ test('a unit of work that writes to an undeclared table is rolled back without a
     rules: strictRules,
     serving: true,
   });
-  await using writer = new SqliteWriter({ path, migrations: dataMigrations, units, timeoutMs: 5_000 });
+  const identity = storeIdentity(path, storeFileNames(path), true);
+  const migrations = dataMigrations;
+  await using writer = new SqliteWriter({ path, identity, migrations, units, timeoutMs: 5_000 });
   const [first, undeclared, declared] = await Promise.allSettled([
     writer.write('declared', newPet('first')),
     writer.write('undeclared', newPet('undeclared')),

@@ -28,6 +28,8 @@ const stillCalledMs = 7 * dayMs;
 
 const remedies: Readonly<Record<Trouble, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
+  [troubles.storeFiles]:
+    'The log names the file. Put the same file back. If you cannot, save the data before you stop the service: see "Lost store files" in docs/operating.md.',
   [troubles.limitFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.postgres]:
     'Check that PostgreSQL is running and reachable from this machine. The log shows its error message.',

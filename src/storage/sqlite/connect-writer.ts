@@ -4,6 +4,7 @@ import type { Port, ServingWorker } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, WriteServer } from '../writer-port.ts';
 import type { Migrations } from './database.ts';
+import type { StoreIdentity } from './file-identity.ts';
 import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
@@ -32,6 +33,7 @@ interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
 interface ConnectOptions {
   readonly place: WriterPlace;
   readonly path: string;
+  readonly identity: StoreIdentity;
   readonly migrations: Migrations;
   readonly units: Units;
   readonly events: boolean | undefined;
@@ -72,7 +74,7 @@ const startThreadAfterMs = 500;
 
 function writerInThread(
   module: URL,
-  { path, events, timeoutMs, notice, onOutcome }: ConnectOptions,
+  { path, identity, events, timeoutMs, notice, onOutcome }: ConnectOptions,
 ): ConnectedWriter {
   const lost = Promise.withResolvers<Error>();
   const closed = Promise.withResolvers<void>();
@@ -94,7 +96,7 @@ function writerInThread(
     thread.addEventListener('error', ({ message }) => onEnd(`failed: ${message}`));
     thread.addEventListener('close', () => onEnd('has ended.'));
     thread.addEventListener('message', ({ data }) => (data === 'closed' ? closed.resolve() : handle(data)));
-    const task: ThreadTask = { path, events, timeoutMs };
+    const task: ThreadTask = { path, identity, events, timeoutMs };
     thread.postMessage(task);
     return thread;
   };

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { StorageUnusable } from '../storage.ts';
-import { freeBytesOf } from './disk.ts';
+import { freeBytesOf, sizeOf } from './disk.ts';
 import { fileMagic } from './limits/layout.ts';
 
 export interface StoreFiles {
@@ -33,6 +33,8 @@ const folderMode = 0o700;
  * `StorageUnusable`.
  */
 export function storeFiles(path: string, create: boolean): StoreFiles {
+  // A store's data file is never empty once its other files exist. SQLite would delete the WAL of an empty file.
+  if (!existsSync(path) || sizeOf(path) === 0) expectNoRemains(path);
   if (!create && !existsSync(path)) throw noStore(path);
   const created = create && makeFile(path);
   const data = ownName(path);
@@ -59,6 +61,23 @@ export function storeFileNames(path: string): StoreFiles {
 function namesOf(data: string): Omit<StoreFiles, 'created'> {
   const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits') : `${data}-limits`;
   return { data, limits, lock: `${data}.serving` };
+}
+
+/** Files that contain data of the store at a path; its lock file is empty. */
+export function remainsOf(path: string): string[] {
+  const { data, limits } = namesOf(existsSync(path) ? ownName(path) : resolve(path));
+  return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
+}
+
+/** Throws `StorageUnusable` if a data file is missing or empty although it had contents. */
+function expectNoRemains(path: string): void {
+  const remains = remainsOf(path);
+  if (remains.length === 0) return;
+  const state = existsSync(path) ? 'is empty' : 'is missing';
+  throw new StorageUnusable(
+    `The data file ${resolve(path)} ${state}, but other files of its store exist: ${remains.join(', ')}. Put the data ` +
+      'file back, or restore a backup with "animal-store restore FILE --replace". To create a new store, move these files away.',
+  );
 }
 
 export function noStore(path: string): StorageUnusable {

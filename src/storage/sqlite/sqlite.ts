@@ -29,6 +29,7 @@ import { SqlitePets } from './entities/pets.ts';
 import { SqliteSearch } from './entities/search.ts';
 import { SqliteUsage } from './entities/usage.ts';
 import { factsOf } from './facts.ts';
+import { type StoreIdentity, storeIdentity, storeLoss } from './file-identity.ts';
 import { fileReason, openToOthers, type StoreFiles, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import type { Limits } from './limits/limits.ts';
@@ -58,6 +59,7 @@ interface Opened extends Disposable {
    * `onOutcome` reports all commits to it.
    */
   readonly index: WalIndex | undefined;
+  readonly identity: StoreIdentity;
   readonly limits: Limits;
   readonly limitFile: string;
   readonly created: boolean;
@@ -73,6 +75,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   const writer = connectWriter({
     place: options.writer,
     path: data.filename,
+    identity: files.identity,
     migrations: options.migrations ?? dataMigrations,
     units,
     events: options.events,
@@ -104,7 +107,8 @@ export function openSqlite(options: SqliteOptions): Storage {
       snapshot.versions();
       limits.expectIntact();
       const found: Trouble[] = [];
-      if (writer.trouble !== undefined) found.push(troubles.dataFile);
+      if (storeLoss(files.identity) !== undefined) found.push(troubles.storeFiles);
+      else if (writer.trouble !== undefined) found.push(troubles.dataFile);
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
       return found;
     },
@@ -144,6 +148,7 @@ function openFiles(options: SqliteOptions): Opened {
   }
   data.run('PRAGMA query_only = ON');
   if (role === 'serving') lock();
+  const identity = storeIdentity(path, files, role !== 'beside');
 
   const limits = openLimits({
     files,
@@ -164,6 +169,7 @@ function openFiles(options: SqliteOptions): Opened {
   return {
     data,
     index,
+    identity,
     limits,
     limitFile: files.limits,
     created: files.created,

@@ -3,12 +3,14 @@
 import type { Port } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { WriteServer } from '../writer-port.ts';
+import type { StoreIdentity } from './file-identity.ts';
 import { dataMigrations } from './migrations.ts';
 import { SqliteWriter } from './writer.ts';
 
 /** The first message to the thread. The last message is `close`, to which the thread replies `closed`. */
 export interface ThreadTask {
   readonly path: string;
+  readonly identity: StoreIdentity;
   readonly events: boolean | undefined;
   /** Time limit for a write to be committed, in milliseconds. */
   readonly timeoutMs: number;

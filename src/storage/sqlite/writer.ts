@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
+import { StorageUnavailable, WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import {
@@ -11,6 +12,7 @@ import {
   openDatabase,
   writingCacheKib,
 } from './database.ts';
+import { dataLoss, type StoreIdentity, storeLoss } from './file-identity.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteTransaction } from './transaction.ts';
 
@@ -18,6 +20,7 @@ const lockRetryMs = 2;
 
 interface SqliteWriterOptions {
   readonly path: string;
+  readonly identity: StoreIdentity;
   readonly migrations: Migrations;
   readonly units: Units;
   /** Whether to record changes as events; defaults to true. */
@@ -34,9 +37,13 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #transaction: SqliteTransaction;
   readonly #queue: GroupQueue<Call, never>;
   readonly #changed;
+  readonly #identity: StoreIdentity;
+  /** Also true before the first check, because the store may have been opened long before this writer. */
+  #isLost = true;
 
   /** Opens the writing connection. Throws `StorageUnusable`. */
-  constructor({ path, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
+  constructor({ path, identity, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
+    this.#identity = identity;
     this.#database = openDatabase({
       path,
       migrations,
@@ -64,6 +71,13 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return this.#queue.facts;
   }
 
+  /** Reason why no change can be durable, because a file of the store was deleted or replaced; undefined if it can. */
+  get loss(): string | undefined {
+    const loss = storeLoss(this.#identity);
+    this.#isLost = loss !== undefined;
+    return loss;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#queue.idle();
     this.#database.close();
@@ -71,18 +85,29 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   async #commit(calls: readonly Call[], dueAt: number): Promise<Settled<never>[]> {
     try {
+      this.#expectFiles();
       await this.#begin(dueAt);
       this.#watch.verify();
       const runs = runsOf(this.#units, calls);
       const settled = (await this.#runTogether(runs)) ?? (await this.#runSeparately(runs, dueAt));
       this.#transaction.finishGroup();
       this.#execute('COMMIT');
-      return settled;
+      const loss = dataLoss(this.#identity);
+      if (loss === undefined) return settled;
+      this.#isLost = true;
+      throw new WriteUncertain(loss);
     } catch (error) {
       this.#transaction.forgetGroup();
       if (this.#database.inTransaction) this.#execute('ROLLBACK');
       throw commitFailure(error);
     }
+  }
+
+  /** Throws `StorageUnavailable` while a file is lost. A loss is detected by the check after each commit. */
+  #expectFiles(): void {
+    if (!this.#isLost) return;
+    const { loss } = this;
+    if (loss !== undefined) throw new StorageUnavailable(loss);
   }
 
   /** Acquires the write lock. Does not wait in SQLite, which would block the thread. */

@@ -20,7 +20,7 @@ import { dirname } from 'node:path';
 import { restoreGap } from '../../../tables/events.ts';
 import { BackupError, type BackupFacts, type Verified } from '../../backup.ts';
 import { syncFile, syncFolderOf, writeAll } from '../disk.ts';
-import { fileReason, makeFile, type StoreFiles, storeFileNames } from '../files.ts';
+import { fileReason, makeFile, remainsOf, type StoreFiles, storeFileNames } from '../files.ts';
 import { tryLock } from '../serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../sqlite-file.ts';
 import { headerOf, noteTables } from './backup-file.ts';
@@ -57,6 +57,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const files = storeFileNames(path);
   const replaced = existsSync(files.data);
   if (replaced) checkReplaced(files.data, replace);
+  else if (!replace) expectNoRemains(files.data);
   using _place = placeFor(files);
   expectSpace(files.data, header.bytes + extraBytes, `to restore to ${files.data}`);
   using lock = tryLock(files, 0);
@@ -92,6 +93,17 @@ function checkReplaced(path: string, replace: boolean): void {
   if (!isStore(path)) {
     throw new BackupError('exists', `${path} is not a store, so it is not replaced. Move it away first.`);
   }
+}
+
+/** Throws `BackupError` if only the data file of a store is missing, because its WAL may contain its latest changes. */
+function expectNoRemains(path: string): void {
+  const remains = remainsOf(path);
+  if (remains.length === 0) return;
+  throw new BackupError(
+    'exists',
+    `${path} is missing, but other files of its store exist: ${remains.join(', ')}. Put the data file back, use --replace ` +
+      'to replace the store completely, or restore to another path with --to.',
+  );
 }
 
 /** Creates a store's folder. If the restore fails, removes the folder and the lock file that it created. */

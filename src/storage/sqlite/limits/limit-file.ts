@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { StorageUnavailable } from '../../storage.ts';
 import { writeAll } from '../disk.ts';
+import { type FileIdentity, identityIn, lossOf } from '../file-identity.ts';
 import {
   checksumOf,
   extentBytes,
@@ -40,6 +41,7 @@ export interface NewFile {
 export class LimitFile implements Disposable {
   readonly path: string;
   readonly fd: number;
+  readonly #identity: FileIdentity;
   i32: Int32Array;
   f64: Float64Array;
   #mapped = 0;
@@ -50,6 +52,7 @@ export class LimitFile implements Disposable {
   constructor(path: string) {
     this.path = path;
     this.fd = openSync(path, 'r+');
+    this.#identity = identityIn(path, fstatSync(this.fd, { bigint: true }));
     this.i32 = new Int32Array(0);
     this.f64 = new Float64Array(0);
     if (fstatSync(this.fd).size >= extentBytes) this.#map();
@@ -106,12 +109,8 @@ export class LimitFile implements Disposable {
 
   /** Reason why counts are no longer written to the file at `path`; undefined if they are. */
   get loss(): string | undefined {
-    const named = statSync(this.path, { throwIfNoEntry: false });
-    if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // Another file is now at `path`, and other processes use that file.
-    if (named.ino !== fstatSync(this.fd).ino) {
-      return `${this.path} was replaced while it was in use; restart the service`;
-    }
+    const loss = lossOf(this.#identity);
+    if (loss !== undefined) return `${loss}; restart the service`;
     return this.isOverwritten
       ? `${this.path} was overwritten while it was in use; restart the service`
       : undefined;
