@@ -77,7 +77,11 @@ export function startSending(config: Config, parts: SendingParts): Pick<Dispatch
 function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
   return {
     hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
-    ...(isAlone && { release: () => store.write('releaseDeliveries', clock.now()) }),
+    ...(isAlone && {
+      release: async () => {
+        while (await store.write('releaseDeliveries', clock.now()));
+      },
+    }),
     dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
     bodies: async (eventIds) => {
       const found = await store.events.findMany(eventIds);

@@ -8,6 +8,8 @@ import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
  */
 export const successEveryMs = 60_000;
 export const deliveryPruneBatch = 1_000;
+/** Number of deliveries of a deleted webhook that are removed per transaction. */
+export const deliverySweepBatch = 500;
 
 /** A webhook with due deliveries, or with events that have not been queued as deliveries yet. */
 export interface ReadyWebhook {

@@ -67,10 +67,18 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Creates deliveries from events, and leases some of the due deliveries. */
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
-  /** Ends all leases. Call this only after the processes that hold the leases have exited. */
-  release(now: number): Awaitable<void>;
+  /**
+   * Ends some leases, and returns whether more may remain. Call this only after the processes that hold the leases have
+   * exited.
+   */
+  release(now: number): Awaitable<boolean>;
   /** Removes the webhook's pending deliveries of events after `after`, except for deliveries in flight. */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
+  /**
+   * Removes some deliveries of a deleted webhook, and the webhook when it has none left. Returns whether more rows may
+   * remain.
+   */
+  sweep(): Awaitable<boolean>;
   /**
    * Removes some deliveries that finished before the given time (Unix ms). Returns whether more deliveries may remain.
    */

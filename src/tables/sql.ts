@@ -30,6 +30,12 @@ export function selection({ columns }: Table): string {
     .join(', ');
 }
 
+/** The FROM clause of a SELECT, without deleted rows. */
+export function rowsOf({ name, deleted }: Table): string {
+  if (deleted === undefined) return name;
+  return `(SELECT * FROM ${name} WHERE ${sqlName(deleted.name)} <> ${deleted.is}) AS ${name}`;
+}
+
 /**
  * Converts rows of `selection` in place, because nothing else refers to them. If no column needs conversion, the rows
  * are returned unchanged.

@@ -106,6 +106,8 @@ interface Description<C extends Columns> {
   readonly lookups?: Readonly<Record<string, Lookup<keyof C & string>>>;
   /** Foreign keys: columns that contain the key of another table. */
   readonly references?: { readonly [Name in keyof C & string]?: string };
+  /** Rows with this value are deleted. Reads omit them until a background task has removed them. */
+  readonly deleted?: { readonly name: keyof C & string; readonly is: number };
   /** The resource whose version increases with every change to a row. */
   readonly resource?: Resource;
   /** Reason why adding a row does not change the version. */
@@ -125,6 +127,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly filters: readonly string[];
   readonly lookups: Readonly<Record<string, Lookup>>;
   readonly references: Readonly<Record<string, string>>;
+  readonly deleted: { readonly name: string; readonly is: number } | undefined;
   readonly resource: Resource | undefined;
   readonly raisesOnInsert: boolean;
   readonly notCopied: string | undefined;
@@ -164,7 +167,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     lookups = {},
     references = {},
   } = settings;
-  const { resource, silentInsert, notCopied } = settings;
+  const { deleted, resource, silentInsert, notCopied } = settings;
   return {
     name,
     columns,
@@ -175,6 +178,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     filters,
     lookups,
     references: references as Readonly<Record<string, string>>,
+    deleted,
     resource,
     raisesOnInsert: resource !== undefined && silentInsert === undefined,
     notCopied,

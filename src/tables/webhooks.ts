@@ -2,6 +2,12 @@ import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status
 import { type EventSelector, type EventType, eventTypes } from '../domain/event-type.ts';
 import { boolean, int64, integer, oneOf, optional, table, text, textOf } from './table.ts';
 
+/**
+ * Owner of a deleted webhook, an id that no account has. Removing the row would remove its deliveries in the same
+ * transaction, and there may be a million of them.
+ */
+export const deletedWebhookOwner = 0;
+
 export const webhooks = table(
   'webhooks',
   {
@@ -29,6 +35,7 @@ export const webhooks = table(
     isCounted: true,
     indexes: [['accountId'], ['enabled'], ['accountId', 'enabled']],
     filters: ['accountId', 'enabled'],
+    deleted: { name: 'accountId', is: deletedWebhookOwner },
     resource: 'webhooks',
   },
 );

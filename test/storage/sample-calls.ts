@@ -173,6 +173,7 @@ const webhookCalls: readonly Call[] = [
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['pruneEvents', now + 1],
   ['deleteWebhook', webhook(1n)],
+  ['sweepWebhooks', null],
 ];
 
 const operatorCalls: readonly Call[] = [

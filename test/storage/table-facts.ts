@@ -68,6 +68,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
     'removes only answers that are too old to be found, and skips locked rows',
   'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
   'releaseDeliveries webhooks': 'changes no reference',
+  'sweepWebhooks webhooks': 'removes only deleted webhooks, and locks the row',
   'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
@@ -75,6 +76,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
 export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is not a caller',
   'dispatchDeliveries webhooks': 'no response shows the position and the last success',
+  'sweepWebhooks webhooks': 'no response shows deleted webhooks',
 };
 
 /** References to rows that may not exist, each with the reason. */

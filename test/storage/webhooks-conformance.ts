@@ -2,6 +2,8 @@ import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/webhooks.ts';
 import { maxPending, type Taken, type TakenDelivery, type TakeRequest } from '../../src/domain/delivery.ts';
 import type { Store, Writes } from '../../src/operations/units.ts';
+import { deliverySweepBatch } from '../../src/storage/delivery-row.ts';
+import type { UnitOfWork } from '../../src/storage/transaction.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -41,6 +43,16 @@ async function addPets({ write }: Writes, count: number): Promise<void> {
   const body = newPet('sent');
   await Promise.all(Array.from({ length: count }, () => write('createPet', { body, now } as never)));
 }
+
+/** Adds pending deliveries of a webhook that are due. */
+const addDeliveries = {
+  writes: ['webhooks'],
+  run: async ({ deliveries }, { webhookId, count }) => {
+    const due = { status: 'pending', attempts: '[]', nextAttemptAt: now, createdAt: now } as const;
+    for (let added = 0; added < count; added++)
+      await deliveries.add({ ...due, webhookId, eventId: BigInt(added + 1), type: 'pet.created' });
+  },
+} satisfies UnitOfWork<{ readonly webhookId: bigint; readonly count: number }, void>;
 
 export function webhooksConform(check: StoreTest): void {
   check(
@@ -235,12 +247,38 @@ export function webhooksConform(check: StoreTest): void {
     expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: undefined });
   });
 
-  check('deleting a webhook deletes its deliveries, and no others', async ({ store }) => {
-    const [{ id: webhookId }, other] = [await create(store), await create(store)];
-    await addPets(store, 1);
-    await take(store);
-    const deleted = { params: { webhookId }, preconditions: {}, caller: ofAccount(1), now };
-    await store.write('deleteWebhook', deleted);
-    expect((await store.deliveries.list()).map((delivery) => delivery.webhookId)).toEqual([other.id]);
-  });
+  check(
+    'a deleted webhook is invisible at once, and its deliveries are removed in steps, and no others',
+    async ({ store, beside, besideWith, restart }) => {
+      const [{ id: webhookId }, other] = [await create(store), await create(store)];
+      await addPets(store, 1);
+      await take(store);
+      const filler = await besideWith({ addDeliveries });
+      await filler.write('addDeliveries', { webhookId, count: 2 * deliverySweepBatch });
+      const deleted = { params: { webhookId }, preconditions: {}, caller: ofAccount(1), now };
+      await store.write('deleteWebhook', deleted);
+      await expect(store.write('deleteWebhook', deleted)).rejects.toMatchObject({
+        code: 'webhook_not_found',
+      });
+      const seen = [
+        await store.webhooks.find(webhookId),
+        ...(await store.webhooks.findMany([webhookId])),
+        ...(await store.webhooks.list()),
+        ...(await store.webhooks.list(0n, 9, { enabled: false })),
+        ...(await store.webhooks.listNewest(undefined, 1)),
+      ];
+      expect(seen.map((webhook) => webhook?.id)).toEqual([undefined, other.id, other.id]);
+      expect(await store.deliveries.backlog()).toEqual({ pending: 1, oldestAt: now });
+      const { deliveries } = await take(store, 100, now);
+      expect(deliveries.map((delivery) => delivery.webhookId)).toEqual([other.id]);
+
+      const left = async (one: Store) => (await one.deliveries.list(undefined, 9_999, { webhookId })).length;
+      expect(await left(store)).toBe(2 * deliverySweepBatch + 1);
+      expect(await store.write('sweepWebhooks', null)).toBe(true);
+      expect(await left(store)).toBe(deliverySweepBatch + 1);
+      const [restarted, another] = [await restart(), await beside()];
+      while ((await restarted.write('sweepWebhooks', null)) || (await another.write('sweepWebhooks', null)));
+      expect((await restarted.deliveries.list()).map((delivery) => delivery.webhookId)).toEqual([other.id]);
+    },
+  );
 }

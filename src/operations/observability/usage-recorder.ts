@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Clock, dayMs, minuteMs } from '../../domain/clock.ts';
+import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import type { UsageBounds, UsageReport } from '../../storage/admin.ts';
+import type { UsageReport } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
-import { retentionMs } from '../changes/once.ts';
-import { type EventRemoval, removeEvents } from '../events/retention.ts';
+import { type EventRetention, Sweeper, type SweptStore } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
@@ -19,37 +18,22 @@ const processBytes = 12;
  * Maximum rows of each kind per write, so that a client's change does not have to wait long for the write to finish.
  */
 const rowsPerWrite = 250;
-const pruneEveryMs = 600_000;
-/** How long finished deliveries are retained. */
-const deliveriesKeptForMs = 7 * dayMs;
 
 /** Replaces the time of the last heartbeat when an instance stops cleanly. */
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
-  readonly store: Pick<Store, 'write' | 'health'> & EventRemoval;
+  readonly store: Pick<Store, 'health'> & SweptStore;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
   /** Identifies this process in its reports. */
   readonly randomBytes: RandomBytes;
   readonly instance: Omit<Instance, 'seenAt'>;
-  /** Whether this process also deletes expired data, including stored responses. One process is enough. */
+  /** Whether this process also removes expired and deleted rows. One process per instance is enough. */
   readonly prunes: boolean;
-  /** Whether events are recorded, and how long they are retained, in ms. */
-  readonly events: { readonly areRecorded: boolean; readonly keepMs: number };
+  readonly events: EventRetention;
   /** Logs lost usage. Failed writes are already logged by the store. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
-}
-
-function usageBounds(now: number): UsageBounds {
-  return {
-    minutes: now - 2 * dayMs,
-    history: now - 35 * dayMs,
-    hours: now - 7 * dayMs,
-    days: now - 400 * dayMs,
-    reports: now - 7 * dayMs,
-    instances: now - dayMs,
-  };
 }
 
 /**
@@ -66,14 +50,13 @@ export class UsageRecorder implements AsyncDisposable {
   #number = 0;
   #pending: Omit<UsageReport, 'instance'> | undefined;
   readonly #ending = new AbortController();
-  #nextPruneAt: number;
+  readonly #sweeper: Sweeper;
 
   constructor(options: UsageRecorderOptions) {
     this.#options = options;
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
-    // Expired data is not deleted right after startup, because all instances of a cluster may start at the same time.
-    this.#nextPruneAt = options.clock.steady() + minuteMs;
+    this.#sweeper = new Sweeper(options, this.#ending.signal);
     this.#timer = this.#after(firstRecordMs);
   }
 
@@ -94,7 +77,8 @@ export class UsageRecorder implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ending.abort();
     clearTimeout(this.#timer);
-    await Promise.race([this.recordAll(), sleep(lastRecordMs, undefined, { ref: false })]);
+    const ended = Promise.all([this.recordAll(), this.#sweeper.idle()]);
+    await Promise.race([ended, sleep(lastRecordMs, undefined, { ref: false })]);
   }
 
   #after(ms: number): NodeJS.Timeout {
@@ -103,7 +87,7 @@ export class UsageRecorder implements AsyncDisposable {
 
   async #tick(): Promise<void> {
     await this.record();
-    if (this.#options.prunes && !this.#isFailing) await this.#prune();
+    if (this.#options.prunes && !this.#isFailing) this.#sweeper.start();
     if (!this.#ending.signal.aborted) this.#timer = this.#after(recordEveryMs);
   }
 
@@ -155,27 +139,5 @@ export class UsageRecorder implements AsyncDisposable {
       keys: counter.keys.peek(rowsPerWrite),
       number: { process: this.#process, number: ++this.#number, reportedAt: clock.now() },
     };
-  }
-
-  /** Deletes some expired rows. If more remain, the next call continues. */
-  async #prune(): Promise<void> {
-    const { store, clock, events } = this.#options;
-    if (clock.steady() < this.#nextPruneAt) return;
-    try {
-      const now = clock.now();
-      const mayBeMore = [
-        await store.write('pruneUsage', usageBounds(now)),
-        await store.write('pruneAnswers', now - retentionMs),
-        await store.write('pruneDeliveries', now - deliveriesKeptForMs),
-        await removeEvents(
-          store,
-          events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER,
-          this.#ending.signal,
-        ),
-      ];
-      if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
-    } catch {
-      // Expired rows can be deleted later. The store has already logged the outage.
-    }
   }
 }

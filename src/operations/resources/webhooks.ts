@@ -14,7 +14,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { RowIn } from '../../tables/table.ts';
-import type { webhooks as table } from '../../tables/webhooks.ts';
+import { deletedWebhookOwner, type webhooks as table } from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { expectRetained } from '../events/feed.ts';
@@ -53,6 +53,14 @@ export const webhookReaders = (sendTest: SendTest) =>
   }) satisfies ReadersOf<typeof webhookOperations, [Authenticated]>;
 
 const writes = ['webhooks'] as const;
+
+/** A deleted webhook gets no more deliveries. `sweepWebhooks` removes its deliveries, and then the webhook itself. */
+const deleted = {
+  accountId: deletedWebhookOwner,
+  enabled: false,
+  secret: '',
+  formerSecret: undefined,
+} as const;
 
 export const webhookUnits = {
   createWebhook: {
@@ -96,7 +104,7 @@ export const webhookUnits = {
     run: async ({ webhooks }, { params, preconditions, caller }) => {
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
       checkPreconditions(preconditions, webhookJson(before));
-      await webhooks.remove(before.id);
+      await webhooks.update(before.id, deleted);
     },
   },
   rotateWebhookSecret: {

@@ -41,11 +41,13 @@ export const deliveryUnits = {
       return true;
     },
   },
-  /** Ends all leases. Used when no other process is sending. */
+  /** Ends some leases, and returns whether more may remain. Used when no other process is sending. */
   releaseDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
   },
+  /** Removes some rows of deleted webhooks, and returns whether more may remain. */
+  sweepWebhooks: { writes: [], run: ({ deliveries }: Transaction, _: null) => deliveries.sweep() },
   /** Deletes deliveries that finished before the given time (Unix ms). */
   pruneDeliveries: {
     writes: [],

@@ -9,9 +9,10 @@ import {
   type TakeRequest,
   takenBy,
 } from '../../../domain/delivery.ts';
-import { deliveries } from '../../../tables/webhooks.ts';
+import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryPruneBatch,
+  deliverySweepBatch,
   type LeasedRow,
   nextRound,
   portionOf,
@@ -35,12 +36,16 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
   }
 
   async backlog(): Promise<DeliveryBacklog> {
-    const [row] = await this.runner.run<{ pending: bigint; oldestAt: bigint | null }[]>(
+    const [row] = await this.runner.run<{ pending: bigint; deleted: bigint; oldestAt: bigint | null }[]>(
       (sql) => sql`
         SELECT (SELECT count(*) FROM (
                   SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
                   ORDER BY status, id LIMIT ${maxCountedPending}
                 ) AS counted) AS pending,
+               (SELECT count(*) FROM (
+                  SELECT FROM webhooks JOIN deliveries ON webhook_id = webhooks.id AND status = 'pending'
+                  WHERE account_id = ${deletedWebhookOwner} LIMIT ${maxCountedPending}
+                ) AS counted) AS deleted,
                (SELECT min(oldest.created_at) FROM (
                   SELECT id FROM webhooks WHERE (enabled, id) >= (true, 0) AND enabled
                   ORDER BY enabled, id LIMIT ${maxWebhooksRead}
@@ -50,7 +55,7 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
                 ) AS oldest) AS "oldestAt"`,
     );
     return {
-      pending: Number(row?.pending ?? 0),
+      pending: Math.max(Number(row?.pending ?? 0) - Number(row?.deleted ?? 0), 0),
       oldestAt: row?.oldestAt == null ? undefined : Number(row.oldestAt),
     };
   }
@@ -103,11 +108,14 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     await Promise.all([recorded, stored]);
   }
 
-  async release(now: number): Promise<void> {
-    await this.#statements.run(
+  async release(now: number): Promise<boolean> {
+    const released = await this.#statements.run<unknown[]>(
       (sql) => sql`
-        UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE leased_until IS NOT NULL`,
+        UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE id = ANY (ARRAY(
+          SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryPruneBatch}
+        )) RETURNING 1`,
     );
+    return released.length === deliveryPruneBatch;
   }
 
   async withdraw(webhookId: bigint, after: bigint): Promise<void> {
@@ -116,6 +124,31 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         DELETE FROM deliveries
         WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after} AND leased_until IS NULL`,
     );
+  }
+
+  /** Skips webhooks that another process is sweeping, and deliveries that another transaction has locked. */
+  async sweep(): Promise<boolean> {
+    const [webhook] = await this.#statements.run<{ id: bigint; removed: bigint }[]>(
+      (sql) => sql`
+        WITH webhook AS MATERIALIZED (
+          SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY account_id, id LIMIT 1
+          FOR UPDATE SKIP LOCKED
+        ), removed AS (
+          DELETE FROM deliveries WHERE id = ANY (ARRAY(
+            SELECT id FROM deliveries WHERE webhook_id = (SELECT id FROM webhook)
+            ORDER BY webhook_id, status, id LIMIT ${deliverySweepBatch} FOR UPDATE SKIP LOCKED
+          )) RETURNING 1
+        )
+        SELECT id, (SELECT count(*) FROM removed) AS removed FROM webhook`,
+    );
+    if (webhook === undefined) return false;
+    if (webhook.removed > 0n) return true;
+    const done = await this.#statements.run<unknown[]>(
+      (sql) => sql`
+        DELETE FROM webhooks WHERE id = ${webhook.id}
+          AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = ${webhook.id}) RETURNING 1`,
+    );
+    return done.length > 0;
   }
 
   /** Skips deliveries that another process is removing. */

@@ -5,6 +5,7 @@ import {
   listOrder,
   listPlan,
   lookupCondition,
+  rowsOf,
   rowsReader,
   selection,
   setFilters,
@@ -59,7 +60,7 @@ class ReadTexts {
     this.rowsOf = rowsReader(table) as (found: readonly unknown[]) => never[];
     this.key = key?.name ?? '';
     this.ofKey = `WHERE ${this.key} = ${place(1, key?.type ?? 'integer')}`;
-    this.select = `SELECT ${selection(table)} FROM ${table.name}`;
+    this.select = `SELECT ${selection(table)} FROM ${rowsOf(table)}`;
     this.find = `${this.select} ${this.ofKey}`;
     this.findMany = `${this.select} WHERE ${this.key} = ${anyOf(key?.type ?? 'integer')}`;
   }
@@ -125,7 +126,7 @@ class ReadTexts {
     const order = index.map((column) => `${column}${direction}`);
     const belongs = fixed.map(([column, value]) => `${column} = ${value}`).join(' AND ');
     return `SELECT ${selection(this.#table)} FROM (
-      SELECT * FROM ${this.#table.name} WHERE (${index}) ${behind}${isContinued ? '' : '='} (${begin}) ORDER BY ${order} ${limit}
+      SELECT * FROM ${rowsOf(this.#table)} WHERE (${index}) ${behind}${isContinued ? '' : '='} (${begin}) ORDER BY ${order} ${limit}
     ) AS page WHERE ${belongs}`;
   }
 

@@ -12,9 +12,10 @@ import {
   takenBy,
 } from '../../../domain/delivery.ts';
 import type { SqlValue } from '../../../tables/table.ts';
-import { deliveries } from '../../../tables/webhooks.ts';
+import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryPruneBatch,
+  deliverySweepBatch,
   type LeasedRow,
   nextRound,
   portionOf,
@@ -35,6 +36,7 @@ const mayBeTaken = `coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${i
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
   readonly #oldest;
   readonly #pending;
+  readonly #deleted;
 
   constructor(database: Database, read: ReadIn) {
     super(database, deliveries, { read });
@@ -45,13 +47,18 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
     this.#pending = this.prepare(
       `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${maxCountedPending}`,
     );
+    this.#deleted = this.prepare(
+      `SELECT 1 FROM webhooks JOIN deliveries ON webhook_id = webhooks.id AND status = 'pending'
+       WHERE account_id = ${deletedWebhookOwner} LIMIT ${maxCountedPending}`,
+    );
   }
 
   backlog(): DeliveryBacklog {
     return this.read(() => {
       const [row] = this.#oldest.all();
       const oldestAt = row?.oldestAt == null ? undefined : Number(row.oldestAt);
-      return { pending: this.#pending.all().length, oldestAt };
+      const pending = this.#pending.all().length - this.#deleted.all().length;
+      return { pending: Math.max(pending, 0), oldestAt };
     });
   }
 }
@@ -91,12 +98,20 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     }
   }
 
-  release(now: number): void {
-    this.#statements.release.run(now);
+  release(now: number): boolean {
+    return this.#statements.release.run(now).changes === deliveryPruneBatch;
   }
 
   withdraw(webhookId: bigint, after: bigint): void {
     this.#statements.withdraw.run(webhookId, after);
+  }
+
+  sweep(): boolean {
+    const { deleted, sweep, remove } = this.#statements;
+    const [webhook] = deleted.all();
+    if (webhook === undefined) return false;
+    if (sweep.run(webhook.id).changes < deliverySweepBatch) remove.run(webhook.id);
+    return true;
   }
 
   prune(before: number): boolean {
@@ -154,12 +169,21 @@ function statementsOf(database: Database) {
       `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successEveryMs}`,
     ),
     release: database.query<never, SqlValue[]>(
-      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE leased_until IS NOT NULL`,
+      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE id IN (
+         SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryPruneBatch})`,
     ),
     withdraw: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries
        WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2 AND leased_until IS NULL`,
     ),
+    deleted: database.query<{ id: bigint }, []>(
+      `SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY id LIMIT 1`,
+    ),
+    sweep: database.query<never, SqlValue[]>(
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE webhook_id = ?1 LIMIT ${deliverySweepBatch})`,
+    ),
+    remove: database.query<never, SqlValue[]>('DELETE FROM webhooks WHERE id = ?1'),
     prune: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
          SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveryPruneBatch})`,

@@ -5,6 +5,7 @@ import {
   listOrder,
   listPlan,
   lookupCondition,
+  rowsOf,
   rowsReader,
   selection,
   setFilters,
@@ -54,7 +55,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     this.#touch = touch;
     this.#table = table as Table;
     this.rowsOf = rowsReader(table as Table<RowIn<T>, never>);
-    this.select = `SELECT ${selection(this.#table)} FROM ${this.#table.name}`;
+    this.select = `SELECT ${selection(this.#table)} FROM ${rowsOf(this.#table)}`;
     this.#ofKey = `WHERE ${this.#table.key.map(sqlName)} = ?1`;
     this.#find = this.prepare(`${this.select} ${this.#ofKey}`);
   }
