@@ -7,8 +7,16 @@ export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 /** A webhook with more pending deliveries than this gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;
 
-/** Limits per unit of work: the number of webhooks, and the number of events examined for each webhook. */
-export const atOnce = { webhooks: 50, events: 100 } as const;
+/**
+ * Limits per unit of work: the number of webhooks, the number of events examined for each webhook, and the number
+ * examined for all webhooks.
+ */
+export const atOnce = { webhooks: 50, events: 100, eventsOfAll: 500 } as const;
+
+/** Number of events to examine for each of the webhooks that are behind. */
+export function portionLength(behind: number): number {
+  return Math.min(atOnce.events, Math.floor(atOnce.eventsOfAll / Math.max(behind, 1)));
+}
 
 /**
  * Outcomes of attempts. `repeated` is a failure that will be retried; `expired` is an event that expired before it was

@@ -5,8 +5,6 @@ import { retentionMs } from './changes/once.ts';
 import type { Store } from './units.ts';
 
 const expiryEveryMs = 600_000;
-/** If this many events got ids, there may be more without. */
-const numberedAtOnce = 1_000n;
 /** How long finished deliveries are retained. */
 const deliveriesKeptForMs = 7 * dayMs;
 
@@ -57,17 +55,16 @@ export class Sweeper {
 
   async #sweep(): Promise<void> {
     const { store, clock, events } = this.#options;
+    // PostgreSQL assigns ids when events are read. Without readers, no event would expire.
+    await store.events.bounds();
     await inSteps(() => store.write('sweepWebhooks', null), this.#signal);
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
     await inSteps(() => store.write('pruneUsage', usageBounds(now)), this.#signal);
     await inSteps(() => store.write('pruneAnswers', now - retentionMs), this.#signal);
     await inSteps(() => store.write('pruneDeliveries', now - deliveriesKeptForMs), this.#signal);
-    await removeEvents(
-      store,
-      events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER,
-      this.#signal,
-    );
+    const eventsBefore = events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER;
+    await inSteps(() => store.write('pruneEvents', eventsBefore), this.#signal);
     this.#nextExpiryAt = clock.steady() + expiryEveryMs;
   }
 }
@@ -82,18 +79,6 @@ async function inSteps(step: () => Promise<boolean>, signal: AbortSignal): Promi
     if (!(await step())) return;
     await sleep(performance.now() - startedAt, undefined, { ref: false });
   }
-}
-
-/** Deletes events recorded before `before` (Unix ms), until the signal is aborted. */
-export async function removeEvents(store: SweptStore, before: number, signal: AbortSignal): Promise<void> {
-  // PostgreSQL assigns ids when events are read, so without readers no events would expire.
-  let last = -numberedAtOnce;
-  await inSteps(async () => {
-    const former = last;
-    ({ last } = await store.events.bounds());
-    return last - former >= numberedAtOnce;
-  }, signal);
-  await inSteps(() => store.write('pruneEvents', before), signal);
 }
 
 function usageBounds(now: number): UsageBounds {

@@ -202,12 +202,20 @@ export interface UsageBounds {
   readonly instances: number;
 }
 
+/** Maximum number of sessions removed by one statement. Exceeds the number of sessions of an operator. */
+export const sessionRemovalBatch = 500;
+/** Number of expired sessions removed by a sign-in. Must be above 1, so that the table shrinks. */
+export const expiredSessionBatch = 20;
+
 export interface SessionWrites extends EntityWrites<typeof sessions> {
   use(fingerprint: string, usedAt: number): Awaitable<void>;
-  removeOf(operatorId: number): Awaitable<void>;
-  /** Removes sessions that were last used before `usedBefore` (Unix ms) or have expired by `now`. */
+  /** Removes the operator's sessions except the `kept` most recently used. Removes at most 500 sessions. */
+  removeOf(operatorId: number, kept: number): Awaitable<void>;
+  /** Removes some sessions that were last used before `usedBefore` (Unix ms) or have expired by `now`. */
   removeOld(usedBefore: number, now: number): Awaitable<void>;
 }
+
+export const usagePruneBatch = 1_000;
 
 export interface UsageWrites {
   /**
@@ -216,7 +224,7 @@ export interface UsageWrites {
    */
   isNew(number: ReportNumber): Awaitable<boolean>;
   add(rows: UsageRows): Awaitable<void>;
-  /** Deletes some rows older than the bounds. Returns whether more rows may remain. */
+  /** Deletes up to 1,000 rows older than the bounds. Returns whether more rows may remain. */
   prune(bounds: UsageBounds): Awaitable<boolean>;
 }
 

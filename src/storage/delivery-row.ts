@@ -1,5 +1,5 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
-import { atOnce, type Taken, type TakenDelivery } from '../domain/delivery.ts';
+import { atOnce, portionLength, type Taken, type TakenDelivery } from '../domain/delivery.ts';
 import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
 
 /**
@@ -8,6 +8,8 @@ import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
  */
 export const successEveryMs = 60_000;
 export const deliveryPruneBatch = 1_000;
+/** Number of deliveries that a redelivery replaces. A webhook rarely has more pending deliveries. */
+export const withdrawalBatch = 900;
 /** Number of deliveries of a deleted webhook that are removed per transaction. */
 export const deliverySweepBatch = 500;
 
@@ -65,9 +67,9 @@ export function nextRound(
   last: bigint,
 ): Pick<Taken, 'after' | 'isMore'> {
   const isFull = found.length === atOnce.webhooks;
-  const isQueued = found.some(
-    ({ isBehind, position }) => isBehind && position + BigInt(atOnce.events) < last,
-  );
+  const behind = found.filter(({ isBehind }) => isBehind);
+  const portion = BigInt(portionLength(behind.length));
+  const isQueued = behind.some(({ position }) => position + portion < last);
   return {
     after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
     isMore: isFull || after > 0n || isQueued,

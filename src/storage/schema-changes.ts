@@ -121,4 +121,34 @@ export const schemaChanges: readonly SchemaChange[] = [
     sqlite: 'ALTER TABLE accounts ADD COLUMN note TEXT;',
     postgres: 'ALTER TABLE accounts ADD COLUMN note text;',
   },
+  {
+    postgres: `
+    -- Moves committed events to the table of events, at most 400 of them, and returns how many.
+    CREATE OR REPLACE FUNCTION number_events() RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE
+      numbered bigint;
+    BEGIN
+      -- By the index, which is shorter than the rows that were moved since the last vacuum.
+      PERFORM FROM unnumbered_events ORDER BY number LIMIT 1;
+      IF NOT FOUND THEN
+        RETURN 0;
+      END IF;
+      -- One process numbers at a time. Behind the lock, statements see the events that the one before left.
+      PERFORM FROM counters WHERE name = 'events' FOR UPDATE;
+      WITH taken AS (
+        DELETE FROM unnumbered_events
+        WHERE number IN (SELECT number FROM unnumbered_events ORDER BY number LIMIT 400)
+        RETURNING *
+      ), counted AS (
+        UPDATE counters SET last = last + (SELECT count(*) FROM taken) WHERE name = 'events'
+        RETURNING last - (SELECT count(*) FROM taken) AS before
+      )
+      INSERT INTO events (id, type, data, account_id, created_at)
+      SELECT before + row_number() OVER (ORDER BY number), type, data, account_id, created_at FROM counted, taken;
+      GET DIAGNOSTICS numbered = ROW_COUNT;
+      RETURN numbered;
+    END
+    $$;
+    `,
+  },
 ];

@@ -59,8 +59,11 @@ export interface EventWrites {
    * events may remain.
    */
   prune(before: number): Awaitable<boolean>;
-  /** Skips an event id, so that readers notice that changes are missing. */
-  skip(): Awaitable<void>;
+  /**
+   * Skips an event id, so that readers notice that changes are missing. Returns false, and skips nothing, if earlier
+   * events may still have no ids.
+   */
+  skip(): Awaitable<boolean>;
 }
 
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
@@ -72,7 +75,10 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * exited.
    */
   release(now: number): Awaitable<boolean>;
-  /** Removes the webhook's pending deliveries of events after `after`, except for deliveries in flight. */
+  /**
+   * Removes up to 900 of the webhook's pending deliveries of events after `after`, except for deliveries in flight. The
+   * events of any others are sent twice.
+   */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
   /**
    * Removes some deliveries of a deleted webhook, and the webhook when it has none left. Returns whether more rows may

@@ -1,8 +1,8 @@
 /** Event retention, and changes made with `EVENTS=off`. A reader that misses an event always gets an error. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { dayMs } from '../../src/domain/clock.ts';
-import { removeEvents } from '../../src/operations/sweeper.ts';
+import { dayMs, minuteMs } from '../../src/domain/clock.ts';
+import { Sweeper } from '../../src/operations/sweeper.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { sqlitePlace, storeTests } from '../storage/place.ts';
@@ -137,10 +137,14 @@ describe.each(Object.entries(places))('on %s', (_name, place) => {
     expect((await store.events.list(1_500n, 10)).map(({ id }) => Number(id))).toEqual([1_501, 1_502, 1_503]);
   });
 
-  storeTest('events are removed even if nothing reads them', async ({ store, besideWith }) => {
+  storeTest('events are removed even if nothing reads them', async ({ store, clock, besideWith }) => {
     const recorder = await besideWith(ofTests);
     await recorder.write('record', [...Array<number>(2_500).fill(old), young]);
-    await removeEvents(store, young, new AbortController().signal);
+    const events = { areRecorded: true, keepMs: clock.now() + minuteMs - young };
+    const sweeper = new Sweeper({ store, clock, events }, new AbortController().signal);
+    clock.advance(minuteMs / 1_000);
+    sweeper.start();
+    await sweeper.idle();
     expect(await store.events.bounds()).toEqual({ oldest: 2_501n, last: 2_501n });
   });
 });

@@ -71,7 +71,6 @@ const mayScan: Exceptions = [
 
 /** Conditions that need no index. */
 const mayFilter: Exceptions = [
-  ['a webhook has few pending deliveries', /^DELETE FROM deliveries\s+WHERE webhook_id/],
   [
     'a search examines the names of a span of ids',
     /^SELECT id FROM \w+ WHERE id > \?1 AND id <= \?2 AND \(instr/,

@@ -6,7 +6,7 @@ import type { Store } from '../units.ts';
  */
 export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
   if (areRecorded && !(await endsWithGap(store.events))) return;
-  await store.write('skipEvents', null);
+  while (!(await store.write('skipEvents', null)));
 }
 
 /** Whether the event with the highest id is missing, because ids were skipped or all events have expired. */

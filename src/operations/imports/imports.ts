@@ -7,8 +7,11 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
 import type { Store } from '../units.ts';
 
-/** Number of rows per commit. Larger groups would write fewer pages per row, but delay other writes longer. */
-const rowsPerGroup = 2_500;
+/**
+ * Maximum number of rows that a commit changes: one per animal, and one per category, which counts its animals. Larger
+ * groups would write fewer pages per row, but delay other writes longer.
+ */
+const rowsPerGroup = 900;
 /** Pause between groups, so that a serving process can write in between. */
 const restMs = 1;
 
@@ -196,15 +199,18 @@ function advanced(
   };
 }
 
-/** Regroups batches of any size into groups of `rowsPerGroup`. Only the last group may be smaller. */
+/** Regroups batches of any size into groups that change up to `rowsPerGroup` rows. */
 async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
   let group: ImportRow[] = [];
+  const categories = new Set<bigint>();
   for await (const batch of batches) {
     for (const row of batch) {
       group.push(row);
-      if (group.length < rowsPerGroup) continue;
+      if ('pet' in row) categories.add(row.pet.categoryId);
+      if (group.length + categories.size < rowsPerGroup) continue;
       yield group;
       group = [];
+      categories.clear();
     }
   }
   if (group.length > 0) yield group;

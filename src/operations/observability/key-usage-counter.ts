@@ -54,10 +54,20 @@ export class KeyUsageCounter {
     row.operations.push({ operation, requests: 1 });
   }
 
-  /** Up to `limit` rows, oldest first. These rows no longer change, and remain until they are dropped. */
+  /**
+   * Rows, oldest first, that are stored as up to `limit` rows in total: two for each key and hour, and one for each of
+   * its operations. These rows no longer change, and remain until they are dropped.
+   */
   peek(limit: number): KeyUsageRow[] {
     if (this.#closed.length === 0 && this.#current.size > 0) this.#close();
-    return [...(this.#closed[0]?.values().take(limit) ?? [])];
+    const rows: KeyUsageRow[] = [];
+    let stored = 0;
+    for (const row of this.#closed[0]?.values() ?? []) {
+      stored += 2 + row.operations.length;
+      if (stored > limit && rows.length > 0) break;
+      rows.push(row);
+    }
+    return rows;
   }
 
   drop(rows: readonly Pick<KeyHour, 'keyId'>[]): void {

@@ -15,9 +15,10 @@ const firstRecordMs = 1_000;
 const lastRecordMs = 400;
 const processBytes = 12;
 /**
- * Maximum rows of each kind per write, so that a client's change does not have to wait long for the write to finish.
+ * Maximum rows per write, so that a client's change does not have to wait long for the write to finish. Requests and
+ * latencies of a minute are added to two rows each.
  */
-const rowsPerWrite = 250;
+const perWrite = { minutes: 100, keyRows: 500 } as const;
 
 /** Replaces the time of the last heartbeat when an instance stops cleanly. */
 export const stoppedAt = 0;
@@ -135,8 +136,8 @@ export class UsageRecorder implements AsyncDisposable {
   #nextReport(): Omit<UsageReport, 'instance'> {
     const { counter, clock } = this.#options;
     return {
-      ...counter.peekMinutes(rowsPerWrite),
-      keys: counter.keys.peek(rowsPerWrite),
+      ...counter.peekMinutes(perWrite.minutes),
+      keys: counter.keys.peek(perWrite.keyRows),
       number: { process: this.#process, number: ++this.#number, reportedAt: clock.now() },
     };
   }

@@ -32,6 +32,9 @@ export const sessionUnits = {
   },
 } as const satisfies Units;
 
+/** Maximum number of sessions of an operator. The next sign-in ends the least recently used session. */
+const maxSessions = 100;
+
 interface SessionToAdd {
   readonly session: Session;
   readonly idleMs: number;
@@ -50,6 +53,7 @@ async function addSession(
     if (operator?.revokedAt !== null || operator.lastFour !== lastFour) throw new Refusal('sign_in_failed');
   }
   await sessions.removeOld(usedAt - idleMs, usedAt);
+  if (operatorId !== undefined) await sessions.removeOf(operatorId, maxSessions - 1);
   await sessions.add(session);
 }
 
@@ -68,7 +72,7 @@ async function rotateOperator(
   const operator = found(await operators.find(id), 'operator_not_found');
   if (operator.revokedAt !== null) throw new Refusal('operator_revoked');
   await operators.update(id, { fingerprint, lastFour });
-  await sessions.removeOf(id);
+  await sessions.removeOf(id, 0);
   return { ...operator, lastFour };
 }
 
@@ -79,6 +83,6 @@ async function revokeOperator(
   const operator = found(await operators.find(id), 'operator_not_found');
   const revokedAt = operator.revokedAt ?? at;
   await operators.update(id, { revokedAt });
-  await sessions.removeOf(id);
+  await sessions.removeOf(id, 0);
   return { ...operator, revokedAt };
 }

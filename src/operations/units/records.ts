@@ -49,7 +49,10 @@ export const recordUnits = {
   pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
   /** Deletes events recorded before the given time (Unix ms). */
   pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
-  /** Leaves a gap in the event ids, because changes from now on are not recorded as events. */
+  /**
+   * Leaves a gap in the event ids, because changes from now on are not recorded as events. Returns false if it must be
+   * repeated.
+   */
   skipEvents: { writes: [], run: ({ events }: Transaction, _: null) => events.skip() },
   /** Records an operator action that does not change stored data, such as lifting a ban. */
   recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },

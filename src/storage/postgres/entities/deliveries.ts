@@ -4,6 +4,7 @@ import {
   maxCountedPending,
   maxPending,
   maxWebhooksRead,
+  portionLength,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
@@ -19,6 +20,7 @@ import {
   type ReadyWebhook,
   successEveryMs,
   takenOf,
+  withdrawalBatch,
 } from '../../delivery-row.ts';
 import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -121,8 +123,11 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   async withdraw(webhookId: bigint, after: bigint): Promise<void> {
     await this.#statements.run(
       (sql) => sql`
-        DELETE FROM deliveries
-        WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after} AND leased_until IS NULL`,
+        DELETE FROM deliveries WHERE id = ANY (ARRAY(
+          SELECT id FROM deliveries
+          WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after} AND leased_until IS NULL
+          LIMIT ${withdrawalBatch}
+        ))`,
     );
   }
 
@@ -208,7 +213,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
       (sql) => sql`
         WITH chosen AS (
           SELECT id, "accountId" AS account_id, types, after, coalesce((
-            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${atOnce.events - 1} LIMIT 1
+            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${portionLength(behind.length) - 1} LIMIT 1
           ), last) AS until
           FROM json_to_recordset(${rows}::text::json)
             AS portion (id bigint, "accountId" bigint, types json, after bigint, last bigint)

@@ -9,7 +9,7 @@ import { PostgresEntity } from './entity.ts';
 export type Spread = () => Promise<void>;
 
 /**
- * Each read first assigns ids to newly committed events (`number_events` in `schema-changes-of-1.1.ts`). It then
+ * Each read first assigns ids to newly committed events (`number_events` in `schema-changes.ts`). It then
  * waits until the changes that the events report are visible on every instance. Otherwise, a client that lists the
  * resources next could receive outdated cached pages.
  */
@@ -37,14 +37,14 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
   }
 
   async newest(limit: number): Promise<StoredEvent[]> {
-    await numberEvents(this.runner);
+    await this.#numberAll();
     const found = await this.rows(`${this.texts.select} ORDER BY id DESC LIMIT $1`, limit);
     await this.#spreadTo(found[0]?.id);
     return found;
   }
 
   async bounds(): Promise<EventBounds> {
-    await numberEvents(this.runner);
+    await this.#numberAll();
     const [found] = await this.runner.run<{ oldest: bigint | null; last: bigint }[]>(
       (sql) => sql`
         SELECT (SELECT min(id) FROM events) AS oldest, last FROM counters WHERE name = 'events'`,
@@ -54,6 +54,11 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
     return { oldest: found?.oldest ?? last + 1n, last };
   }
 
+  /** Without readers, events wait for their ids until the next sweep. */
+  async #numberAll(): Promise<void> {
+    while (await numberEvents(this.runner));
+  }
+
   async #spreadTo(last = 0n): Promise<void> {
     if (last <= this.#spreadUntil) return;
     await this.#spread();
@@ -61,10 +66,13 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
   }
 }
 
+/** Maximum number of events that get ids in one transaction, as in `number_events` of the schema. */
+const numberedAtOnce = 400n;
+
 /** Assigns ids to a batch of events without ids. Returns whether more events without ids may remain. */
 export async function numberEvents({ run }: Runner): Promise<boolean> {
   const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
-  return row !== undefined && row.numbered > 0n;
+  return row !== undefined && row.numbered >= numberedAtOnce;
 }
 
 export class PostgresEventWrites implements EventWrites {
@@ -111,8 +119,9 @@ export class PostgresEventWrites implements EventWrites {
     return row?.removed === BigInt(eventPruneBatch);
   }
 
-  async skip(): Promise<void> {
-    while (await numberEvents(this.#statements));
+  async skip(): Promise<boolean> {
+    if (await numberEvents(this.#statements)) return false;
     await this.#statements.run((sql) => sql`UPDATE counters SET last = last + 1 WHERE name = 'events'`);
+    return true;
   }
 }

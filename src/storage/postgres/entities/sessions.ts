@@ -1,5 +1,5 @@
 import type { sessions } from '../../../tables/operators.ts';
-import type { SessionWrites } from '../../admin.ts';
+import { expiredSessionBatch, type SessionWrites, sessionRemovalBatch } from '../../admin.ts';
 import { PostgresEntity } from './entity.ts';
 
 export class PostgresSessions extends PostgresEntity<typeof sessions> implements SessionWrites {
@@ -14,8 +14,14 @@ export class PostgresSessions extends PostgresEntity<typeof sessions> implements
     );
   }
 
-  async removeOf(operatorId: number): Promise<void> {
-    await this.runner.run((sql) => sql`DELETE FROM sessions WHERE operator_id = ${operatorId}`);
+  async removeOf(operatorId: number, kept: number): Promise<void> {
+    await this.runner.run(
+      (sql) => sql`
+        DELETE FROM sessions WHERE fingerprint = ANY (ARRAY(
+          SELECT fingerprint FROM sessions WHERE operator_id = ${operatorId}
+          ORDER BY used_at DESC LIMIT ${sessionRemovalBatch} OFFSET ${kept}
+        ))`,
+    );
   }
 
   /** Skips sessions that another transaction is removing. */
@@ -24,7 +30,7 @@ export class PostgresSessions extends PostgresEntity<typeof sessions> implements
       (sql) => sql`
         DELETE FROM sessions WHERE fingerprint = ANY (ARRAY(
           SELECT fingerprint FROM sessions WHERE used_at < ${usedBefore} OR expires_at <= ${now}
-          FOR UPDATE SKIP LOCKED
+          LIMIT ${2 * expiredSessionBatch} FOR UPDATE SKIP LOCKED
         ))`,
     );
   }

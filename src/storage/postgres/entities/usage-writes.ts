@@ -1,10 +1,8 @@
 import type { SQL } from 'bun';
 import { dayMs, dayOf, hourMs, minuteMs } from '../../../domain/clock.ts';
 import type { ReportNumber } from '../../../tables/usage.ts';
-import type { UsageBounds, UsageRows, UsageWrites } from '../../admin.ts';
+import { type UsageBounds, type UsageRows, type UsageWrites, usagePruneBatch } from '../../admin.ts';
 import type { Statements } from '../statements.ts';
-
-const pruneBatch = 1_000;
 
 /** Passes rows as JSON in one parameter, because there may be one row per key. */
 export class PostgresUsageWrites implements UsageWrites {
@@ -55,18 +53,26 @@ export class PostgresUsageWrites implements UsageWrites {
   }
 
   async prune({ minutes, history, hours, days, reports, instances }: UsageBounds): Promise<boolean> {
-    const removed = [
-      await this.#statements.run((sql) => remove(sql, sql`usage_minutes`, sql`minute`, minutes)),
-      await this.#statements.run((sql) => remove(sql, sql`usage_hours`, sql`hour`, hours)),
-      await this.#statements.run((sql) => remove(sql, sql`usage_days`, sql`day`, days)),
-      await this.#statements.run((sql) => remove(sql, sql`latency_minutes`, sql`minute`, minutes)),
-      await this.#statements.run((sql) => remove(sql, sql`usage_operation_hours`, sql`hour`, history)),
-      await this.#statements.run((sql) => remove(sql, sql`latency_hours`, sql`hour`, history)),
-      await this.#statements.run((sql) => remove(sql, sql`usage_key_operations`, sql`day`, history)),
-      await this.#statements.run((sql) => remove(sql, sql`usage_reports`, sql`reported_at`, reports)),
-      await this.#statements.run((sql) => remove(sql, sql`instances`, sql`seen_at`, instances)),
-    ];
-    return removed.some(([row]) => row?.removed === BigInt(pruneBatch));
+    const expired = [
+      ['usage_minutes', 'minute', minutes],
+      ['usage_hours', 'hour', hours],
+      ['usage_days', 'day', days],
+      ['latency_minutes', 'minute', minutes],
+      ['usage_operation_hours', 'hour', history],
+      ['latency_hours', 'hour', history],
+      ['usage_key_operations', 'day', history],
+      ['usage_reports', 'reported_at', reports],
+      ['instances', 'seen_at', instances],
+    ] as const;
+    let left = usagePruneBatch;
+    for (const [table, time, before] of expired) {
+      const [row] = await this.#statements.run((sql) =>
+        remove(sql, sql.unsafe(table), sql.unsafe(time), { before, limit: left }),
+      );
+      left -= Number(row?.removed ?? 0n);
+      if (left === 0) return true;
+    }
+    return false;
   }
 }
 
@@ -124,17 +130,17 @@ function addPeriods(
       last_used_at = greatest(counted.last_used_at, excluded.last_used_at)`;
 }
 
-/** Removes a batch of rows older than `before`. Skips rows that are locked by another transaction. */
+/** Removes up to `limit` rows older than `before`. Skips rows that are locked by another transaction. */
 function remove(
   sql: SQL,
   table: SQL.Query<unknown>,
   time: SQL.Query<unknown>,
-  before: number,
+  { before, limit }: { readonly before: number; readonly limit: number },
 ): SQL.Query<{ removed: bigint }[]> {
   return sql`
     WITH removed AS (
       DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${table} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${pruneBatch}
+        SELECT ctid FROM ${table} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${limit}
         FOR UPDATE SKIP LOCKED
       )) RETURNING 1
     )

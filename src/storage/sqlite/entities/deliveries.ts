@@ -5,6 +5,7 @@ import {
   maxCountedPending,
   maxPending,
   maxWebhooksRead,
+  portionLength,
   type SettledDelivery,
   type Taken,
   type TakenDelivery,
@@ -22,6 +23,7 @@ import {
   type ReadyWebhook,
   successEveryMs,
   takenOf,
+  withdrawalBatch,
 } from '../../delivery-row.ts';
 import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -78,9 +80,10 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
       ...[after, bounds.last, now, room, atOnce.webhooks, JSON.stringify(held)],
     );
     const taken: TakenDelivery[] = [];
+    const portion = portionLength(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
     for (const webhook of found) {
-      if (webhook.isBehind) expired += this.#queue(webhook, bounds, now);
+      if (webhook.isBehind) expired += this.#queue(webhook, { ...bounds, portion }, now);
       const left = Math.min(room - taken.length, webhook.mayBeTaken ? takenBy(request, webhook.id) : 0);
       if (left <= 0) continue;
       const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left);
@@ -125,10 +128,14 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
   }
 
   /** Creates deliveries for some of the events. Returns the number of events that had expired. */
-  #queue(webhook: ReadyWebhook, bounds: { oldest: bigint; last: bigint }, now: number): bigint {
+  #queue(
+    webhook: ReadyWebhook,
+    bounds: { oldest: bigint; last: bigint; portion: number },
+    now: number,
+  ): bigint {
     const { id, accountId, position } = webhook;
     const { after, types } = portionOf(webhook, bounds);
-    const until = this.#statements.portionEnd.get(after)?.id ?? bounds.last;
+    const until = this.#statements.portionEnd.get(after, bounds.portion - 1)?.id ?? bounds.last;
     this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types));
     this.#statements.move.run(id, until);
     return after - position;
@@ -145,8 +152,8 @@ function statementsOf(database: Database) {
               former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind, ${mayBeTaken} AS mayBeTaken
        FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR (${isDue} AND ${mayBeTaken})) ORDER BY id LIMIT ?5`,
     ),
-    portionEnd: database.query<{ id: bigint }, [bigint]>(
-      `SELECT id FROM events WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ${atOnce.events - 1}`,
+    portionEnd: database.query<{ id: bigint }, [bigint, number]>(
+      'SELECT id FROM events WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2',
     ),
     queue: database.query<never, SqlValue[]>(
       `INSERT INTO deliveries (webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
@@ -173,8 +180,10 @@ function statementsOf(database: Database) {
          SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryPruneBatch})`,
     ),
     withdraw: database.query<never, SqlValue[]>(
-      `DELETE FROM deliveries
-       WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2 AND leased_until IS NULL`,
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries
+         WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2 AND leased_until IS NULL
+         LIMIT ${withdrawalBatch})`,
     ),
     deleted: database.query<{ id: bigint }, []>(
       `SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY id LIMIT 1`,

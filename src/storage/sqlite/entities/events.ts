@@ -70,8 +70,9 @@ export class SqliteEventWrites implements EventWrites {
     return this.#prune.run(before, eventPruneBatch).changes === eventPruneBatch;
   }
 
-  skip(): void {
+  skip(): boolean {
     // If there is no row, no event was ever added.
     if (this.#skip.run().changes === 0) this.#begin.run();
+    return true;
   }
 }

@@ -1,5 +1,5 @@
 import type { sessions } from '../../../tables/operators.ts';
-import type { SessionWrites } from '../../admin.ts';
+import { expiredSessionBatch, type SessionWrites, sessionRemovalBatch } from '../../admin.ts';
 import { SqliteEntity } from './entity.ts';
 
 export class SqliteSessions extends SqliteEntity<typeof sessions> implements SessionWrites {
@@ -8,12 +8,19 @@ export class SqliteSessions extends SqliteEntity<typeof sessions> implements Ses
     statement.run(usedAt, fingerprint);
   }
 
-  removeOf(operatorId: number): void {
-    this.prepare('DELETE FROM sessions WHERE operator_id = ?').run(operatorId);
+  removeOf(operatorId: number, kept: number): void {
+    this.prepare(
+      `DELETE FROM sessions WHERE fingerprint IN (
+         SELECT fingerprint FROM sessions WHERE operator_id = ?1
+         ORDER BY used_at DESC LIMIT ${sessionRemovalBatch} OFFSET ?2)`,
+    ).run(operatorId, kept);
   }
 
   removeOld(usedBefore: number, now: number): void {
-    this.prepare('DELETE FROM sessions WHERE used_at < ?').run(usedBefore);
-    this.prepare('DELETE FROM sessions WHERE expires_at <= ?').run(now);
+    const remove = (condition: string) =>
+      `DELETE FROM sessions WHERE fingerprint IN (
+         SELECT fingerprint FROM sessions WHERE ${condition} LIMIT ${expiredSessionBatch})`;
+    this.prepare(remove('used_at < ?')).run(usedBefore);
+    this.prepare(remove('expires_at <= ?')).run(now);
   }
 }

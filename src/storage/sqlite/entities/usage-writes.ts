@@ -1,7 +1,13 @@
 import type { Database } from 'bun:sqlite';
 import { dayOf, hourMs } from '../../../domain/clock.ts';
 import type { ReportNumber } from '../../../tables/usage.ts';
-import type { KeyHour, UsageBounds, UsageRows, UsageWrites } from '../../admin.ts';
+import {
+  type KeyHour,
+  type UsageBounds,
+  type UsageRows,
+  type UsageWrites,
+  usagePruneBatch,
+} from '../../admin.ts';
 
 const addition = (period: 'hour' | 'day') =>
   `INSERT INTO usage_${period}s
@@ -23,20 +29,16 @@ const recordNumber = `
   ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
   WHERE last.number < excluded.number`;
 
-const pruneBatch = 1_000;
-
-/** Deletes some of the rows for periods before the given time, oldest first. */
+/** Deletes rows for periods before the given time, oldest first. */
 const pruning = (table: string, [period, ...rest]: readonly [string, ...string[]]) => {
   const key = [period, ...rest].join(', ');
   return `DELETE FROM ${table} WHERE (${key}) IN (
-    SELECT ${key} FROM ${table} WHERE ${period} < ? ORDER BY ${key} LIMIT ${pruneBatch})`;
+    SELECT ${key} FROM ${table} WHERE ${period} < ? ORDER BY ${key} LIMIT ?)`;
 };
 
 type Counts = [number, number, number, number, number, number];
 
 export class SqliteUsageWrites implements UsageWrites {
-  readonly #pruneInstances;
-  readonly #pruneReports;
   readonly #number;
   readonly #addMinute;
   readonly #addOperationHour;
@@ -48,8 +50,6 @@ export class SqliteUsageWrites implements UsageWrites {
   readonly #prune;
 
   constructor(database: Database) {
-    this.#pruneInstances = database.query<never, [number]>('DELETE FROM instances WHERE seen_at < ?');
-    this.#pruneReports = database.query<never, [number]>('DELETE FROM usage_reports WHERE reported_at < ?');
     this.#number = database.query<never, [string, number, number]>(recordNumber);
     const byCode = (table: string, period: string) =>
       database.query<never, [number, string, string, number]>(count(table, `${period}, operation, code`));
@@ -64,8 +64,12 @@ export class SqliteUsageWrites implements UsageWrites {
     );
     this.#addHour = database.query<never, [number, number, number, ...Counts]>(addition('hour'));
     this.#addDay = database.query<never, [number, number, number, ...Counts]>(addition('day'));
+    const pruneSmall = (table: string, key: string, time: string) =>
+      database.query<never, [number, number]>(
+        `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${time} < ? LIMIT ?)`,
+      );
     const prune = (table: string, key: readonly [string, ...string[]]) =>
-      database.query<never, [number]>(pruning(table, key));
+      database.query<never, [number, number]>(pruning(table, key));
     this.#prune = {
       minutes: prune('usage_minutes', ['minute', 'operation', 'code']),
       hours: prune('usage_hours', ['hour', 'key_id']),
@@ -74,6 +78,8 @@ export class SqliteUsageWrites implements UsageWrites {
       operationHours: prune('usage_operation_hours', ['hour', 'operation', 'code']),
       latencyHours: prune('latency_hours', ['hour', 'bucket']),
       keyOperations: prune('usage_key_operations', ['day', 'key_id', 'operation']),
+      reports: pruneSmall('usage_reports', 'process', 'reported_at'),
+      instances: pruneSmall('instances', 'name', 'seen_at'),
     };
   }
 
@@ -106,18 +112,23 @@ export class SqliteUsageWrites implements UsageWrites {
   }
 
   prune({ minutes, history, hours, days, reports, instances }: UsageBounds): boolean {
-    this.#pruneInstances.run(instances);
-    this.#pruneReports.run(reports);
-    const removed = [
-      this.#prune.minutes.run(minutes).changes,
-      this.#prune.hours.run(hours).changes,
-      this.#prune.days.run(days).changes,
-      this.#prune.latencyMinutes.run(minutes).changes,
-      this.#prune.operationHours.run(history).changes,
-      this.#prune.latencyHours.run(history).changes,
-      this.#prune.keyOperations.run(history).changes,
-    ];
-    return removed.some((rows) => rows >= pruneBatch);
+    const expired = [
+      [this.#prune.minutes, minutes],
+      [this.#prune.hours, hours],
+      [this.#prune.days, days],
+      [this.#prune.latencyMinutes, minutes],
+      [this.#prune.operationHours, history],
+      [this.#prune.latencyHours, history],
+      [this.#prune.keyOperations, history],
+      [this.#prune.reports, reports],
+      [this.#prune.instances, instances],
+    ] as const;
+    let left = usagePruneBatch;
+    for (const [statement, before] of expired) {
+      left -= statement.run(before, left).changes;
+      if (left === 0) return true;
+    }
+    return false;
   }
 }
 
