@@ -7,11 +7,10 @@ import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
  * per delivery.
  */
 export const successEveryMs = 60_000;
-export const deliveryPruneBatch = 1_000;
 /** Number of deliveries that a redelivery replaces. A webhook rarely has more pending deliveries. */
 export const withdrawalBatch = 900;
-/** Number of deliveries of a deleted webhook that are removed per transaction. */
-export const deliverySweepBatch = 500;
+/** Number of deliveries that are removed or released per transaction. Each of them changes six indexes. */
+export const deliveryBatch = 250;
 
 /** A webhook with due deliveries, or with events that have not been queued as deliveries yet. */
 export interface ReadyWebhook {

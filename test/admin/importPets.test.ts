@@ -230,7 +230,7 @@ test('the audit log records the start and the outcome of an import', async () =>
   await imported(header + rows(3_000, 'logged'), '?fileName=logged.csv');
   const [ended, begun] = await desk.done<object[]>('GET', '/audit?limit=2');
   const what = { operation: 'importPets', actor: `operator:${desk.operator.name}`, before: null };
-  expect(begun).toMatchObject({ ...what, after: { file: 'logged.csv', added: 2_500, finished: false } });
+  expect(begun).toMatchObject({ ...what, after: { file: 'logged.csv', added: 900, finished: false } });
   expect(ended).toMatchObject({
     ...what,
     after: { file: 'logged.csv', added: 3_000, rejected: 0, finished: true },

@@ -48,6 +48,22 @@ export function operatorsConform(check: StoreTest): void {
 }
 
 export function sessionsConform(check: StoreTest): void {
+  check(
+    'an operator has at most 100 sessions, and another sign-in ends the least recently used one',
+    async ({ store }) => {
+      const { id: operatorId } = await store.write('createOperator', newOperator('anna'));
+      const other = await store.write('createOperator', newOperator('ben'));
+      const addAt = (operator: number, number: number) => {
+        const session = newSession(`${number}`, { operatorId: operator, usedAt: createdAt + number });
+        return store.write('addSession', { session, ...added });
+      };
+      await addAt(other.id, 0);
+      for (let number = 1; number <= 102; number++) await addAt(operatorId, number);
+      const left = (await store.sessions.list()).map(({ usedAt }) => usedAt - createdAt);
+      expect(left.toSorted((a, b) => a - b)).toEqual([0, ...Array.from({ length: 100 }, (_, at) => at + 3)]);
+    },
+  );
+
   check('a session is returned unchanged until it is removed', async ({ store, beside }) => {
     const { id } = await store.write('createOperator', newOperator('anna'));
     const whole = newSession('one', { operatorId: id, actor: 'operator:anna', role: 'admin' });

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/webhooks.ts';
 import { maxPending, type Taken, type TakenDelivery, type TakeRequest } from '../../src/domain/delivery.ts';
 import type { Store, Writes } from '../../src/operations/units.ts';
-import { deliverySweepBatch } from '../../src/storage/delivery-row.ts';
+import { deliveryBatch } from '../../src/storage/delivery-row.ts';
 import type { UnitOfWork } from '../../src/storage/transaction.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -254,7 +254,7 @@ export function webhooksConform(check: StoreTest): void {
       await addPets(store, 1);
       await take(store);
       const filler = await besideWith({ addDeliveries });
-      await filler.write('addDeliveries', { webhookId, count: 2 * deliverySweepBatch });
+      await filler.write('addDeliveries', { webhookId, count: 2 * deliveryBatch });
       const deleted = { params: { webhookId }, preconditions: {}, caller: ofAccount(1), now };
       await store.write('deleteWebhook', deleted);
       await expect(store.write('deleteWebhook', deleted)).rejects.toMatchObject({
@@ -273,9 +273,9 @@ export function webhooksConform(check: StoreTest): void {
       expect(deliveries.map((delivery) => delivery.webhookId)).toEqual([other.id]);
 
       const left = async (one: Store) => (await one.deliveries.list(undefined, 9_999, { webhookId })).length;
-      expect(await left(store)).toBe(2 * deliverySweepBatch + 1);
+      expect(await left(store)).toBe(2 * deliveryBatch + 1);
       expect(await store.write('sweepWebhooks', null)).toBe(true);
-      expect(await left(store)).toBe(deliverySweepBatch + 1);
+      expect(await left(store)).toBe(deliveryBatch + 1);
       const [restarted, another] = [await restart(), await beside()];
       while ((await restarted.write('sweepWebhooks', null)) || (await another.write('sweepWebhooks', null)));
       expect((await restarted.deliveries.list()).map((delivery) => delivery.webhookId)).toEqual([other.id]);

@@ -207,7 +207,7 @@ async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGen
     for (const row of batch) {
       group.push(row);
       if ('pet' in row) categories.add(row.pet.categoryId);
-      if (group.length + categories.size < rowsPerGroup) continue;
+      if (group.length + categories.size <= rowsPerGroup) continue;
       yield group;
       group = [];
       categories.clear();

@@ -12,8 +12,7 @@ import {
 } from '../../../domain/delivery.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryPruneBatch,
-  deliverySweepBatch,
+  deliveryBatch,
   type LeasedRow,
   nextRound,
   portionOf,
@@ -114,10 +113,10 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     const released = await this.#statements.run<unknown[]>(
       (sql) => sql`
         UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE id = ANY (ARRAY(
-          SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryPruneBatch}
+          SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch}
         )) RETURNING 1`,
     );
-    return released.length === deliveryPruneBatch;
+    return released.length === deliveryBatch;
   }
 
   async withdraw(webhookId: bigint, after: bigint): Promise<void> {
@@ -141,7 +140,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         ), removed AS (
           DELETE FROM deliveries WHERE id = ANY (ARRAY(
             SELECT id FROM deliveries WHERE webhook_id = (SELECT id FROM webhook)
-            ORDER BY webhook_id, status, id LIMIT ${deliverySweepBatch} FOR UPDATE SKIP LOCKED
+            ORDER BY webhook_id, status, id LIMIT ${deliveryBatch} FOR UPDATE SKIP LOCKED
           )) RETURNING 1
         )
         SELECT id, (SELECT count(*) FROM removed) AS removed FROM webhook`,
@@ -163,12 +162,12 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         WITH removed AS (
           DELETE FROM deliveries WHERE id = ANY (ARRAY(
             SELECT id FROM deliveries WHERE finished_at < ${before} ORDER BY finished_at, id
-            LIMIT ${deliveryPruneBatch} FOR UPDATE SKIP LOCKED
+            LIMIT ${deliveryBatch} FOR UPDATE SKIP LOCKED
           )) RETURNING 1
         )
         SELECT count(*) AS removed FROM removed`,
     );
-    return row?.removed === BigInt(deliveryPruneBatch);
+    return row?.removed === BigInt(deliveryBatch);
   }
 
   /**

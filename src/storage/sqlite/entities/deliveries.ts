@@ -15,8 +15,7 @@ import {
 import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryPruneBatch,
-  deliverySweepBatch,
+  deliveryBatch,
   type LeasedRow,
   nextRound,
   portionOf,
@@ -102,7 +101,7 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
   }
 
   release(now: number): boolean {
-    return this.#statements.release.run(now).changes === deliveryPruneBatch;
+    return this.#statements.release.run(now).changes === deliveryBatch;
   }
 
   withdraw(webhookId: bigint, after: bigint): void {
@@ -113,12 +112,12 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     const { deleted, sweep, remove } = this.#statements;
     const [webhook] = deleted.all();
     if (webhook === undefined) return false;
-    if (sweep.run(webhook.id).changes < deliverySweepBatch) remove.run(webhook.id);
+    if (sweep.run(webhook.id).changes < deliveryBatch) remove.run(webhook.id);
     return true;
   }
 
   prune(before: number): boolean {
-    return this.#statements.prune.run(before).changes === deliveryPruneBatch;
+    return this.#statements.prune.run(before).changes === deliveryBatch;
   }
 
   #bounds() {
@@ -177,7 +176,7 @@ function statementsOf(database: Database) {
     ),
     release: database.query<never, SqlValue[]>(
       `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE id IN (
-         SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryPruneBatch})`,
+         SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch})`,
     ),
     withdraw: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
@@ -190,12 +189,12 @@ function statementsOf(database: Database) {
     ),
     sweep: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries WHERE webhook_id = ?1 LIMIT ${deliverySweepBatch})`,
+         SELECT id FROM deliveries WHERE webhook_id = ?1 LIMIT ${deliveryBatch})`,
     ),
     remove: database.query<never, SqlValue[]>('DELETE FROM webhooks WHERE id = ?1'),
     prune: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveryPruneBatch})`,
+         SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveryBatch})`,
     ),
   };
 }

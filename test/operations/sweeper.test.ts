@@ -1,0 +1,96 @@
+/** Rows of deleted webhooks are removed in the background. */
+import { describe, expect } from 'bun:test';
+import { Sweeper } from '../../src/operations/sweeper.ts';
+import type { Store } from '../../src/operations/units.ts';
+import type { Transaction } from '../../src/storage/transaction.ts';
+import { clusterPlaces } from '../storage/cluster-place.ts';
+import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
+import { newPet } from '../storage/samples.ts';
+
+const count = 2_300;
+
+const ofTests = {
+  addWebhook: {
+    writes: ['webhooks'],
+    run: async ({ webhooks, deliveries }: Transaction, accountId: number) => {
+      const stored = { accountId, url: 'https://shop.example/', secret: 'sealed', createdAt: 1 };
+      const { id: webhookId } = await webhooks.add({
+        ...stored,
+        types: ['pet.*'],
+        enabled: true,
+        position: 0n,
+      });
+      const finished = { webhookId, status: 'succeeded', attempts: '[]', createdAt: 1 } as const;
+      for (let added = 0; added < count; added++)
+        await deliveries.add({ ...finished, eventId: 1n, type: 'pet.created', finishedAt: 1 });
+      return webhookId;
+    },
+  },
+} as const;
+
+const deletion = (webhookId: bigint) => ({
+  ...{ params: { webhookId }, preconditions: {}, now: 1 },
+  caller: { accountId: 1, scopes: ['webhooks:write'] as const },
+});
+
+const events = { areRecorded: true, keepMs: 0 };
+
+/** Sweeps until nothing is left, or until `onStep` aborts the sweep after one of its units. */
+async function sweep(
+  store: Store,
+  { clock }: Bench,
+  onStep: (ending: AbortController) => unknown = () => undefined,
+): Promise<void> {
+  const ending = new AbortController();
+  const write = (async (name: 'sweepWebhooks', input: null) => {
+    const outcome = await store.write(name, input);
+    await onStep(ending);
+    return outcome;
+  }) as Store['write'];
+  const sweeper = new Sweeper({ store: { write, events: store.events }, clock, events }, ending.signal);
+  sweeper.start();
+  await sweeper.idle();
+}
+
+describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }))(
+  'on %s',
+  (_name, place) => {
+    const check = storeTests(place);
+
+    check(
+      'an interrupted sweep is completed after a restart, even by two processes at once',
+      async (bench) => {
+        const { write } = await bench.besideWith(ofTests);
+        const [first, second, retained] = [
+          await write('addWebhook', 1),
+          await write('addWebhook', 1),
+          await write('addWebhook', 1),
+        ];
+        await bench.store.write('deleteWebhook', deletion(first));
+        await bench.store.write('deleteWebhook', deletion(second));
+        const left = async (store: Store, webhookId: bigint) =>
+          (await store.deliveries.list(undefined, 2 * count, { webhookId })).length;
+
+        const seen: [number, string][] = [];
+        await sweep(bench.store, bench, async (ending) => {
+          const { name } = await bench.store.write('createPet', { body: newPet(`${seen.length}`), now: 1 });
+          seen.push([await left(bench.store, first), name]);
+          if (seen.length === 2) ending.abort();
+        });
+        expect(seen.map(([, name]) => name)).toEqual(['0', '1']);
+        expect(seen.every(([deliveries]) => deliveries > 0 && deliveries < count)).toBe(true);
+
+        const stores = [await bench.restart(), await bench.beside()];
+        for (let rounds = 0; rounds < 2; rounds++)
+          await Promise.all(stores.map((store) => sweep(store, bench)));
+        const [store] = stores as [Store];
+        expect(await Promise.all([first, second, retained].map((id) => left(store, id)))).toEqual([
+          0,
+          0,
+          count,
+        ]);
+        expect((await store.webhooks.list()).map(({ id }) => id)).toEqual([retained]);
+      },
+    );
+  },
+);
