@@ -15,6 +15,7 @@ import { UsageRecorder } from '../../src/operations/observability/usage-recorder
 import { resealSecrets } from '../../src/operations/resealing.ts';
 import { type Store, units } from '../../src/operations/units.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
+import { schemaChanges } from '../../src/storage/schema-changes.ts';
 import { SqliteTransaction } from '../../src/storage/sqlite/transaction.ts';
 import type { Caller } from '../../src/storage/storage.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';
@@ -270,4 +271,17 @@ describe.each(engines)('on %s', (_engine, countRows) => {
     expect(Math.max(...all)).toBeLessThanOrEqual(maxRows);
     if (!(name in withoutEffect)) expect(Math.max(...all)).toBeGreaterThan(0);
   });
+});
+
+/** Number of schema changes in version 1.1.0. Some of them change every row of a table. */
+const releasedChanges = 11;
+const changesRows = /\bUPDATE\s+\w+\s+SET\b|\bDELETE\s+FROM\b|\bINSERT\s+INTO\s[^;]*\bSELECT\b/i;
+
+test('an upgrade changes no existing rows, because a step is a single transaction', () => {
+  const statements = schemaChanges
+    .slice(releasedChanges)
+    .flatMap(({ sqlite = '', postgres }) => [sqlite, postgres])
+    // The bodies of functions run later.
+    .flatMap((step) => step.replaceAll(/\$\$.*?\$\$/gs, '').split(';'));
+  expect(statements.filter((statement) => changesRows.test(statement))).toEqual([]);
 });
