@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, dayMs, minuteMs } from '../domain/clock.ts';
 import type { UsageBounds } from '../storage/admin.ts';
+import type { SweptTo } from '../storage/transaction.ts';
 import { retentionMs } from './changes/once.ts';
 import type { Store } from './units.ts';
 
@@ -57,7 +58,11 @@ export class Sweeper {
     const { store, clock, events } = this.#options;
     // PostgreSQL assigns ids when events are read. Without readers, no event would expire.
     await store.events.bounds();
-    await inSteps(() => store.write('sweepWebhooks', null), this.#signal);
+    let swept: SweptTo | null = null;
+    await inSteps(async () => {
+      swept = (await store.write('sweepWebhooks', swept)) ?? null;
+      return swept !== null;
+    }, this.#signal);
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
     await inSteps(() => store.write('pruneUsage', usageBounds(now)), this.#signal);

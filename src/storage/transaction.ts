@@ -66,6 +66,16 @@ export interface EventWrites {
   skip(): Awaitable<boolean>;
 }
 
+/**
+ * The last delivery that was removed. On PostgreSQL, indexes list removed rows until no transaction can see them, so each
+ * step starts after those of the previous step.
+ */
+export interface SweptTo {
+  readonly webhookId: bigint;
+  readonly status: string;
+  readonly id: bigint;
+}
+
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Creates deliveries from events, and leases some of the due deliveries. */
   take(request: TakeRequest): Awaitable<Taken>;
@@ -81,10 +91,10 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
   /**
-   * Removes some deliveries of a deleted webhook, and the webhook when it has none left. Returns whether more rows may
-   * remain.
+   * Removes some deliveries of a deleted webhook, and the webhook when it has none left. `after` is the result of the
+   * previous call. Returns undefined if nothing was removed.
    */
-  sweep(): Awaitable<boolean>;
+  sweep(after: SweptTo | null): Awaitable<SweptTo | undefined>;
   /**
    * Removes some deliveries that finished before the given time (Unix ms). Returns whether more deliveries may remain.
    */

@@ -1,5 +1,5 @@
 import type { SettledDelivery, Taken, TakeRequest } from '../../domain/delivery.ts';
-import type { Transaction, Units } from '../../storage/transaction.ts';
+import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
 import { disabledEvent } from './webhooks.ts';
 
 interface Disabling {
@@ -46,8 +46,11 @@ export const deliveryUnits = {
     writes: [],
     run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
   },
-  /** Removes some rows of deleted webhooks, and returns whether more may remain. */
-  sweepWebhooks: { writes: [], run: ({ deliveries }: Transaction, _: null) => deliveries.sweep() },
+  /** Removes some rows of deleted webhooks. Repeat it with its outcome until that is undefined. */
+  sweepWebhooks: {
+    writes: [],
+    run: ({ deliveries }: Transaction, after: SweptTo | null) => deliveries.sweep(after),
+  },
   /** Deletes deliveries that finished before the given time (Unix ms). */
   pruneDeliveries: {
     writes: [],

@@ -22,7 +22,7 @@ import {
   withdrawalBatch,
 } from '../../delivery-row.ts';
 import type { DeliveryStore } from '../../storage.ts';
-import type { DeliveryWrites } from '../../transaction.ts';
+import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
@@ -131,28 +131,33 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /** Skips webhooks that another process is sweeping, and deliveries that another transaction has locked. */
-  async sweep(): Promise<boolean> {
-    const [webhook] = await this.#statements.run<{ id: bigint; removed: bigint }[]>(
+  async sweep(after: SweptTo | null): Promise<SweptTo | undefined> {
+    const [webhook] = await this.#statements.run<{ id: bigint }[]>(
       (sql) => sql`
-        WITH webhook AS MATERIALIZED (
-          SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY account_id, id LIMIT 1
-          FOR UPDATE SKIP LOCKED
-        ), removed AS (
-          DELETE FROM deliveries WHERE id = ANY (ARRAY(
-            SELECT id FROM deliveries WHERE webhook_id = (SELECT id FROM webhook)
-            ORDER BY webhook_id, status, id LIMIT ${deliveryBatch} FOR UPDATE SKIP LOCKED
-          )) RETURNING 1
-        )
-        SELECT id, (SELECT count(*) FROM removed) AS removed FROM webhook`,
+        SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY account_id, id LIMIT 1
+        FOR UPDATE SKIP LOCKED`,
     );
-    if (webhook === undefined) return false;
-    if (webhook.removed > 0n) return true;
+    if (webhook === undefined) return undefined;
+    const begin = { webhookId: webhook.id, status: '', id: 0n };
+    const { status, id } = after?.webhookId === webhook.id ? after : begin;
+    const removed = await this.#statements.run<{ status: string; id: bigint }[]>(
+      (sql) => sql`
+        WITH removed AS (
+          DELETE FROM deliveries WHERE id = ANY (ARRAY(
+            SELECT id FROM deliveries WHERE webhook_id = ${webhook.id} AND (status, id) > (${status}::text, ${id}::bigint)
+            ORDER BY webhook_id, status, id LIMIT ${deliveryBatch} FOR UPDATE SKIP LOCKED
+          )) RETURNING status, id
+        )
+        SELECT status, id FROM removed ORDER BY status DESC, id DESC LIMIT 1`,
+    );
+    const [last] = removed;
+    if (last !== undefined) return { webhookId: webhook.id, ...last };
     const done = await this.#statements.run<unknown[]>(
       (sql) => sql`
         DELETE FROM webhooks WHERE id = ${webhook.id}
           AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = ${webhook.id}) RETURNING 1`,
     );
-    return done.length > 0;
+    return done.length > 0 ? begin : undefined;
   }
 
   /** Skips deliveries that another process is removing. */

@@ -25,7 +25,7 @@ import {
   withdrawalBatch,
 } from '../../delivery-row.ts';
 import type { DeliveryStore } from '../../storage.ts';
-import type { DeliveryWrites } from '../../transaction.ts';
+import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
 import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 
 const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
@@ -108,12 +108,12 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     this.#statements.withdraw.run(webhookId, after);
   }
 
-  sweep(): boolean {
+  sweep(): SweptTo | undefined {
     const { deleted, sweep, remove } = this.#statements;
     const [webhook] = deleted.all();
-    if (webhook === undefined) return false;
+    if (webhook === undefined) return undefined;
     if (sweep.run(webhook.id).changes < deliveryBatch) remove.run(webhook.id);
-    return true;
+    return { webhookId: webhook.id, status: '', id: 0n };
   }
 
   prune(before: number): boolean {
