@@ -63,6 +63,19 @@ export class ImportReport {
     return `To resume, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
   }
 
+  /** What was imported, and what can be done, if the file was changed during the import. */
+  get afterChange(): string {
+    const { file, dryRun } = this.#options;
+    const lastLine = this.#total?.lastLine ?? 0;
+    const what = `${file} was changed while it was being read.`;
+    if (dryRun === true || lastLine === 0) return `${what} Nothing was imported. Run the command again.`;
+    return (
+      `${what} Only rows of its original content were imported, up to line ${lastLine}, and the import is recorded as ` +
+      'unfinished. To finish it, restore the original file and run the same command again. The changed file counts as ' +
+      `another file: to import only its later rows, use --from-line ${lastLine + 1}.`
+    );
+  }
+
   allIn(stored: ImportProgress): void {
     this.#before = stored;
     this.#total = stored;

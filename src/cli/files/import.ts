@@ -16,7 +16,7 @@ import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
 import { CommandError, messageOf } from '../terminal.ts';
 import { ImportReport } from './import-report.ts';
-import { fileInput, formatOf, type Input, standardInput } from './input.ts';
+import { FileChanged, fileInput, formatOf, type Input, standardInput } from './input.ts';
 import { RejectsFile } from './rejects.ts';
 
 export interface ImportOptions {
@@ -37,7 +37,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   const reader = format.newReader({ newIds: options.newIds === true });
   using interrupted = interruption();
   const { signal } = interrupted;
-  const input = file === '-' ? standardInput() : await fileInput(file, signal);
+  await using input = file === '-' ? standardInput() : await fileInput(file, signal);
   using rejects = rejectsFile(file, options, reader);
   await using admin =
     options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
@@ -73,6 +73,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   } catch (error) {
     if (error instanceof Refusal && error.code === 'import_invalid' && report.rows === 0) throw error;
     report.print('failed');
+    if (error instanceof FileChanged) throw new CommandError(report.afterChange, 1, error);
     throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);
   }
   report.print(report.isComplete ? 'complete' : 'interrupted');

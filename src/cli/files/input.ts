@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, type Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { extname } from 'node:path';
+import { chunksOf } from '../../operations/files/chunks.ts';
 import { type Format, type FormatName, formats } from '../../operations/files/formats.ts';
 import { CommandError } from '../terminal.ts';
 
-const chunkBytes = 262_144;
-
-export interface Input {
+export interface Input extends AsyncDisposable {
   readonly name: string;
   /** SHA-256 of the content; undefined for standard input, which can be read only once. */
   readonly source: string | undefined;
   /** Total size; undefined if unknown, for example for a pipe. */
   readonly bytes: number | undefined;
-  /** Reads the content. If the signal is aborted, the iteration ends early without an error. */
+  /**
+   * Reads the content. If the signal is aborted, the iteration ends early without an error. Throws `FileChanged` before
+   * it returns any data that `source` does not cover.
+   */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
@@ -23,33 +25,64 @@ export function standardInput(): Input {
     source: undefined,
     bytes: undefined,
     read: (signal) => untilAborted(process.stdin, signal),
+    [Symbol.asyncDispose]: async () => {},
   };
 }
 
-/** Opens the file and hashes its content. Throws `CommandError` if it cannot be read. */
+/** The content of a file is not what it was when it was hashed. */
+export class FileChanged extends Error {}
+
+/**
+ * Opens the file and hashes its content. The same open file is read for the import, and each chunk is compared with
+ * what was hashed: a file that is replaced meanwhile does not matter, and one that is overwritten is noticed. Throws
+ * `CommandError` if the file cannot be read.
+ */
 export async function fileInput(path: string, signal: AbortSignal): Promise<Input> {
-  const size = (await regularFile(path)).size;
-  // Data appended during the import is ignored, because the hash does not cover it.
-  const open = () => createReadStream(path, { highWaterMark: chunkBytes, end: Math.max(0, size - 1) });
+  await using opened = new AsyncDisposableStack();
+  const file = opened.use(await regularFile(path));
+  // Data appended later is ignored, because the hash does not cover it.
+  const { size } = await file.stat();
   const hash = createHash('sha256');
-  const content = (reading: AbortSignal) => untilAborted(open(), reading);
-  if (size > 0) for await (const chunk of content(signal)) hash.update(chunk);
+  const digests: string[] = [];
+  let bytes = 0;
+  for await (const chunk of chunksOf(file, size, signal)) {
+    hash.update(chunk);
+    digests.push(digestOf(chunk));
+    bytes += chunk.length;
+  }
   if (signal.aborted) throw new CommandError('Interrupted before anything was imported.');
+  const kept = opened.move();
   return {
     name: path,
     source: hash.digest('hex'),
-    bytes: size,
-    read: (reading) => (size > 0 ? content(reading) : nothing()),
+    bytes,
+    async *read(reading) {
+      let compared = 0;
+      for await (const chunk of chunksOf(file, bytes, reading)) {
+        if (digestOf(chunk) !== digests[compared++]) throw new FileChanged(path);
+        yield chunk;
+      }
+      if (compared < digests.length && !reading.aborted) throw new FileChanged(path);
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 
-async function regularFile(path: string): Promise<Stats> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new CommandError(
-      error.code === 'ENOENT' ? `File not found: ${path}` : `Cannot read ${path}: ${error.message}.`,
-    );
-  });
-  if (found.isFile()) return found;
+function digestOf(chunk: Uint8Array): string {
+  return Bun.CryptoHasher.hash('sha256', chunk, 'base64');
+}
+
+async function regularFile(path: string): Promise<FileHandle> {
+  // Opening a pipe must not block.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new CommandError(
+        error.code === 'ENOENT' ? `File not found: ${path}` : `Cannot read ${path}: ${error.message}.`,
+      );
+    },
+  );
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
   throw new CommandError(
     `${path} is not a regular file. Read a pipe from standard input: animal-store import - --format csv < ${path}`,
   );
@@ -68,8 +101,6 @@ async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal)
     signal.removeEventListener('abort', stop);
   }
 }
-
-async function* nothing(): AsyncGenerator<Buffer> {}
 
 /** Returns the format from the option or the file name. Throws `CommandError` if neither specifies one. */
 export function formatOf(file: string, option: FormatName | undefined): Format {

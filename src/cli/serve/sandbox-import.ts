@@ -9,7 +9,7 @@ export function importing(file: string): (services: AdminServices) => Promise<vo
   const format = formatOf(file, undefined);
   return async (services) => {
     const { signal } = new AbortController();
-    const input = await fileInput(file, signal);
+    await using input = await fileInput(file, signal);
     const rows = new Rows({ input, reader: format.newReader({ newIds: false }), signal });
     const task = { source: input.source, stored: undefined, rows, signal };
     for await (const { rejected } of new ImportOperations(services).add(task)) {
