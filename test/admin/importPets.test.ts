@@ -211,6 +211,11 @@ describe('an import preview', () => {
     expect(await animals()).toBe(before);
   });
 
+  test('contains at most 1,000 rows', async () => {
+    const { status, body } = await preview(`${header}${',\n'.repeat(30_000)}`);
+    expect([status, (body as { rows: object[] }).rows.length]).toEqual([200, 1_000]);
+  });
+
   test('is rejected for files that an import would reject, and for files above 65,536 bytes', async () => {
     expect((await preview('name,age\n')).code).toBe('import_invalid');
     expect((await preview(header.padEnd(65_537))).code).toBe('body_too_large');

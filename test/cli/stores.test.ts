@@ -1,10 +1,11 @@
 /** How commands select a store. Commands never create or overwrite a store by mistake. */
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
 import { digests } from '../storage/sqlite-files.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { countsIn } from '../support/limit-file.ts';
+import { makeStore, operatorOf } from '../support/process.ts';
 
 let place: Workplace;
 beforeEach(async () => {
@@ -111,4 +112,34 @@ test('export keeps the permissions of a file that it replaces', async () => {
     await place.json('export', 'out.csv', '--force');
     expect(await modeOf('out.csv')).toBe(mode.toString(8));
   }
+});
+
+test('an interrupted copy of one embedded store to another stops between two batches, and resumes', async () => {
+  await makeStore(place.folder);
+  {
+    await using admin = await operatorOf(place.folder);
+    const pets = Array.from({ length: 5_000 }, () => ({
+      name: 'Ozzy',
+      categoryId: 1n,
+      status: 'sold' as const,
+    }));
+    for (let group = 0; group < 4; group++) await admin.storage.write('commitImport', { now: 0, pets });
+  }
+  const target = place.path('copied.db');
+  const copying = place.run([
+    'copy',
+    '--from',
+    `sqlite:${place.path('store.db')}`,
+    '--to',
+    `sqlite:${target}`,
+  ]);
+  let isOver = false;
+  void copying.finally(() => {
+    isOver = true;
+  });
+  while (!existsSync(target) && !isOver) await new Promise((resolve) => setImmediate(resolve));
+  process.emit('SIGINT');
+  const { exitCode, stderr } = await copying;
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Run the same command again to resume.')]);
+  await place.output('copy', '--from', `sqlite:${place.path('store.db')}`, '--to', `sqlite:${target}`);
 });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { settings } from '../../config/settings.ts';
 import { maskedUrl } from '../../domain/masked-url.ts';
+import { Pacer } from '../../domain/pacer.ts';
 import { printable } from '../../domain/printable.ts';
 import type { Checksum } from '../../operations/copies.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
@@ -91,10 +92,13 @@ async function followed<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   using progress = new Progress(noun, total);
+  const pacer = new Pacer();
   for (;;) {
     const { done, value } = await step.next();
     if (done === true) return value;
     progress.update(value, value);
+    // Steps between two embedded stores never wait, but signals are only received between event-loop ticks.
+    if (pacer.isDue) await pacer.pause();
     if (signal.aborted) throw new CommandError('Interrupted. Run the same command again to resume.');
   }
 }

@@ -63,7 +63,7 @@ export class ImportReport {
     return `To resume, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
   }
 
-  /** What was imported, and what can be done, if the file was changed during the import. */
+  /** Result and remedy if the file was changed during the import. */
   get afterChange(): string {
     const { file, dryRun } = this.#options;
     const lastLine = this.#total?.lastLine ?? 0;

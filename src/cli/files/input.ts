@@ -29,13 +29,12 @@ export function standardInput(): Input {
   };
 }
 
-/** The content of a file is not what it was when it was hashed. */
+/** The content of a file has changed since it was hashed. */
 export class FileChanged extends Error {}
 
 /**
- * Opens the file and hashes its content. The same open file is read for the import, and each chunk is compared with
- * what was hashed: a file that is replaced meanwhile does not matter, and one that is overwritten is noticed. Throws
- * `CommandError` if the file cannot be read.
+ * Opens the file and hashes its content. The import reads the same open file, even if the path refers to another file
+ * by then, and compares each chunk with the hashed content. Throws `CommandError` if the file cannot be read.
  */
 export async function fileInput(path: string, signal: AbortSignal): Promise<Input> {
   await using opened = new AsyncDisposableStack();

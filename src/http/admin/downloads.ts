@@ -1,4 +1,5 @@
 import type { FileContent } from '../../contract/operation.ts';
+import { Pacer } from '../../domain/pacer.ts';
 import type { AdminOperation } from './context.ts';
 import type { AdminAnswer } from './replies.ts';
 
@@ -32,10 +33,13 @@ function streamOf(
   ended: () => void,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
+  const pacer = new Pacer();
   let waiting: IteratorResult<string> | undefined = first;
   return new ReadableStream({
     async pull(controller) {
       try {
+        // A fast reader would otherwise receive all lines in one event-loop tick.
+        if (pacer.isDue) await pacer.pause();
         const { done, value } = waiting ?? (await iterator.next());
         waiting = undefined;
         if (!done) return controller.enqueue(encoder.encode(`${value}\n`));

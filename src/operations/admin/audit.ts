@@ -1,5 +1,6 @@
 import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
 import { maxWebhooks } from '../../contract/webhooks.ts';
+import { Pacer } from '../../domain/pacer.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
 import type { AuditEntry } from '../../tables/operators.ts';
 import { pageOf } from '../resources/pages.ts';
@@ -9,7 +10,8 @@ import type { HandlersOf } from './handlers.ts';
 
 const pageSize = 1_000;
 
-const keyBatch = 100;
+/** Each key is a query. */
+const keyBatch = 20;
 
 interface AuditQuery extends AuditFilter {
   readonly account?: bigint | undefined;
@@ -30,10 +32,12 @@ export class AuditOperations {
   ): Promise<AuditEntry[]> {
     if (account === undefined) return this.#store.audit.list(before, limit, filter);
     let latest: AuditEntry[] = [];
+    const pacer = new Pacer();
     for await (const objects of this.#objectsOf(account)) {
       const wanted = objects.filter((object) => filter.object === undefined || filter.object === object);
       const found = wanted.map((object) => this.#store.audit.list(before, limit, { ...filter, object }));
       latest = [...latest, ...(await Promise.all(found)).flat()].sort(latestFirst).slice(0, limit);
+      if (pacer.isDue) await pacer.pause();
     }
     return latest;
   }
@@ -46,10 +50,12 @@ export class AuditOperations {
   async *all(filter: AuditQuery): AsyncGenerator<AuditEntry, void> {
     const latest = await this.list(undefined, pageSize, filter);
     const starts: bigint[] = [];
+    const pacer = new Pacer();
     for (let page = latest; page.length === pageSize; ) {
       const start = page.at(-1)?.id as bigint;
       starts.push(start);
       page = await this.list(start, pageSize, filter);
+      if (pacer.isDue) await pacer.pause();
     }
     for (const start of starts.reverse()) yield* (await this.list(start, pageSize, filter)).reverse();
     yield* latest.reverse();

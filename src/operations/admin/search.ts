@@ -202,6 +202,7 @@ async function categoriesNamed({ categories }: Services['store'], text: string) 
   for (let read = page.length; page.length > 0; read += page.length) {
     found.push(...page.filter(({ name }) => lowered(name).includes(text)));
     if (page.length < categoryBatch || read >= maxCategories || found.length >= maxPerKind) break;
+    await eventLoopTick();
     page = await categories.list(page.at(-1)?.id, categoryBatch);
   }
   return found;

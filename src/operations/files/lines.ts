@@ -17,15 +17,14 @@ export class LineSplitter {
   #number = 0;
   #rest: Buffer = none;
 
-  push(chunk: Buffer): Line[] {
-    const lines: Line[] = [];
+  /** Returns lines one at a time, because a chunk may contain as many lines as bytes. Read all before the next call. */
+  *push(chunk: Buffer): Generator<Line> {
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
-      lines.push(this.#line(chunk.subarray(start, end)));
+      yield this.#line(start === end ? none : chunk.subarray(start, end));
       start = end + 1;
     }
     this.#rest = this.#joined(chunk.subarray(start));
-    return lines;
   }
 
   /** The last line, if the input does not end with a line feed. */

@@ -8,6 +8,7 @@ import {
   type InputRecord,
   type ReaderOptions,
   type RecordReader,
+  reasonOf,
   recordOf,
   textOf,
 } from './records.ts';
@@ -43,7 +44,8 @@ export class NdjsonReader implements RecordReader {
       return checkPet(this.#newIds ? withoutId(value) : value);
     } catch (error) {
       if (error instanceof JsonError) return { reason: `is not valid JSON: ${error.message}` };
-      if (error instanceof MemberError) return { reason: error.message };
+      if (error instanceof MemberError)
+        return { reason: reasonOf([...error.mistakes].map(([name, message]) => ({ name, message }))) };
       throw error;
     }
   }

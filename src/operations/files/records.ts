@@ -50,11 +50,22 @@ export function textOf({ bytes }: InputRecord): { readonly text: string } | { re
 
 export function checkPet(value: unknown): Checked {
   const validated = validate(NewPet, value, 'body');
-  if ('value' in validated) return { pet: validated.value };
-  return { reason: validated.mistakes.map(worded).join('; ') };
+  return 'value' in validated ? { pet: validated.value } : { reason: reasonOf(validated.mistakes) };
 }
 
-function worded({ name, message }: ErrorDetail): string {
+/** A reason lists mistakes up to this number of characters and counts the others: a single row may have thousands. */
+const listedLength = 300;
+
+export function reasonOf(mistakes: readonly Pick<ErrorDetail, 'name' | 'message'>[]): string {
+  let reason = '';
+  for (const [index, mistake] of mistakes.entries()) {
+    if (reason.length > listedLength) return `${reason}; and ${mistakes.length - index} more`;
+    reason += (index === 0 ? '' : '; ') + worded(mistake);
+  }
+  return reason;
+}
+
+function worded({ name, message }: Pick<ErrorDetail, 'name' | 'message'>): string {
   return name === 'id' ? `id ${idHint}` : `${name} ${message}`.trim();
 }
 

@@ -1,4 +1,5 @@
 import type { NewPet } from '../../contract/pets.ts';
+import { Pacer } from '../../domain/pacer.ts';
 import { printable } from '../../domain/printable.ts';
 import type { ImportRow, RejectedRow } from '../imports/imports.ts';
 import { type Line, LineSplitter } from './lines.ts';
@@ -23,11 +24,13 @@ interface RowsOptions {
   readonly mustHaveRow?: boolean;
   readonly onPassedOver?: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
+  readonly pacer?: Pacer;
 }
 
-/** The validated rows of an input. Keeps the rows of at most one chunk in memory. */
+/** The validated rows of an input. Keeps the rows of at most one time slice in memory. */
 export class Rows {
   readonly #options: RowsOptions;
+  readonly #pacer: Pacer;
   #lastLine = 0;
   #hasRow = false;
   bytesRead = 0;
@@ -35,20 +38,21 @@ export class Rows {
 
   constructor(options: RowsOptions) {
     this.#options = options;
+    this.#pacer = options.pacer ?? new Pacer();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<ImportRow[]> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly ImportRow[]> {
     const { input, reader, signal, afterLine = 0, mustHaveRow } = this.#options;
     const splitter = new LineSplitter();
     for await (const chunk of input.read(signal)) {
       this.bytesRead += chunk.length;
-      yield this.#rowsOf(splitter.push(chunk));
+      yield* this.#paced(this.#recordsIn(splitter.push(chunk)));
       // If the input was interrupted, the last line may be incomplete, so it is ignored.
       if (signal.aborted) return;
     }
     if (signal.aborted) return;
-    yield this.#rowsOf(splitter.end());
-    yield reader.end().flatMap((record) => this.#rowOf(record));
+    yield* this.#paced(this.#recordsIn(splitter.end()));
+    yield* this.#paced(reader.end());
     if (mustHaveRow && !this.#hasRow) {
       throw invalidFile(
         `No rows at or after line ${afterLine + 1}: ${input.name} has ${this.#lastLine} ${this.#lastLine === 1 ? 'line' : 'lines'}. Nothing was imported.`,
@@ -56,31 +60,53 @@ export class Rows {
     }
   }
 
-  #rowsOf(lines: readonly Line[]): ImportRow[] {
-    this.#lastLine = lines.at(-1)?.number ?? this.#lastLine;
-    return lines.flatMap((line) => this.#options.reader.take(line)).flatMap((record) => this.#rowOf(record));
+  /** Yields the rows of each time slice. Ends early if the signal is aborted. */
+  async *#paced(records: Iterable<InputRecord | undefined>): AsyncGenerator<readonly ImportRow[]> {
+    let rows: ImportRow[] = [];
+    for (const record of records) {
+      const row = record && this.#rowOf(record);
+      if (row !== undefined) rows.push(row);
+      if (!this.#pacer.isDue) continue;
+      yield rows;
+      rows = [];
+      await this.#pacer.pause();
+      if (this.#options.signal.aborted) return;
+    }
+    yield rows;
   }
 
-  #rowOf(record: InputRecord): ImportRow[] {
+  /** The records of the lines, and undefined after each line, because millions of lines may contain no record. */
+  *#recordsIn(lines: Iterable<Line>): Generator<InputRecord | undefined> {
+    for (const line of lines) {
+      this.#lastLine = line.number;
+      yield* this.#options.reader.take(line);
+      yield undefined;
+    }
+  }
+
+  #rowOf(record: InputRecord): ImportRow | undefined {
     const { afterLine = 0, onPassedOver, reader, fits } = this.#options;
     const isPassedOver = record.line <= afterLine;
     this.#hasRow ||= !isPassedOver;
-    if (isPassedOver && onPassedOver === undefined) return [];
+    if (isPassedOver && onPassedOver === undefined) return undefined;
     const { line, endLine, bytes } = record;
     const checked = reader.check(record);
     if ('pet' in checked) {
-      if (isPassedOver) return [];
-      if (fits === undefined || fits(checked.pet)) return [{ line, endLine, pet: checked.pet }];
+      if (isPassedOver) return undefined;
+      if (fits === undefined || fits(checked.pet)) return { line, endLine, pet: checked.pet };
       this.skipped++;
-      return [];
+      return undefined;
     }
-    const row = { line, endLine, reason: cut(printable(checked.reason)), bytes };
-    if (!isPassedOver) return [row];
+    // Copied, because a view would keep the whole chunk in memory.
+    const row = { line, endLine, reason: cut(printable(checked.reason)), bytes: Buffer.from(bytes) };
+    if (!isPassedOver) return row;
     onPassedOver?.(row);
-    return [];
+    return undefined;
   }
 }
 
 function cut(reason: string): string {
-  return reason.length > maxReasonLength ? `${reason.slice(0, maxReasonLength)}…` : reason;
+  if (reason.length <= maxReasonLength) return reason;
+  // Encoded and decoded, because a slice of a string keeps the whole string in memory.
+  return `${Buffer.from(reason.slice(0, maxReasonLength)).toString()}…`;
 }

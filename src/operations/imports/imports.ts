@@ -12,6 +12,8 @@ import type { Store } from '../units.ts';
  * groups would write fewer pages per row, but delay other writes longer.
  */
 const rowsPerGroup = 900;
+/** Maximum total length of the rejected rows in a group. */
+const maxGroupBytes = 1_048_576;
 /** Pause between groups, so that a serving process can write in between. */
 const restMs = 1;
 
@@ -199,17 +201,20 @@ function advanced(
   };
 }
 
-/** Regroups batches of any size into groups that change up to `rowsPerGroup` rows. */
+/** Regroups batches of any size into groups that change up to `rowsPerGroup` rows, or fewer if rejected rows are long. */
 async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
   let group: ImportRow[] = [];
+  let bytes = 0;
   const categories = new Set<bigint>();
   for await (const batch of batches) {
     for (const row of batch) {
       group.push(row);
       if ('pet' in row) categories.add(row.pet.categoryId);
-      if (group.length + categories.size <= rowsPerGroup) continue;
+      else bytes += row.bytes.length;
+      if (group.length + categories.size <= rowsPerGroup && bytes < maxGroupBytes) continue;
       yield group;
       group = [];
+      bytes = 0;
       categories.clear();
     }
   }

@@ -5,6 +5,9 @@ import type { Format } from '../files/formats.ts';
 import { Rows } from '../files/rows.ts';
 import { replacedText } from './run.ts';
 
+/** More rows than fit on a page. Short lines would otherwise result in a response of 5 MB. */
+const maxRows = 1_000;
+
 /** The first rows of a file, parsed as they would be in an import. Throws `import_invalid` and `body_too_large`. */
 export async function previewOf(
   format: Format,
@@ -19,7 +22,8 @@ export async function previewOf(
   const reader = format.newReader({ newIds });
   const rows: ImportPreview['rows'] = [];
   for await (const group of new Rows({ input: { name: 'The file', read }, reader, signal })) {
-    for (const row of group) {
+    if (rows.length >= maxRows) break;
+    for (const row of group.slice(0, maxRows - rows.length)) {
       if ('pet' in row) {
         const { name, categoryId, status } = row.pet;
         rows.push({ line: row.line, name, categoryId: String(categoryId), status, reason: null, text: null });

@@ -5,9 +5,10 @@ import type { Spooled } from '../files/spooled.ts';
 import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 
 /**
- * Maximum total length of the rejected lines in a response, in bytes. A single line may be as long as a request body.
+ * Maximum total length of the rejected lines in a response, in bytes. The response contains them twice and is encoded
+ * in one event-loop tick.
  */
-const maxRejectBytes = 8_388_608;
+const maxRejectBytes = 1_048_576;
 
 const nothing = { added: 0, rejected: 0, finished: false };
 
@@ -71,30 +72,24 @@ export class ImportRun {
 
 class Rejects {
   readonly #reader: RecordReader;
-  readonly #rows: RejectedRow[] = [];
+  readonly #rejects: ImportReport['rejects'] = [];
+  readonly #fileRows: string[] = [];
   #bytes = 0;
 
   constructor(reader: RecordReader) {
     this.#reader = reader;
   }
 
-  add(row: RejectedRow): void {
-    this.#bytes += row.bytes.length;
-    // Copied, because `row.bytes` is only a view of the chunk that was read.
-    if (this.#rows.length < maxRejects && this.#bytes <= maxRejectBytes)
-      this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
+  add({ line, reason, bytes }: RejectedRow): void {
+    this.#bytes += bytes.length;
+    if (this.#rejects.length >= maxRejects || this.#bytes > maxRejectBytes) return;
+    this.#rejects.push({ line, reason, text: replacedText(bytes) });
+    this.#fileRows.push(replacedText(this.#reader.rejected(line, reason, bytes)));
   }
 
   inReport(): Pick<ImportReport, 'rejects' | 'rejectsFile'> {
-    const rejects = this.#rows.map(({ line, reason, bytes }) => ({
-      line,
-      reason,
-      text: replacedText(bytes),
-    }));
-    const rows = this.#rows.map(({ line, reason, bytes }) =>
-      replacedText(this.#reader.rejected(line, reason, bytes)),
-    );
-    return { rejects, rejectsFile: rows.length === 0 ? '' : this.#reader.rejectsHeader() + rows.join('') };
+    const header = this.#rejects.length === 0 ? '' : this.#reader.rejectsHeader();
+    return { rejects: this.#rejects, rejectsFile: header + this.#fileRows.join('') };
   }
 }
 

@@ -3,6 +3,7 @@ import type { OwnSession, sessionOperations } from '../../contract/admin/session
 import { Refusal } from '../../contract/refusal.ts';
 import { actorText } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { eventLoopTick } from '../../domain/event-loop.ts';
 import type { Session } from '../../tables/operators.ts';
 import type { Asking, HandlersOf } from '../admin/handlers.ts';
 import { iso } from '../shown.ts';
@@ -27,6 +28,7 @@ async function ownSessions({ store, clock }: Services, { actor }: Pick<Asking, '
     own.push(...page.filter(isOwn));
     if (page.length < atOnce) return own;
     after = page.at(-1)?.fingerprint;
+    await eventLoopTick();
   }
 }
 
