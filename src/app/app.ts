@@ -124,7 +124,7 @@ export async function startWorkers(
   started.use(await reservePort(config.host, config.port));
   const outages = started.use(new Outages(log));
   // With PostgreSQL, this process serves only operators and creates the first key.
-  const how = { serving: embedded, supervising: true, create: true, notice: outages.notice };
+  const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
   const settings = withPoolOf(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
   // If startup fails, workers must exit before the store closes, because they use it through this process.

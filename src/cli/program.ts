@@ -9,6 +9,7 @@ import { addCopy } from './files/copy.ts';
 import { commandInShell } from './processes.ts';
 import { resources } from './resources/names.ts';
 import { addUsage } from './resources/usage.ts';
+import { addMigrate } from './serve/migrate.ts';
 import { addReady } from './serve/ready.ts';
 import { addSandbox } from './serve/sandbox.ts';
 import { addStatus } from './serve/status.ts';
@@ -40,6 +41,7 @@ export async function programOf(
   addStatus(program, config);
   addBackup(program, config);
   addRestore(program, config);
+  addMigrate(program, config);
   addReady(program, config);
   addOpenapi(program, config);
   addSandbox(program, environment);

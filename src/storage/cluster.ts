@@ -86,10 +86,10 @@ export async function openCluster(
   options: ClusterSettings & StoreSettings & { url: string },
 ): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
-  const { url, clock, rules, serving, create, units, notice, events } = options;
+  const { url, clock, rules, serving, create, migrates, units, notice, events } = options;
   const { redisUrl, redisTimeoutMs: timeoutMs, poolSize, statementTimeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
-  await database.migrate(create);
+  await database.migrate(create, migrates);
   const encryption = await database.encryption();
   const identity = await identify(database, options.redisPrefix, { serving, notice, clock });
   const versions = new SharedVersions();

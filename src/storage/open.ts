@@ -8,10 +8,13 @@ import { openSqlite } from './sqlite/sqlite.ts';
 import { type Storage, StorageUnusable, type StoreSettings, type Tables } from './storage.ts';
 import type { Units } from './transaction.ts';
 
-export interface StorageOptions<All extends Units> extends Omit<StoreSettings<All>, 'create' | 'notice'> {
+export interface StorageOptions<All extends Units>
+  extends Omit<StoreSettings<All>, 'create' | 'migrates' | 'notice'> {
   readonly url: string;
   /** Defaults to `serving`. */
   readonly create?: boolean;
+  /** Defaults to `serving`. */
+  readonly migrates?: boolean;
   /** Thread that runs the units of work of an embedded store; defaults to this thread. */
   readonly writer?: WriterPlace;
   /** Additional settings for a PostgreSQL store; undefined if Redis is not used. */
@@ -28,10 +31,11 @@ export async function openStorage<All extends Units>(options: StorageOptions<All
     writer = { kind: 'here' },
     serving,
     create = serving,
+    migrates = serving,
     notice = warn,
     ...others
   } = options;
-  const settings = { ...others, serving, create, notice };
+  const settings = { ...others, serving, create, migrates, notice };
   const path = sqlitePath(url);
   if (path !== undefined) return openSqlite({ ...settings, path, writer });
   if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);

@@ -56,6 +56,15 @@ export function unfinishedCopy(store: string, otherwise: string): StorageUnusabl
   );
 }
 
+/** `format` and `newest` are the format of the store and the format of this version. */
+export function outdatedStore(store: string, format: number, newest: number): StorageUnusable {
+  return new StorageUnusable(
+    `${store} has format ${format}, from an older version of the service; this version needs format ${newest}. Nothing was ` +
+      'changed. To upgrade the store, make a backup, then start the service with this version or run "animal-store migrate". ' +
+      'To leave it as it is, run this command with the older version.',
+  );
+}
+
 /**
  * A channel for messages between two threads or processes. Messages arrive in order. Each message arrives complete and
  * exactly once, or not at all.
@@ -222,6 +231,8 @@ export interface StoreSettings<All extends Units = Units> {
   readonly serving: boolean;
   /** Whether to create a missing embedded store, or the tables of an empty database. */
   readonly create: boolean;
+  /** Whether to upgrade a store of an older version instead of rejecting it. */
+  readonly migrates: boolean;
   readonly units: All;
   /** Called when an outage begins or ends. */
   readonly notice: Notice;

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { writeOldStore } from '../storage/old-store.ts';
 import { digests } from '../storage/sqlite-files.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { countsIn } from '../support/limit-file.ts';
@@ -46,6 +48,36 @@ test('management commands report a missing store and do not create one', async (
     expect(stderr).toContain(`No store found at ${place.path('shop/store.db')}. Check DATABASE_URL`);
   }
   expect(await place.files()).toEqual([]);
+});
+
+test('every command except serve and migrate rejects a store of an older version, and changes nothing', async () => {
+  await writeOldStore(place.path('store.db'), place.path('store.limits.db'));
+  const name = await place.write('animals.csv', 'name,categoryId\nOzzy,1\n');
+  const before = digests(place.folder);
+  const others = [
+    ['status'],
+    ['usage'],
+    ['events', 'list'],
+    ['import', name],
+    ['copy', '--from', `sqlite:${place.path('store.db')}`, '--to', 'sqlite:copy.db'],
+    ['copy', '--from', 'sqlite:new.db', '--to', `sqlite:${place.path('store.db')}`],
+  ];
+  await place.run(['import', name], { environment: { DATABASE_URL: 'sqlite:new.db' } });
+  for (const args of [...commands, ...others]) {
+    const { exitCode, stdout, stderr } = await place.run(args);
+    expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 1, stdout: '' });
+    expect(stderr).toContain(
+      `The store ${place.path('store.db')} has format 1, from an older version of the service; this version needs format ${dataMigrations.length}. Nothing was changed.`,
+    );
+  }
+  expect(digests(place.folder)).toMatchObject(before);
+  const { exitCode, stdout, stderr } = await place.run(['migrate']);
+  expect([exitCode, stdout]).toEqual([
+    0,
+    `The store has format ${dataMigrations.length}, the current format in this version.\n`,
+  ]);
+  expect(stderr).toContain(`migrated ${place.path('store.db')} from format 1 to ${dataMigrations.length}`);
+  expect(await place.output('keys', 'list')).toContain('first');
 });
 
 test('import creates a missing store and prints its path', async () => {

@@ -4,14 +4,16 @@ import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openAdminServices } from '../../src/app/app.ts';
+import { readConfig } from '../../src/config.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { laterMigrations, oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
-import { rowsOf } from '../storage/sqlite-files.ts';
+import { digests, rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
-import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
+import { dataFileIn, limitFileIn, operatorOf, settingsIn, startService } from '../support/process.ts';
 
 /**
  * State that a newer version must not change: data, format and tables. The usage records are omitted, because the
@@ -65,7 +67,7 @@ test('a store that a service is using is not changed by a newer service or a new
   expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ status: 'ready' });
 });
 
-test('a newer command upgrades a store that no service is using, even if several commands start concurrently', async () => {
+test('"migrate" of a newer version upgrades a store that no service is using, even if it is started twice', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
@@ -77,11 +79,30 @@ test('a newer command upgrades a store that no service is using, even if several
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
 
+test('a command of a newer version leaves a stopped store unchanged, and the older version still starts', async () => {
+  await using folder = await temporaryFolder();
+  const path = dataFileIn(folder.path);
+  {
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+  }
+  const before = digests(folder.path);
+  expect(() => openLater(path, false, false)).toThrow(
+    /from an older version of the service; .* Nothing was changed\./,
+  );
+  expect(digests(folder.path)).toEqual(before);
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+});
+
 test('a running command of an older version does not write to an upgraded store', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
-  await using older = await operatorOf(folder.path);
+  await using older = await openAdminServices(readConfig(settingsIn(folder.path)), undefined, {
+    migrates: true,
+  });
   await using _newer = openLater(path, true);
   const pet = { name: 'late', categoryId: 1n, status: 'sold' } as const;
   const { storage } = older;

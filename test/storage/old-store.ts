@@ -27,11 +27,12 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
 export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
 /** Opens a store as the service or the command line of a later version does. */
-export function openLater(path: string, serving: boolean): Storage {
+export function openLater(path: string, serving: boolean, migrates = true): Storage {
   return openSqlite({
     path,
     serving,
     create: serving,
+    migrates,
     clock: systemClock(),
     rules: strictRules,
     units,

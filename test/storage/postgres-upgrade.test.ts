@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { readsOf } from '../../src/storage/cluster.ts';
+import { openTables } from '../../src/storage/open.ts';
 import { folded } from '../../src/tables/accounts.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
@@ -79,6 +80,21 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     for (const fingerprint of ['old', 'later']) {
       expect((await keys.findCaller(fingerprint))?.scopes).toEqual(new Set(defaultScopes));
     }
+  });
+
+  test('is left to the service and the migrate command', async () => {
+    await using schema = await makeSchema();
+    await using older = openSession(schema.url);
+    await writeOldStore(older);
+    await using database = openDatabase(schema.url);
+    expect(String(await rejectionOf(database.migrate(true, false)))).toContain(
+      'The database has format 4, from an older version of the service; this version needs format ',
+    );
+    await expect(openTables(schema.url, true)).rejects.toThrow('Nothing was changed.');
+    const [{ version }] = await older`SELECT version FROM animal_store_format`;
+    expect(version).toBe(4);
+    await database.migrate(false, true);
+    await database.migrate(false, false);
   });
 
   test('changes nothing if it is killed, and is retried on the next start', async () => {

@@ -10,6 +10,7 @@ openDatabase({
   path,
   migrations,
   create: false,
+  migrates: true,
   cacheKib: 1_024,
   busyTimeoutMs: 0,
   lock,

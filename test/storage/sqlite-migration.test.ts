@@ -26,7 +26,7 @@ function makeFormer(path: string, version: number): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
   const migrations = dataMigrations.slice(0, version);
-  return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
+  return openDatabase({ path, migrations, create: true, migrates: true, busyTimeoutMs: 0, lock });
 }
 
 /** Creates a store in an earlier format, with this number of animals, categories 1 to 1,000 and a key. */

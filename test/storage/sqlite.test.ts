@@ -22,7 +22,7 @@ function open(path: string, serving = true): Promise<Store> {
 function migrate(path: string, migrations: Migrations): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
-  return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
+  return openDatabase({ path, migrations, create: true, migrates: true, busyTimeoutMs: 0, lock });
 }
 
 describe('the data file', () => {

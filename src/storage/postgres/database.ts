@@ -96,12 +96,12 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Migrates the database. Sets up an empty database only if `create` is true. Throws `StorageUnusable`, including when
-   * the database cannot be reached.
+   * Migrates the database, unless `migrates` is false. Sets up an empty database only if `create` is true. Throws
+   * `StorageUnusable`, including when the database cannot be reached.
    */
-  async migrate(create = true): Promise<void> {
+  async migrate(create = true, migrates = true): Promise<void> {
     try {
-      const former = await migrate((work) => this.#pool.transaction(work), create);
+      const former = await migrate((work) => this.#pool.transaction(work), create, migrates);
       if (former > 0) {
         this.#options.notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
       }

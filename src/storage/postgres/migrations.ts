@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { StorageUnusable } from '../storage.ts';
+import { outdatedStore, StorageUnusable } from '../storage.ts';
 import { migrationSteps } from './migration-steps.ts';
 
 /** Id of the advisory lock that allows only one process to migrate at a time ("AnSt" in ASCII). */
@@ -12,15 +12,20 @@ const lockId = 0x416e5374;
 const idleTimeoutMs = 60_000;
 
 /**
- * Migrates the database. Sets up an empty database only if `create` is true. Returns the previous format, or 0 if the
+ * Migrates the database, unless `migrates` is false. Sets up an empty database only if `create` is true. Returns the previous format, or 0 if the
  * database was empty or up to date. Throws `StorageUnusable`.
  */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
   create: boolean,
+  migrates: boolean,
 ): Promise<number> {
   return begin(async (transaction) => {
-    if ((await versionOf(transaction)) === migrationSteps.length) return 0;
+    const found = await versionOf(transaction);
+    if (found === migrationSteps.length) return 0;
+    if (!migrates && found > 0 && found < migrationSteps.length) {
+      throw outdatedStore('The database', found, migrationSteps.length);
+    }
     // Migrating, or waiting for another process to migrate, may take longer than a request's statement timeout.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);

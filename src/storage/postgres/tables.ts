@@ -10,7 +10,7 @@ import { risenVersionText } from './versions.ts';
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
-  await database.migrate(!mustExist);
+  await database.migrate(!mustExist, false);
   if (mustExist) await expectFinished(database);
   while (await numberEvents({ run: (statement) => database.read(statement) }));
   const kept = opened.move();

@@ -1,6 +1,12 @@
 import { Database, type SQLiteError } from 'bun:sqlite';
 import type { Notice } from '../outage.ts';
-import { StorageUnavailable, StorageUnusable, unfinishedCopy, WriteUncertain } from '../storage.ts';
+import {
+  outdatedStore,
+  StorageUnavailable,
+  StorageUnusable,
+  unfinishedCopy,
+  WriteUncertain,
+} from '../storage.ts';
 import { fileReason, noStore } from './files.ts';
 import {
   backupApplicationId,
@@ -34,6 +40,8 @@ interface DatabaseOptions {
   readonly migrations: Migrations;
   /** Whether to turn an empty file into a store instead of rejecting the file. */
   readonly create: boolean;
+  /** Whether to upgrade a file of an older version instead of rejecting it. */
+  readonly migrates: boolean;
   /** Whether the file may be the target of an unfinished copy. */
   readonly allowsUnfinished?: boolean;
   readonly cacheKib?: number;
@@ -44,17 +52,21 @@ interface DatabaseOptions {
   readonly notice?: Notice;
 }
 
-/** Opens and migrates a data file. If this throws `StorageUnusable`, nothing was changed. */
+/** Opens a data file, and migrates it if that is allowed. If this throws `StorageUnusable`, nothing was changed. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, migrations, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
+  const { path, migrations, migrates, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
     // Checked before setting the journal mode, which writes to the file.
-    check(database, options);
-    using _held = isOutdated(database, migrations) ? lock() : undefined;
-    if (isOutdated(database, migrations) && _held === undefined) throw inUse(database, path, migrations);
+    const isNew = check(database, options);
+    using held = isOutdated(database, migrations) ? lock() : undefined;
+    if (isOutdated(database, migrations)) {
+      if (held === undefined) throw inUse(database, path, migrations);
+      const format = pragma(database, 'user_version');
+      if (!isNew && !migrates) throw outdatedStore(`The store ${path}`, format, migrations.length);
+    }
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
     // Commits must survive a power failure.
@@ -93,14 +105,14 @@ function migrate(database: Database, migrations: Migrations): number {
   return former;
 }
 
-/** Throws `StorageUnusable` unless the file is a data file, or is empty and may become a data file. */
+/** Returns whether the file is empty and may become a data file. Throws `StorageUnusable` for files of other kinds. */
 function check(
   database: Database,
   { path, migrations, create, allowsUnfinished = false }: DatabaseOptions,
-): void {
+): boolean {
   const isEmpty = database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
   if (isEmpty) {
-    if (create) return;
+    if (create) return true;
     throw noStore(path);
   }
   checkOwner(database, path, allowsUnfinished);
@@ -117,6 +129,7 @@ function check(
         'DATABASE_URL to the data file.',
     );
   }
+  return false;
 }
 
 function isOutdated(database: Database, migrations: Migrations): boolean {

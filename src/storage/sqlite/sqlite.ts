@@ -125,7 +125,17 @@ export function openSqlite(options: SqliteOptions): Storage {
 
 /** A serving process acquires the lock before it changes anything, and holds it until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
-  const { path, clock, rules, serving, create, writer, notice, migrations = dataMigrations } = options;
+  const {
+    path,
+    clock,
+    rules,
+    serving,
+    create,
+    migrates,
+    writer,
+    notice,
+    migrations = dataMigrations,
+  } = options;
   using opened = new DisposableStack();
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
@@ -137,6 +147,7 @@ function openFiles(options: SqliteOptions): Opened {
     path: files.data,
     migrations,
     create,
+    migrates,
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
     notice,

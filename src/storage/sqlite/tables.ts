@@ -22,6 +22,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     path: files.data,
     migrations: dataMigrations,
     create: !mustExist,
+    migrates: false,
     // Only the target store may be marked as an unfinished copy.
     allowsUnfinished: !mustExist,
     busyTimeoutMs,

@@ -48,6 +48,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       path,
       migrations,
       create: false,
+      migrates: false,
       cacheKib: writingCacheKib,
       // SQLite must not wait for locks, because `#begin` waits without blocking the thread.
       busyTimeoutMs: 0,
