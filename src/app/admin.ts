@@ -1,4 +1,7 @@
 /** Composes the admin listener, which runs in the process that opened the store. */
+import { realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
@@ -26,6 +29,7 @@ import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
 import { SessionOperations } from '../operations/sign-in/sessions.ts';
 import type { Store } from '../operations/units.ts';
+import { sqlitePath } from '../storage/open.ts';
 import { systemUser } from './system-user.ts';
 import { systemOf, type Watch } from './watch.ts';
 
@@ -90,7 +94,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
 }
 
 function contextOf(
-  { admin, events: eventSettings }: Config,
+  { admin, databaseUrl, events: eventSettings }: Config,
   { store, clock, randomBytes, log, outages, watch, backups, feed, sendTest }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
@@ -104,7 +108,12 @@ function contextOf(
     operations: new AdminOperations({
       ...{ store, clock, randomBytes, sendTest, system, backups, logging: watch.logging },
       failedRequests: watch.failedRequests,
-      ...{ importList: new ImportList(clock), feed, eventSettings },
+      ...{
+        importList: new ImportList(clock),
+        uploadFolder: uploadFolderOf(databaseUrl),
+        feed,
+        eventSettings,
+      },
     }),
     troubles: () => troublesOf(store),
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
@@ -113,4 +122,13 @@ function contextOf(
     freeResponses: freeResponsesOf(clock),
     makeRequestId: requestIds(randomBytes),
   };
+}
+
+/**
+ * The folder of an embedded store, because a service in a container may not be able to write anywhere else; otherwise,
+ * the folder in TMPDIR.
+ */
+function uploadFolderOf(databaseUrl: string): string {
+  const path = sqlitePath(databaseUrl);
+  return path === undefined ? tmpdir() : dirname(realpathSync(path));
 }

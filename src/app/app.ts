@@ -28,7 +28,7 @@ import { type AdminServices, openAdminServices } from './services.ts';
 import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 
 export { listeningAddress } from '../http/listener/host.ts';
-export { isStoreFile } from '../storage/sqlite/files.ts';
+export { createFile, inheritOwner, isStoreFile, makeFolder } from '../storage/sqlite/files.ts';
 export { WorkerEnded } from '../supervisor/worker-process.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';
 export { type OpenapiOf, type Service, startService } from './service.ts';

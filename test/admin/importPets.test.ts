@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Refusal } from '../../src/contract/refusal.ts';
+import { spooled } from '../../src/operations/files/spooled.ts';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
+import { rejectionOf } from '../support/rejection.ts';
 import { until } from '../support/wait.ts';
 
 interface Report {
@@ -248,14 +253,35 @@ test('all rejected rows of an import are counted, and the first 10,000 are retur
   expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);
 });
 
-test('an upload that cannot be stored fails with a 503 that names the temporary folder and the remedy', async () => {
+test('an upload that cannot be stored fails with a 503 that names the folder and the remedy', async () => {
+  async function* content() {
+    yield Buffer.from(header);
+  }
+  // This is a file, so no other file can be created in it.
+  const refused = await rejectionOf(spooled(content(), import.meta.path));
+  expect(refused).toBeInstanceOf(Refusal);
+  expect([(refused as Refusal).code, (refused as Refusal).message]).toEqual([
+    'service_unavailable',
+    `The file cannot be stored in ${import.meta.path} (ENOTDIR). Free up space, or make the folder writable.`,
+  ]);
+});
+
+test('an upload is stored in the folder of the store, without a name', async () => {
+  const folder = dirname(desk.app.config.databaseUrl.replace('sqlite:', ''));
+  const before = readdirSync(folder);
   const { TMPDIR } = process.env;
   // This is a file, so no temporary folder can be created in it.
   process.env.TMPDIR = import.meta.path;
   try {
-    const { status, code, text } = await send(header + rows(1, 'unstored'));
-    expect([status, code]).toEqual([503, 'service_unavailable']);
-    expect(text).toContain(`The temporary folder ${import.meta.path} cannot be written (ENOTDIR).`);
+    const held = lock(desk.app.config.databaseUrl.replace('sqlite:', ''));
+    using _held = held;
+    const sending = send(header + rows(3_000, 'spooled'));
+    await until(
+      async () => (await desk.done<{ state: string }[]>('GET', '/imports'))[0]?.state === 'running',
+    );
+    expect(readdirSync(folder)).toEqual(before);
+    held.release();
+    expect((await sending).status).toBe(200);
   } finally {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;

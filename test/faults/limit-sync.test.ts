@@ -6,8 +6,9 @@ import { limitFileIn } from '../support/process.ts';
 
 test('a limit file that cannot grow during a sync is reported as a problem until growing it succeeds', async () => {
   await using folder = await temporaryFolder();
+  const path = limitFileIn(folder.path);
   const settings = { strikes: 100, strictSince: 0 };
-  using file = makeLimits(limitFileIn(folder.path), settings, () => undefined);
+  using file = makeLimits({ limits: path, data: path }, settings, () => undefined);
   const sync = new LimitSync(file, () => undefined, true);
   let isFull = true;
   file.changed();

@@ -20,7 +20,7 @@ export function countsIn(path: string, accountId: number): { minute: number; day
 /** Bans a key until this time, in seconds on the monotonic clock. */
 export function banIn(path: string, keyId: number, bannedUntil: number): void {
   const how = { strikes: 100, strictSince: 0 };
-  using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how);
+  using file = existsSync(path) ? new LimitFile(path) : makeLimits({ limits: path, data: path }, how);
   const keys = new KeyPenalties(file);
   const record = keys.table.make(keyId, new RecordLocks(file, 255));
   keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });

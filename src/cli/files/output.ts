@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { isStoreFile } from '../../app/app.ts';
+import { dirname } from 'node:path';
+import { inheritOwner, isStoreFile } from '../../app/app.ts';
 import { printable } from '../../domain/printable.ts';
 import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
@@ -37,6 +38,9 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   const attempt = <Result>(work: Promise<Result>) =>
     work.catch((error) => Promise.reject(cannotWrite(path, error)));
   const file = await attempt(open(partial, 'wx', mode));
+  await attempt(
+    stat(mode === undefined ? dirname(target) : target).then((owner) => inheritOwner(file.fd, owner)),
+  );
   // Ignores the umask, so that a replaced file keeps its mode.
   if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;

@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { createFile } from '../../app/app.ts';
 import type { RecordReader } from '../../operations/files/records.ts';
 import type { RejectedRow } from '../../operations/imports/imports.ts';
 import { CommandError, cannotWrite } from '../terminal.ts';
@@ -51,7 +52,7 @@ export class RejectsFile implements Disposable {
     const { path, force } = this.#options;
     // Repeats the check, because the import may have created a store with this name.
     refuseStoreFile(path);
-    const file = openSync(path, force ? 'w' : 'wx');
+    const file = force && existsSync(path) ? openSync(path, 'w') : createFile(path, 0o666);
     writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
     return file;
   }

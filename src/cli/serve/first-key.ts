@@ -1,5 +1,6 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { createFile, makeFolder } from '../../app/app.ts';
 import { basePath } from '../../contract/operations.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { messageOf, printLine, shellWord, styled } from '../terminal.ts';
@@ -64,7 +65,12 @@ function serverName(databaseUrl: string): string {
 }
 
 function writePrivate(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   rmSync(file, { force: true });
-  writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
+  const opened = createFile(file, 0o600);
+  try {
+    writeFileSync(opened, text);
+  } finally {
+    closeSync(opened);
+  }
 }

@@ -34,6 +34,7 @@ export interface ServingParts extends AdminParts {
   readonly logging: LoggingControl;
   readonly failedRequests: FailedRequestSource;
   readonly importList: ImportList;
+  readonly uploadFolder: string;
   readonly feed: EventFeed;
   readonly eventSettings: EventSettings;
 }

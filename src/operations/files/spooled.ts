@@ -1,45 +1,61 @@
-import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../../contract/refusal.ts';
+import { chunksOf } from './chunks.ts';
 
 /** An uploaded file. It is read twice, once for the hash and once for the import, so it is stored until disposal. */
 export interface Spooled extends AsyncDisposable {
   readonly sha256: string;
   readonly bytes: number;
-  read(): AsyncIterable<Buffer>;
+  read(signal?: AbortSignal): AsyncIterable<Buffer>;
 }
 
 /**
- * Stores an upload. Rejects with the stream's error, or with `service_unavailable` if the temporary folder cannot be
- * written.
+ * Disk space that an upload leaves free, because the store may be on the same disk. On a nearly full disk, half of the
+ * free space is left instead.
  */
-export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spooled> {
+const reserveBytes = 67_108_864;
+/** The free space is checked each time this number of bytes has arrived. */
+const checkBytes = 4_194_304;
+
+/**
+ * Stores an upload in a folder. The file has no name, so it is also removed if the process is killed, and only this
+ * process can read or change it. Rejects with the stream's error, or with `service_unavailable` if the folder cannot be
+ * written or its disk is nearly full.
+ */
+export async function spooled(content: AsyncIterable<Uint8Array>, folder: string): Promise<Spooled> {
+  const refuse = (cause: NodeJS.ErrnoException): never => {
+    const message = `The file cannot be stored in ${folder} (${cause.code}). Free up space, or make the folder writable.`;
+    throw new Refusal('service_unavailable', { message, cause });
+  };
   await using kept = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'animal-store-')).catch(refuse);
-  kept.defer(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'upload');
+  const path = join(folder, `.animal-store-upload-${randomUUID()}`);
+  const file = kept.use(await open(path, 'wx+', 0o600).catch(refuse));
+  await rm(path).catch(refuse);
+  const reserve = Math.min(reserveBytes, (await freeBytesIn(folder)) / 2);
   const hash = new Bun.CryptoHasher('sha256');
-  let bytes = 0;
-  {
-    await using file = await open(path, 'wx', 0o600).catch(refuse);
-    for await (const chunk of content) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      await file.writeFile(chunk).catch(refuse);
+  let [bytes, checkAt] = [0, 0];
+  for await (const chunk of content) {
+    if (bytes >= checkAt) {
+      if ((await freeBytesIn(folder)) < reserve)
+        refuse(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
+      checkAt = bytes + checkBytes;
     }
+    hash.update(chunk);
+    bytes += chunk.length;
+    await file.writeFile(chunk).catch(refuse);
   }
   const all = kept.move();
   return {
     sha256: hash.digest('hex'),
     bytes,
-    read: () => createReadStream(path) as AsyncIterable<Buffer>,
+    read: (signal) => chunksOf(file, bytes, signal),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
-function refuse(cause: NodeJS.ErrnoException): never {
-  const message = `The temporary folder ${tmpdir()} cannot be written (${cause.code}). Free up space or make it writable, or set TMPDIR to another folder and restart the service.`;
-  throw new Refusal('service_unavailable', { message, cause });
+async function freeBytesIn(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }

@@ -12,6 +12,8 @@ import { ImportRun } from './run.ts';
 interface Services {
   readonly imports: ImportOperations;
   readonly importList: ImportList;
+  /** The folder in which uploaded files are stored during an import. */
+  readonly uploadFolder: string;
 }
 
 export const importHandlers = {
@@ -27,12 +29,16 @@ export const importHandlers = {
   },
   previewImport: (_services, { query: { format, newIds }, upload }, { signal }) =>
     previewOf(formats[format], newIds === 'true', upload, signal),
-  importPets: async ({ imports, importList }, { query, upload }, { requestId, actor, signal }) => {
+  importPets: async (
+    { imports, importList, uploadFolder },
+    { query, upload },
+    { requestId, actor, signal },
+  ) => {
     const { fileName = null, format, newIds } = query;
     const listed = importList.begin({ requestId, actor: actorText(actor), fileName, format });
     const stopped = AbortSignal.any([signal, listed.stopped]);
     try {
-      await using file = await spooled(received(upload, listed));
+      await using file = await spooled(received(upload, listed), uploadFolder);
       const reader = formats[format].newReader({ newIds: newIds === 'true' });
       const run = new ImportRun(imports, { file, fileName: query.fileName, reader, signal: stopped });
       listed.run(() => run.progress);

@@ -3,12 +3,17 @@ import {
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
+  fchownSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
   readlinkSync,
   readSync,
   realpathSync,
+  rmSync,
+  type Stats,
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -87,18 +92,65 @@ export function noStore(path: string): StorageUnusable {
   );
 }
 
-/** Creates an empty file, and its folder if necessary. Returns false if the file exists. Throws `StorageUnusable`. */
-export function makeFile(path: string): boolean {
+/**
+ * Creates an empty file, and its folder if necessary. Its permissions and owner are those of `like`, as in `createFile`.
+ * Returns false if the file exists. Throws `StorageUnusable`.
+ */
+export function makeFile(path: string, like?: string): boolean {
   if (existsSync(path)) return false;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: folderMode });
-    closeSync(openSync(path, 'wx', fileMode));
+    makeFolder(dirname(path));
+    closeSync(createFile(path, fileMode, like));
     return true;
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && syscall === 'open') return false;
     throw new StorageUnusable(`Cannot create the file ${path}: ${fileReason(error as Error, path)}.`);
   }
+}
+
+/**
+ * Creates and opens a file. It gets the permissions of the file `like`, if that exists, and otherwise `mode`. If root
+ * creates the file, it gets the owner of `like` or of its folder. Throws system errors, such as EEXIST.
+ */
+export function createFile(path: string, mode: number, like?: string): number {
+  const file = openSync(path, 'wx', mode);
+  const model = like === undefined ? undefined : statSync(like, { throwIfNoEntry: false });
+  try {
+    if (model !== undefined) fchmodSync(file, model.mode & 0o777);
+    inheritOwner(file, model ?? statSync(dirname(path)));
+    return file;
+  } catch (error) {
+    closeSync(file);
+    rmSync(path, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * Creates a folder that only its owner can access. Returns the first folder that was created. If root creates folders,
+ * they get the owner of the folder that contains them. Throws system errors.
+ */
+export function makeFolder(path: string): string | undefined {
+  const made = mkdirSync(path, { recursive: true, mode: folderMode });
+  if (made === undefined || !isRoot()) return made;
+  const { uid, gid } = statSync(dirname(resolve(made)));
+  for (let folder = resolve(path); folder.startsWith(resolve(made)); folder = dirname(folder)) {
+    lchownSync(folder, uid, gid);
+  }
+  return made;
+}
+
+/**
+ * Gives an open file to the owner of another file or folder, if root has created it. Otherwise, the service, which runs
+ * as another user, could not open files that commands create as root. Throws system errors.
+ */
+export function inheritOwner(file: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): void {
+  if (isRoot()) fchownSync(file, uid, gid);
+}
+
+function isRoot(): boolean {
+  return process.geteuid?.() === 0;
 }
 
 function ownName(path: string): string {

@@ -29,10 +29,13 @@ export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disp
 }
 
 /** Acquires the lock; undefined if another process still holds it after `waitMs`. Throws `StorageUnusable`. */
-export function tryLock({ lock: path }: Pick<StoreFiles, 'lock'>, waitMs: number): Disposable | undefined {
+export function tryLock(
+  { lock: path, data }: Pick<StoreFiles, 'lock'> & Partial<StoreFiles>,
+  waitMs: number,
+): Disposable | undefined {
   let database: Database | undefined;
   try {
-    makeFile(path);
+    makeFile(path, data);
     database = new Database(path, { readwrite: true });
     database.run(`PRAGMA busy_timeout = ${waitMs}`);
     // Uses no journal file, so that the lock needs no disk space.

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { BackupFolder, NamedFile, VerificationResult } from '../../backup.ts';
+import { makeFile, makeFolder } from '../files.ts';
 import { isBackup } from './backup-file.ts';
 import { removeLeftOvers } from './leftovers.ts';
 
@@ -42,7 +43,7 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async make(): Promise<void> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    makeFolder(this.path);
     removeLeftOvers(this.path, (name) => this.#partsOf(name) !== undefined);
   }
 
@@ -58,7 +59,9 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async noteVerified(name: string, result: VerificationResult): Promise<void> {
-    await writeFile(join(this.path, name + verifiedSuffix), JSON.stringify(result), { mode: 0o600 });
+    const path = join(this.path, name + verifiedSuffix);
+    makeFile(path);
+    await writeFile(path, JSON.stringify(result));
   }
 
   async #fileOf(name: string): Promise<NamedFile | undefined> {

@@ -7,7 +7,6 @@ import { Database } from 'bun:sqlite';
 import {
   closeSync,
   existsSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -20,7 +19,7 @@ import { dirname } from 'node:path';
 import { restoreGap } from '../../../tables/events.ts';
 import { BackupError, type BackupFacts, type Verified } from '../../backup.ts';
 import { syncFile, syncFolderOf, writeAll } from '../disk.ts';
-import { fileReason, makeFile, remainsOf, type StoreFiles, storeFileNames } from '../files.ts';
+import { fileReason, makeFile, makeFolder, remainsOf, type StoreFiles, storeFileNames } from '../files.ts';
 import { tryLock } from '../serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../sqlite-file.ts';
 import { headerOf, noteTables } from './backup-file.ts';
@@ -66,7 +65,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   }
   const copy = `${files.data}.restoring`;
   try {
-    await copyFile(backup, copy, options, header.bytes);
+    await copyFile(backup, copy, files.data, options, header.bytes);
     // Verifies the copy, because the copy will be served.
     const facts = await verified(copy, options);
     makeStoreOf(copy);
@@ -112,7 +111,7 @@ function placeFor({ data, lock }: StoreFiles): Disposable {
   const folder = dirname(data);
   let made: string | undefined;
   try {
-    made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+    made = makeFolder(folder);
   } catch (error) {
     throw restoreFailure(data, error as Error);
   }
@@ -139,12 +138,13 @@ function isStore(path: string): boolean {
 async function copyFile(
   from: string,
   to: string,
+  like: string,
   { signal, onProgress }: RestoreOptions,
   total: number,
 ): Promise<void> {
   // A killed restore may have left the file.
   rmSync(to, { force: true });
-  makeFile(to);
+  makeFile(to, like);
   const source = openSync(from, 'r');
   const target = openSync(to, 'r+');
   try {

@@ -23,6 +23,7 @@ export function finishRestore(files: StoreFiles): void {
   if (!isUnfinished(data)) return;
   const made = `${files.limits}.new`;
   rmSync(made, { force: true });
+  makeFile(made, files.data);
   const hasLimits = writePieces(data, made);
   if (hasLimits) renameSync(made, files.limits);
   else for (const path of [made, files.limits]) rmSync(path, { force: true });
@@ -32,7 +33,6 @@ export function finishRestore(files: StoreFiles): void {
 }
 
 function writePieces(data: Database, path: string): boolean {
-  makeFile(path);
   const file = openSync(path, 'r+');
   let at = 0;
   try {

@@ -3,7 +3,7 @@ import { fsyncSync, renameSync, rmSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import { type BanRules, noPenalty, type Usage } from '../../../domain/limit.ts';
 import { syncFolderOf } from '../disk.ts';
-import { makeFile } from '../files.ts';
+import { makeFile, type StoreFiles } from '../files.ts';
 import { AccountCounts, usedUp } from './account-counts.ts';
 import { KeyPenalties, maxBan } from './key-penalties.ts';
 import { header } from './layout.ts';
@@ -15,10 +15,14 @@ import type { LimitSurvey } from './survey.ts';
  * Writes a complete and durable file, and renames it to replace the old file. If this throws a system error, the old
  * file is unchanged.
  */
-export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) => void): LimitFile {
+export function makeLimits(
+  { limits: path, data }: Pick<StoreFiles, 'limits' | 'data'>,
+  how: NewFile,
+  fill?: (file: LimitFile) => void,
+): LimitFile {
   const copy = `${path}.new`;
   rmSync(copy, { force: true });
-  makeFile(copy);
+  makeFile(copy, data);
   try {
     using file = LimitFile.create(copy, how);
     fill?.(file);

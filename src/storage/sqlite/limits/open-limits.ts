@@ -79,7 +79,7 @@ function openCounting(options: OpenLimits): Limits {
 function openIntact(options: OpenLimits): LimitFile {
   const { files, clock, rules, notice } = options;
   const { strikes } = rules.ban;
-  if (!existsSync(files.limits)) return makeLimits(files.limits, { strikes, strictSince: 0 });
+  if (!existsSync(files.limits)) return makeLimits(files, { strikes, strictSince: 0 });
   using opened = new DisposableStack();
   const old = opened.use(new LimitFile(files.limits));
   const { isSound: isDated, i32 } = old;
@@ -98,7 +98,7 @@ function openIntact(options: OpenLimits): LimitFile {
   }
   clock.share?.({ count: 0, aheadMs: isDated ? (old.f64[header.aheadMs] as number) : 0, add: () => true });
   const strictSince = isDamaged ? Math.floor(clock.steady() / 1_000) : old.strictSince;
-  const file = makeLimits(files.limits, { strikes, strictSince }, (made) => {
+  const file = makeLimits(files, { strikes, strictSince }, (made) => {
     if (old.i32.length > 0) fillFromPrevious(made, { old, survey, isDated, clock, rules: rules.ban });
   });
   if (isDamaged) {
