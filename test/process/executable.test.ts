@@ -5,9 +5,18 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { memoryOptions } from '../../src/cli/memory-options.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { consoleOf, root, type Service, settingsIn, start, startService } from '../support/process.ts';
+import {
+  consoleOf,
+  finished,
+  root,
+  type Service,
+  settingsIn,
+  start,
+  startService,
+} from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
+import { findProgram } from '../support/server-process.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { bareRoot, bareRoots, dataFolder } from './bare-root.ts';
@@ -102,6 +111,32 @@ testBareRoot('the executable runs with only a C library and one writable folder'
   const environment = { PATH: process.env.PATH ?? '', WORKERS: '2', DRAIN_SECONDS: '0' };
   await using service = await startService(dataFolder, environment, command(['serve']));
   expect((await clientOf(service.url, service.firstKey ?? '').add('Ozzy')).status).toBe(201);
+  const console = await consoleOf(service);
+  // Runs in the root folder of the service, as `docker exec` does.
+  const enter = ['nsenter', `--target=${service.pid}`, '--user', '--preserve-credentials', '--mount'];
+  const created = await finished(
+    [
+      ...enter,
+      findProgram('chroot') ?? 'chroot',
+      folder.path,
+      '/animal-store',
+      'operators',
+      'create',
+      'importer',
+      '--role',
+      'admin',
+      '--json',
+    ],
+    { environment: settingsIn(dataFolder) },
+  );
+  expect(created.stderr).toBe('');
+  const { token } = JSON.parse(created.stdout) as { token: string };
+  const imported = await fetch(`${console}/admin/v1/pets/import`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'text/csv' },
+    body: 'name,categoryId\nOzzy,1\n',
+  });
+  expect([imported.status, await imported.json()]).toEqual([200, expect.objectContaining({ added: 1 })]);
   await stop(service);
 });
 
