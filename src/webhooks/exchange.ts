@@ -1,108 +1,50 @@
-/** A single HTTP/1.1 exchange with one address. */
-import http, { type IncomingMessage, type RequestOptions } from 'node:http';
-import https from 'node:https';
+/** A single HTTP/1.1 exchange on a connection to a receiver. */
+import { type Connection, endedIn, type PhaseError } from './connection.ts';
+import { type Reply, ResponseReader } from './response-reader.ts';
 
-const maxBodyBytes = 1_024;
-
-/** The phases of an exchange, in order. `tls` applies only to https. */
-export type Phase = 'connect' | 'tls' | 'response';
-
-/** The reason why an exchange is aborted. */
-export type Ending = 'timeout' | 'aborted';
-
-export interface Reply {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  /** The first 1,024 bytes of the body, as text. */
-  readonly body: string;
-}
-
-export interface ExchangeError {
-  readonly error: Phase | Ending;
-  readonly message: string;
-  /** Whether the connection was reused, in which case the receiver may have closed it before the request arrived. */
-  readonly isReused: boolean;
-}
-
-const phaseNames: Readonly<Record<Phase, string>> = {
-  connect: 'connection',
-  tls: 'TLS handshake',
-  response: 'response',
-};
-
-/** Error message for an aborted exchange. `awaited` is the phase that did not finish. */
-export function endedMessage(ending: Ending, awaited: string): string {
-  return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
-}
+/** Maximum number of bytes received over TLS, including messages that carry no data, such as session tickets. */
+const maxTlsBytes = 65_536;
+/** Messages without data cause no event. */
+const countTlsEveryMs = 100;
 
 /**
- * Sends a request. Never rejects. Once the status has arrived, the exchange succeeds. A slow or incomplete body is
- * truncated. `ending` must abort with an `Ending` as its reason.
+ * Sends a request and reads the response. Never rejects. Once the status has arrived, the exchange succeeds. A slow or
+ * incomplete body is truncated. `keep` receives the connection if it can be used for another request; otherwise the
+ * connection is closed. `ending` must abort with an `Ending` as its reason.
  */
 export function exchange(
-  options: RequestOptions,
-  body: string | Uint8Array,
+  connection: Connection,
+  request: Uint8Array,
+  keep: (connection: Connection) => void,
   ending: AbortSignal,
-): Promise<Reply | ExchangeError> {
-  const { promise, resolve } = Promise.withResolvers<Reply | ExchangeError>();
-  const isSecure = options.protocol === 'https:';
-  const request = (isSecure ? https : http).request(options);
-  let phase: Phase = 'connect';
-  let response: IncomingMessage | undefined;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-
-  const settle = (error: Phase | Ending, message: string) => {
+): Promise<Reply | PhaseError> {
+  const { socket, transport } = connection;
+  const { promise, resolve } = Promise.withResolvers<Reply | PhaseError>();
+  const reader = new ResponseReader();
+  const settle = (error: PhaseError = { error: 'response', message: reader.problem }) => {
+    clearInterval(timer);
     ending.removeEventListener('abort', end);
-    const isReused = request.reusedSocket;
-    resolve(response === undefined ? { error, message, isReused } : replyOf(response, chunks));
+    socket.off('data', read).off('error', fail).off('close', over);
+    if (reader.isReusable) keep(connection);
+    else socket.destroy();
+    resolve(reader.reply ?? error);
   };
-  const end = () => {
-    settle(ending.reason, endedMessage(ending.reason, phaseNames[phase]));
-    request.destroy();
+  const end = () => settle(endedIn('response', ending.reason));
+  const fail = ({ message }: Error) => settle({ error: 'response', message });
+  const over = () => settle();
+  const read = (bytes: Buffer) => {
+    reader.read(bytes);
+    if (reader.isDone) settle();
   };
-  const over = () => settle(phase, 'The response ended early.');
-
-  request.on('socket', (socket) => {
-    if (!socket.connecting) {
-      phase = 'response';
-      return;
-    }
-    socket.once('connect', () => {
-      phase = isSecure ? 'tls' : 'response';
-    });
-    socket.once('secureConnect', () => {
-      phase = 'response';
-    });
-  });
-  request.on('error', ({ message }) => settle(phase, message));
-  request.on('close', over);
-  request.on('upgrade', (switched, socket) => {
-    response = switched;
-    over();
-    socket.destroy();
-  });
-  request.on('response', (arrived) => {
-    response = arrived;
-    arrived.on('data', (chunk: Buffer) => {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes < maxBodyBytes) return;
-      over();
-      request.destroy();
-    });
-    for (const event of ['end', 'error', 'close']) arrived.on(event, over);
-  });
-
+  const countTls = () => {
+    if (transport.bytesRead - before > maxTlsBytes)
+      fail(new Error('The receiver sent too many TLS messages.'));
+  };
+  const before = transport.bytesRead;
+  const timer = socket === transport ? undefined : setInterval(countTls, countTlsEveryMs);
+  socket.on('data', read).on('error', fail).on('close', over);
   ending.addEventListener('abort', end);
   if (ending.aborted) end();
-  else request.end(body);
+  else socket.write(request);
   return promise;
-}
-
-function replyOf({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[]): Reply {
-  const bytes = Buffer.concat(chunks).subarray(0, maxBodyBytes);
-  // With `stream: true`, an incomplete character at the end is omitted.
-  const body = new TextDecoder().decode(bytes, { stream: true });
-  return { status: statusCode, retryAfter: headers['retry-after'], body };
 }

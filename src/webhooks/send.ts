@@ -1,22 +1,27 @@
 /** Sends requests to a webhook's endpoint, at an IP address that has been checked. */
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseEndpoint } from '../domain/endpoint.ts';
+import {
+  type Connection,
+  type Ending,
+  endedMessage,
+  IdleConnections,
+  open,
+  type PhaseError,
+  type Target,
+} from './connection.ts';
 import { hostOf, locate, type Routes } from './endpoint.ts';
-import { type Ending, type ExchangeError, endedMessage, exchange, type Reply } from './exchange.ts';
+import { exchange } from './exchange.ts';
+import type { Reply } from './response-reader.ts';
 import { parseRetryAfter } from './retries.ts';
 
 const defaultTimeoutMs = 15_000;
-const maxHeaderBytes = 16_384;
-const maxIdleEndpoints = 64;
 /**
  * Maximum number of addresses that are tried for a host. The next address is tried only if connecting to the previous
  * one failed.
  */
 const maxAddresses = 4;
-const idleConnections = { keepAlive: true, timeout: 2_000, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 const userAgent = `AnimalStore/${packageJson.version}`;
 
 export interface Delivery {
@@ -44,7 +49,7 @@ export interface Failure {
    * `url` and `blocked`: requests to the URL are not allowed. `response`: the response is missing, truncated or not
    * HTTP.
    */
-  readonly error: 'url' | 'dns' | 'blocked' | ExchangeError['error'];
+  readonly error: 'url' | 'dns' | 'blocked' | PhaseError['error'];
   readonly message: string;
   readonly milliseconds: number;
 }
@@ -66,8 +71,7 @@ type Result = Reply | Pick<Failure, 'error' | 'message'>;
  */
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #plain = new HttpAgent(idleConnections);
-  readonly #secure = new HttpsAgent(idleConnections);
+  readonly #idle = new IdleConnections();
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -94,8 +98,7 @@ export class Sender {
 
   /** Closes idle connections. */
   [Symbol.dispose](): void {
-    this.#plain.destroy();
-    this.#secure.destroy();
+    this.#idle[Symbol.dispose]();
   }
 
   async #deliver(
@@ -107,56 +110,55 @@ export class Sender {
     if (typeof url === 'string') return { error: 'url', message: url };
     const located = await Promise.race([locate(url, this.#options), ended(ending)]);
     if ('error' in located) return { error: located.error, message: located.message };
+    const request = requestBytes(url, message);
     let result: Result = { error: 'connect', message: 'no address' };
     for (const address of located.addresses.slice(0, maxAddresses)) {
-      result = await this.#sendTo(address, url, message, ending);
+      result = await this.#sendTo(address, url, request, ending);
       if (!('error' in result && result.error === 'connect')) break;
     }
     return result;
   }
 
-  async #sendTo(
-    address: string,
-    url: URL,
-    { headers, body }: Pick<Delivery, 'headers' | 'body'>,
-    ending: AbortSignal,
-  ): Promise<Reply | ExchangeError> {
+  async #sendTo(address: string, url: URL, request: Uint8Array, ending: AbortSignal): Promise<Result> {
     const host = hostOf(url);
-    const { authority } = this.#options;
-    const options = {
-      protocol: url.protocol,
-      host: address,
-      port: url.port,
-      path: url.pathname + url.search,
-      method: 'POST',
-      headers: {
-        host: url.host,
-        'user-agent': userAgent,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-        ...headers,
-      },
-      maxHeaderSize: maxHeaderBytes,
-      servername: isIP(host) === 0 ? host : '',
-      // Ignores NODE_TLS_REJECT_UNAUTHORIZED.
-      rejectUnauthorized: true,
-      ...(authority !== undefined && { ca: authority }),
-    };
-    const result = await exchange({ ...options, agent: this.#agentOf(url) }, body, ending);
-    const isStale = 'error' in result && result.error === 'response' && result.isReused;
-    const last = isStale ? await exchange({ ...options, agent: false }, body, ending) : result;
+    const endpoint = `${address} ${url.origin}`;
+    const keep = (connection: Connection) => this.#idle.add(endpoint, connection);
+    const send = (connection: Connection) => exchange(connection, request, keep, ending);
+    const idle = this.#idle.take(endpoint);
+    let result = idle && (await send(idle));
+    // The receiver may have closed an idle connection before the request arrived.
+    if (result === undefined || ('error' in result && result.error === 'response')) {
+      const opened = await open(this.#targetOf(address, url), ending);
+      result = 'error' in opened ? opened : await send(opened);
+    }
     // The owner of a webhook must not learn the address of an internal host.
-    return 'error' in last ? { ...last, message: last.message.replaceAll(address, host) } : last;
+    return 'error' in result ? { ...result, message: result.message.replaceAll(address, host) } : result;
   }
 
-  /**
-   * Returns the agent that reuses connections, or false if too many endpoints have idle connections. The request then
-   * opens a new connection.
-   */
-  #agentOf({ protocol }: URL): HttpAgent | false {
-    const agent = protocol === 'https:' ? this.#secure : this.#plain;
-    return Object.keys(agent.freeSockets).length < maxIdleEndpoints && agent;
+  #targetOf(address: string, url: URL): Target {
+    const { protocol, port } = url;
+    const { authority } = this.#options;
+    const host = hostOf(url);
+    const tls = {
+      servername: isIP(host) === 0 ? host : '',
+      ...(authority !== undefined && { ca: authority }),
+    };
+    const isSecure = protocol === 'https:';
+    return { address, port: Number(port || (isSecure ? 443 : 80)), tls: isSecure ? tls : undefined };
   }
+}
+
+function requestBytes(url: URL, { headers, body }: Pick<Delivery, 'headers' | 'body'>): Uint8Array {
+  const fields = {
+    Host: url.host,
+    'User-Agent': userAgent,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+  };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }
 
 function ended(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>> {

@@ -1,8 +1,10 @@
 /** Deliveries over TLS. The receiver's certificate must be valid for the host of the URL. */
 import { afterAll, describe, expect } from 'bun:test';
+import { join } from 'node:path';
 import { Sender } from '../../src/webhooks/send.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
 import {
@@ -62,6 +64,23 @@ testTls('a TLS connection is reused only for the same host', async () => {
   for (let count = 1; count <= 3; count++) expect(await send('hooks.example')).toMatchObject({ status: 200 });
   expect(receiver.connections().opened).toBe(opened + 1);
   expect(await send('other.example')).toMatchObject({ error: 'tls' });
+});
+
+testTls('a receiver that sends TLS messages without data is disconnected', async () => {
+  const folder = made.use(await temporaryFolder()).path;
+  const { authorityPath } = await makeCertificate(folder, 'hooks.example');
+  const files = ['-cert', join(folder, 'server.pem'), '-key', join(folder, 'server.key')];
+  // Each session ticket takes about 250 bytes.
+  const command = ['openssl', 's_server', '-accept', '127.0.0.1:0', '-www', ...files];
+  await using server = start([...command, '-num_tickets', '3000']);
+  await server.said(/^ACCEPT 127\.0\.0\.1:\d+/m);
+  const port = Number(/^ACCEPT 127\.0\.0\.1:(\d+)/m.exec(server.stdout())?.[1]);
+  const trusting = new Sender({ ...local, authority: await Bun.file(authorityPath).text() });
+  const delivery = { url: `https://hooks.example:${port}/`, headers: {}, body: '', timeoutMs: 60_000 };
+  expect(await trusting.send(delivery)).toMatchObject({
+    error: 'response',
+    message: 'The receiver sent too many TLS messages.',
+  });
 });
 
 describe('no delivery is sent to a receiver', () => {

@@ -1,0 +1,58 @@
+/** Connections to receivers, which are kept open between requests. */
+import { describe, expect, test } from 'bun:test';
+import { Sender } from '../../src/webhooks/send.ts';
+import { until } from '../support/wait.ts';
+import { allowing, type Receiver, response, startReceiver } from './receiver.ts';
+
+const local = { resolve: async () => [], allowed: allowing('127.0.0.1'), now: () => 0 };
+
+function send(sender: Sender, { port }: Receiver) {
+  return sender.send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '' });
+}
+
+describe('a connection to a receiver', () => {
+  test('is reused without leaking listeners', async () => {
+    await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok')));
+    using sender = new Sender(local);
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on('warning', warn);
+    for (let count = 1; count <= 20; count++) {
+      expect(await send(sender, receiver)).toMatchObject({ status: 200, body: 'ok' });
+    }
+    process.off('warning', warn);
+    expect(receiver.connections().opened).toBe(1);
+    expect(warnings).toEqual([]);
+  });
+
+  test('is replaced if the receiver has closed it', async () => {
+    await using receiver = await startReceiver((socket) => {
+      if (receiver.requests.length === 2) socket.destroy();
+      else socket.write(response('200 OK'));
+    });
+    using sender = new Sender(local);
+    expect(await send(sender, receiver)).toMatchObject({ status: 200 });
+    expect(await send(sender, receiver)).toMatchObject({ status: 200 });
+    expect(receiver.requests).toHaveLength(3);
+  });
+
+  test('is not reused if the receiver sent more than one response', async () => {
+    const poison = response('299 Poison', 'poison');
+    await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok') + poison));
+    using sender = new Sender(local);
+    for (let count = 1; count <= 5; count++) {
+      expect(await send(sender, receiver)).toMatchObject({ status: 200, body: 'ok' });
+    }
+    expect(receiver.connections().opened).toBe(5);
+  });
+
+  test('is closed after being idle, and when the sender is disposed', async () => {
+    await using receiver = await startReceiver((socket) => socket.write(response('200 OK')));
+    using sender = new Sender(local);
+    await send(sender, receiver);
+    await until(() => receiver.connections().closed === 1);
+    await send(sender, receiver);
+    sender[Symbol.dispose]();
+    await until(() => receiver.connections().closed === 2);
+  });
+});
