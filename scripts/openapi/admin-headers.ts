@@ -33,7 +33,8 @@ export const adminHeaders = {
   },
   PageLinks: {
     description:
-      'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288).',
+      'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288). ' +
+      'The first page is omitted if the header would be longer than 3 kB.',
     required: true,
     schema: {
       type: 'string',

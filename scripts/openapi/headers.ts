@@ -127,7 +127,8 @@ export const headers = {
   },
   PageLinks: {
     description:
-      'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288).',
+      'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288). ' +
+      'The first page is omitted if the header would be longer than 3 kB.',
     required: true,
     schema: text('</v1/pets?limit=20&cursor=LjIw>; rel="next", </v1/pets?limit=20>; rel="first"'),
     ...beta,

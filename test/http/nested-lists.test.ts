@@ -19,6 +19,14 @@ test('the links of a nested list contain the id of the parent resource', () => {
   );
 });
 
+test('links are short enough for proxies that limit response heads to 4 kB', () => {
+  const id = Array.from({ length: 100 }, (_, index) => -9_223_372_036_854_775_000n - BigInt(index));
+  const query = { limit: 100, id, minId: -(2n ** 63n), maxId: 2n ** 63n - 1n, status: 'available' };
+  const { headers } = successAnswer(operations.listPets, query, result, { base: '/v1' });
+  expect(headers.Link?.length).toBeLessThan(3_072);
+  expect(headers.Link).toMatch(/^<[^>]+&cursor=abc>; rel="next"$/);
+});
+
 test('the pages of a nested list are cached by request target, starting with the second request', () => {
   const cache = new PageCache();
   const versions = versionsFrom(() => 1);

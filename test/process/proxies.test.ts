@@ -1,6 +1,7 @@
 /** The service behind real proxies with the configurations in deploy/. */
 import { afterAll, describe, expect } from 'bun:test';
-import { deliveredProxy } from '../stress/rolling-proxy.ts';
+import { connect } from 'node:net';
+import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { breakOff } from '../support/raw.ts';
@@ -19,13 +20,113 @@ const haproxyTest = testWith({ name: 'haproxy', package: 'haproxy' }, [
 
 const nginxTest = testWith({ name: 'nginx', package: 'nginx' }, [findProgram('nginx') ?? 'nginx', '-v']);
 
+/** Changes the delivered configurations so that a single failure marks an instance as failed. */
+const strict = {
+  nginx: (text: string) => text.replaceAll(' max_fails=0', ''),
+  haproxy: (text: string) =>
+    replaced(
+      text,
+      'default-server check',
+      'default-server check observe layer7 error-limit 1 on-error mark-down',
+    ),
+};
+
+const host = 'Host: animals.example\r\n';
+const head = (line: string, headers = '') => `${line} HTTP/1.1\r\n${host}${headers}\r\n`;
+const chunked = 'Transfer-Encoding: chunked\r\n';
+const manyIds = Array.from({ length: 100 }, (_, index) =>
+  index < 2 ? index + 1 : -(2n ** 63n) + BigInt(index),
+);
+
+/** Requests that the runtime, the service or the proxy refuses, and a request with the longest response head. */
+const refused = [
+  ['an unknown method', head('FOO /v1/pets')],
+  ['an unknown method with a body', `${head('FOO /v1/pets', 'Content-Length: 2\r\n')}{}`],
+  ['an unknown method outside /v1', head('GETS /livez')],
+  ['a method in lower case', head('get /v1/pets')],
+  ['the method of HTTP/2', head('PRI /v1/pets')],
+  ['CONNECT', head('CONNECT /v1/pets')],
+  ['TRACE', head('TRACE /v1/pets')],
+  ['an asterisk', head('OPTIONS *')],
+  ['a long target', head(`GET /v1/pets?${'a'.repeat(7_900)}`)],
+  ['a target that is too long', head(`GET /v1/pets?${'a'.repeat(20_000)}`)],
+  ['headers that are too long', head('GET /v1/pets', `X: ${'a'.repeat(7_900)}\r\n`.repeat(4))],
+  ['too many headers', head('GET /v1/pets', 'X: a\r\n'.repeat(300))],
+  ['a control character', head('GET /v1/pets', 'X: a\x01b\r\n')],
+  ['an invalid Host', 'GET /v1/pets HTTP/1.1\r\nHost: [::\r\n\r\n'],
+  ['no Host', 'GET /v1/pets HTTP/1.1\r\n\r\n'],
+  ['a foreign absolute target', head('GET ftp://animals.example/v1/pets')],
+  ['a chunked GET', `${head('GET /v1/pets', chunked)}1\r\nx\r\n0\r\n\r\n`],
+  ['a chunked POST', `${head('POST /v1/pets', chunked)}1\r\nx\r\n0\r\n\r\n`],
+  ['an invalid chunk', `${head('POST /v1/pets', chunked)}zz\r\n`],
+  ['a trailer', `${head('POST /v1/pets', chunked)}1\r\nx\r\n0\r\nT: u\r\n\r\n`],
+  ['another coding', `${head('POST /v1/pets', 'Transfer-Encoding: gzip, chunked\r\n')}0\r\n\r\n`],
+  ['a body that is too large', head('POST /v1/pets', 'Content-Length: 9223372036854775807\r\n')],
+  ['an unknown expectation', head('GET /v1/pets', 'Expect: x\r\n')],
+  ['an upgrade', head('GET /v1/pets', 'Connection: Upgrade\r\nUpgrade: h2c\r\n')],
+  ['HTTP/1.9', `GET /v1/pets HTTP/1.9\r\n${host}\r\n`],
+  ['no version', 'GET /v1/pets\r\n\r\n'],
+  ['the longest links', head(`GET /v1/pets?limit=1&id=${manyIds}`, `Authorization: ${authorization}\r\n`)],
+] as const;
+
+describe.each([
+  ['nginx', nginxTest],
+  ['haproxy', haproxyTest],
+] as const)('behind %s', (name, proxyTest) => {
+  proxyTest('an instance that refuses a request is not considered failed', async () => {
+    await using other = await startTestApp();
+    for (const _ of ['first', 'second']) await app.call('POST', '/pets', { body: newPet() });
+    await using proxy = await deliveredProxy(name, [app.url, other.url], strict[name]);
+    if (proxy === undefined) throw new Error(`${name} is missing.`);
+    for (const [what, bytes] of refused) {
+      const status = await statusOf(proxy.url, bytes);
+      expect([what, status === 501 || status < 500]).toEqual([what, true]);
+      expect([what, await statusesOfOthers(proxy.url)]).toEqual([what, [200, 200, 200, 200]]);
+    }
+  });
+
+  proxyTest.each(['FOO', 'GETS'])('the unknown method %s gets 405 with Allow', async (method) => {
+    await using proxy = await deliveredProxy(name, [app.url, app.url]);
+    const [response] = await breakOff(proxy?.url ?? '', head(`${method} /v1/pets`));
+    expect([response?.status, response?.headers.get('allow'), JSON.parse(response?.body ?? '')]).toEqual([
+      405,
+      'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+      { code: 'method_not_allowed', message: expect.any(String), status: 405 },
+    ]);
+  });
+});
+
+/** The status of the first response. 0 if the connection is closed without a response. */
+async function statusOf(url: string, bytes: string): Promise<number> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  let received = '';
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1');
+    const status = /^HTTP\/1\.\d (\d{3})/.exec(received)?.[1];
+    if (status !== undefined) resolve(Number(status));
+  });
+  socket.on('error', () => resolve(0));
+  socket.on('close', () => resolve(0));
+  socket.write(Buffer.from(bytes, 'latin1'));
+  return promise.finally(() => socket.destroy());
+}
+
+async function statusesOfOthers(url: string): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let request = 0; request < 4; request++) statuses.push((await fetch(`${url}/livez`)).status);
+  return statuses;
+}
+
 describe('behind nginx with compression', () => {
   const gzip = 'gzip on; gzip_types application/json; gzip_min_length 0;';
 
   nginxTest(
     'a change with the weakened ETag of the current response succeeds, and a change with an older ETag fails',
     async () => {
-      await using proxy = await deliveredProxy('nginx', [app.url, app.url], gzip);
+      const compressing = (text: string) => replaced(text, 'http {', `http { ${gzip}`);
+      await using proxy = await deliveredProxy('nginx', [app.url, app.url], compressing);
       if (proxy === undefined) throw new Error('nginx is missing.');
       const pets = `${proxy.url}/v1/pets`;
       const headers = { authorization, 'Content-Type': 'application/json', 'Accept-Encoding': 'gzip' };

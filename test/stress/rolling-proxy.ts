@@ -8,21 +8,18 @@ import { findProgram, type OwnServer, ownServer, type ServerKind } from '../supp
 /** Below the ephemeral port range, so that a restarted instance can use the same port again. */
 const ports = { from: 20_000, to: 30_000 } as const;
 
-/**
- * A load balancer with the configuration in deploy/, plus additional directives for nginx. Undefined if the program is
- * not installed.
- */
+/** A load balancer with the configuration in deploy/, edited by `edit`. Undefined if the program is not installed. */
 export async function deliveredProxy(
   name: 'nginx' | 'haproxy',
   instances: readonly string[],
-  directives = '',
+  edit = (text: string) => text,
 ): Promise<OwnServer | undefined> {
   const program = findProgram(name);
   if (program === undefined) return undefined;
   return proxyServer((folder, port) =>
     name === 'nginx'
-      ? nginx(program, folder, port, instances, directives)
-      : haproxy(program, folder, port, instances),
+      ? nginx(program, folder, port, edit(delivered(name, instances)))
+      : haproxy(program, folder, port, edit(delivered(name, instances))),
   );
 }
 
@@ -41,41 +38,39 @@ export function proxyServer(command: ServerKind['command']): Promise<OwnServer> 
   });
 }
 
-/** Adapts the configuration's addresses, log and paths, and adds `directives`. */
-function nginx(
-  program: string,
-  folder: string,
-  port: number,
-  instances: readonly string[],
-  directives: string,
-): string[] {
+/** Adapts the configuration's address, log and paths. */
+function nginx(program: string, folder: string, port: number, text: string): string[] {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   // These paths are relative to the prefix, because the prefix may contain spaces.
   const places = kinds.map((kind) => `${kind}_temp_path ${kind};`).join(' ');
-  let text = delivered('nginx.conf', instances);
-  text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
-  text = replaced(text, 'http {', `http { access_log off; error_log stderr crit; ${places} ${directives}`);
+  const listening = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
   const path = join(folder, 'nginx.conf');
-  writeFileSync(path, text);
+  writeFileSync(
+    path,
+    replaced(listening, 'http {', `http { access_log off; error_log stderr crit; ${places}`),
+  );
   const options = 'daemon off; master_process off; pid pid;';
   return [program, '-e', 'stderr', '-p', folder, '-c', path, '-g', options];
 }
 
-function haproxy(program: string, folder: string, port: number, instances: readonly string[]): string[] {
+function haproxy(program: string, folder: string, port: number, text: string): string[] {
   const path = join(folder, 'haproxy.cfg');
-  writeFileSync(path, replaced(delivered('haproxy.cfg', instances), 'bind :8080', `bind 127.0.0.1:${port}`));
+  writeFileSync(path, replaced(text, 'bind :8080', `bind 127.0.0.1:${port}`));
   return [program, '-db', '-f', path];
 }
 
-function delivered(name: string, instances: readonly string[]): string {
-  let text = readFileSync(join(root, 'deploy', name), 'utf8');
+const files = { nginx: 'nginx.conf', haproxy: 'haproxy.cfg' } as const;
+
+function delivered(name: keyof typeof files, instances: readonly string[]): string {
+  let text = readFileSync(join(root, 'deploy', files[name]), 'utf8');
   for (const [index, url] of instances.entries()) {
     text = replaced(text, `store-${index + 1}:3000`, new URL(url).host);
   }
   return text;
 }
 
-function replaced(text: string, what: string, by: string): string {
+/** Replaces the first occurrence. Throws if there is none. */
+export function replaced(text: string, what: string, by: string): string {
   if (!text.includes(what)) throw new Error(`The configuration has no "${what}".`);
   return text.replace(what, by);
 }

@@ -88,10 +88,18 @@ function inQuery(value: string): string {
   return encodeURIComponent(value).replaceAll('%2C', ',');
 }
 
-/** Links to the first and the next page (RFC 8288), with the same filters. */
+/** A proxy such as nginx takes a service whose response head exceeds 4 kB for failed, and stops sending requests to it. */
+const maxLinkBytes = 3_072;
+
+/**
+ * Links to the first and the next page (RFC 8288), with the same filters. If both are too long together, only the next
+ * page is linked.
+ */
 function linksOf(url: string, query: PageQuery, next: string | undefined): string {
   const filters = filtersOf(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
   const first = `${url}?limit=${query.limit}${filters.join('')}`;
   const links = `<${first}>; rel="first"`;
-  return next === undefined ? links : `<${first}&cursor=${next}>; rel="next", ${links}`;
+  if (next === undefined) return links;
+  const nextLink = `<${first}&cursor=${next}>; rel="next"`;
+  return nextLink.length + links.length < maxLinkBytes ? `${nextLink}, ${links}` : nextLink;
 }
