@@ -1,12 +1,15 @@
 /** The service behind real proxies with the configurations in deploy/. */
 import { afterAll, describe, expect } from 'bun:test';
 import { connect } from 'node:net';
+import { maxStreams } from '../../src/contract/events.ts';
 import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { breakOff } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
+import { until } from '../support/wait.ts';
+import { Connection } from './connection.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -29,6 +32,13 @@ const strict = {
       'default-server check',
       'default-server check observe layer7 error-limit 1 on-error mark-down',
     ),
+};
+
+/** Changes the delivered configurations so that no connection is closed as idle. */
+const patient = {
+  nginx: (text: string) =>
+    replaced(text, 'proxy_connect_timeout', 'proxy_read_timeout 1h; proxy_connect_timeout'),
+  haproxy: (text: string) => text.replaceAll(/(timeout (?:client|server)) 60s/g, '$1 1h'),
 };
 
 const host = 'Host: animals.example\r\n';
@@ -83,6 +93,21 @@ describe.each([
       expect([what, status === 501 || status < 500]).toEqual([what, true]);
       expect([what, await statusesOfOthers(proxy.url)]).toEqual([what, [200, 200, 200, 200]]);
     }
+  });
+
+  proxyTest('a closed event stream no longer counts against the limit', async () => {
+    await using proxy = await deliveredProxy(name, [app.url, app.url], patient[name]);
+    const url = proxy?.url ?? '';
+    using opened = new DisposableStack();
+    const open = async () => {
+      const connection = opened.use(await Connection.open(url));
+      const { status } = await connection.get('/v1/events/stream', app.key);
+      return { status, connection };
+    };
+    const streams = await Promise.all(Array.from({ length: maxStreams }, open));
+    expect([...streams, await open()].map(({ status }) => status)).toEqual([...streams.map(() => 200), 429]);
+    for (const { connection } of streams) connection[Symbol.dispose]();
+    await until(async () => (await open()).status === 200);
   });
 
   proxyTest.each(['FOO', 'GETS'])('the unknown method %s gets 405 with Allow', async (method) => {
