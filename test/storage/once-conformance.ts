@@ -53,10 +53,31 @@ export function onceConforms(check: StoreTest): void {
     expect(together.map(isReplayed)).toEqual(Array(8).fill(false));
   });
 
-  check('an expired response is not replayed', async ({ store }) => {
+  check(
+    'an expired response is replaced by that of the next request, which is replayed',
+    async ({ store }) => {
+      await added(store, 'key');
+      const nextAt = at + retentionMs + 1;
+      expect(isReplayed(await added(store, 'key', { now: nextAt - 1 }))).toBe(true);
+      const next = await added(store, 'key', { now: nextAt });
+      expect(next).toMatchObject({ location: '/pets/2', isReplayed: false });
+      expect(await added(store, 'key', { now: nextAt })).toEqual({
+        ...(next as object),
+        isReplayed: true,
+      } as never);
+      expect(await names(store)).toEqual(['Ozzy', 'Ozzy']);
+    },
+  );
+
+  check('an expired response that another change has pruned is replaced as well', async ({ store }) => {
     await added(store, 'key');
-    expect(isReplayed(await added(store, 'key', { now: at + retentionMs }))).toBe(true);
-    expect(isReplayed(await added(store, 'key', { now: at + retentionMs + 1 }))).toBe(false);
-    expect(await names(store)).toEqual(['Ozzy', 'Ozzy']);
+    const nextAt = at + retentionMs + 1;
+    await store.write('pruneAnswers', nextAt - retentionMs);
+    const next = await added(store, 'key', { now: nextAt });
+    expect(next).toMatchObject({ location: '/pets/2', isReplayed: false });
+    expect(await added(store, 'key', { now: nextAt })).toEqual({
+      ...(next as object),
+      isReplayed: true,
+    } as never);
   });
 }

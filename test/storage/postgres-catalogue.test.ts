@@ -5,6 +5,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/contract/refusal.ts';
+import { retentionMs } from '../../src/operations/changes/once.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -190,6 +191,45 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
     } as never);
     const { status, body, location } = kept as unknown as { status: number; body: string; location: string };
     expect(replayed).toMatchObject({ status, body, location, isReplayed: true });
+  });
+
+  test('a response that replaces an expired one contains the final id', async () => {
+    await using store = await opened({}, 1);
+    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
+    const order = (petId: bigint, at: number) =>
+      store.first.write('once', {
+        operationId: 'placeOrder',
+        input: { ...orderFor(petId), now: at },
+        once: onceFor('k'),
+      } as never);
+    await order(one, now);
+    const expiredAt = now + retentionMs + 1;
+    const next = (await order(two, expiredAt)) as unknown as object;
+    expect(next).toMatchObject({ location: '/orders/2', isReplayed: false });
+    expect(await order(two, expiredAt)).toEqual({ ...next, isReplayed: true } as never);
+  });
+
+  test('a unit of work that would store the id of an added row elsewhere than in a record fails alone', async () => {
+    const misuse = {
+      writes: ['pets', 'orders', 'categories'],
+      run: async ({ orders, categories }: Transaction, petId: bigint) => {
+        const placed = { petId, status: 'placed', createdAt: now, updatedAt: now } as const;
+        const { id } = await orders.add(placed);
+        await categories.put({ id: 1n, name: `for order ${id}` });
+      },
+    } as const;
+    await using store = await opened({ misuse }, 1);
+    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
+    const category = { params: { categoryId: 1n }, preconditions, body: { name: 'Dogs' }, now };
+    await store.first.write('putCategory', category as never);
+    const [misused, ordered] = await Promise.allSettled([
+      store.first.write('misuse', one as never),
+      store.first.write('placeOrder', orderFor(two) as never),
+    ]);
+    expect(misused).toMatchObject({ reason: { message: expect.stringContaining('id of a row') } });
+    expect(ordered.status).toBe('fulfilled');
+    expect(await store.reads.categories.list()).toEqual([{ id: 1n, name: 'Dogs' }]);
+    expect((await store.reads.orders.list()).map(({ petId }) => petId)).toEqual([two]);
   });
 
   test('a unit of work that reads a row added by another unit in its group runs after the commit', async () => {

@@ -6,17 +6,20 @@ import type { Component } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Search } from './rows.ts';
 import { shaped } from './shape.ts';
-import { parts, type TableChange, type TablePart } from './statement.ts';
+import { containsIds, idMark, parts, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { SettledUnit } from './units.ts';
 
-/** A group's changes, and the JSON parameter of its statement. */
+/** A group's changes, and the parameters of its statement. */
 export interface Change {
   readonly tables: readonly TablePart[];
   readonly resources: readonly Resource[];
   /** Provisional ids of added rows, by counter, in the order in which real ids are assigned. */
   readonly added: ReadonlyMap<string, readonly bigint[]>;
+  /** JSON of the data that contains no id of an added row. */
   readonly json: string;
+  /** JSON of the other rows, with a mark in place of each id of an added row. */
+  readonly marked: string;
 }
 
 type Member = Readonly<Record<string, unknown>>;
@@ -55,17 +58,16 @@ function isVerified({ touched, events }: UnitChanges, rows: GroupRows): boolean 
 /** Converts a value for JSON. Encodes integers as text, because JavaScript numbers would round them. */
 const plain = (value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
-const answersName = (answers as Table).name;
-
 class ChangeBuilder {
   readonly #rows: GroupRows;
   readonly #ids: ProvisionalIds;
   readonly #members = new Map<string, Member[]>();
+  /** Rows that may contain the ids of added rows. */
+  readonly #marked = new Map<string, Member[]>();
   readonly #tables = new Map<Table, Part>();
   readonly #added = new Map<string, bigint[]>();
-  readonly #numbers = new Map<bigint, { readonly counter: string; readonly number: number }>();
+  readonly #marks = new Map<bigint, string>();
   readonly #resources = new Set<Resource>();
-  readonly #late: (() => void)[] = [];
   #answersSince = Number.MAX_SAFE_INTEGER;
 
   constructor(rows: GroupRows, ids: ProvisionalIds) {
@@ -73,22 +75,26 @@ class ChangeBuilder {
     this.#ids = ids;
   }
 
+  /** Throws if a row contains an id that the database cannot fill in, so that no provisional id is ever stored. */
   get change(): Change {
-    // Text that contains provisional ids can be encoded only after every added row has been numbered.
-    for (const work of this.#late) work();
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
-    const kept = this.#members.get(`${answersName}_changed`) ?? [];
+    const kept = [parts.changed, parts.added].flatMap(
+      (part) => this.#marked.get(part(answers as Table)) ?? [],
+    );
     const given = {
       ...Object.fromEntries(this.#members),
       numbers,
       answersSince: this.#answersSince,
-      answers: kept.length + (this.#members.get(`${answersName}_added`) ?? []).length,
+      answers: kept.length,
     };
     return {
       tables: shaped([...this.#tables.values()]),
       resources: [...this.#resources],
       added: this.#added,
-      json: JSON.stringify(given),
+      json: this.#ids.replacedIn(JSON.stringify(given), () => undefined),
+      marked: this.#ids.replacedIn(JSON.stringify(Object.fromEntries(this.#marked)), (id) =>
+        this.#marks.get(id),
+      ),
     };
   }
 
@@ -111,11 +117,9 @@ class ChangeBuilder {
   addEvents(component: number, { events, answersSince }: UnitChanges): void {
     this.#answersSince = Math.min(this.#answersSince, answersSince ?? this.#answersSince);
     for (const { type, data, accountId, createdAt } of events) {
-      this.#late.push(() => {
-        const number = (this.#members.get('events')?.length ?? 0) + 1;
-        const event = { type, data, account_id: accountId, created_at: createdAt };
-        this.#push('events', { component, number, ...this.#hole([data]), ...event });
-      });
+      const number = (this.#marked.get('events')?.length ?? 0) + 1;
+      const event = { type, data, account_id: accountId, created_at: createdAt };
+      push(this.#marked, 'events', { component, number, ...event });
     }
   }
 
@@ -140,49 +144,21 @@ class ChangeBuilder {
       this.#push(parts.removed(table), { component, [table.key[0] ?? '']: plain(key) });
     } else {
       part.isChanged = true;
-      this.#push(parts.changed(table), { component, ...this.#columns(table, now) });
+      const its = containsIds(table) ? this.#marked : this.#members;
+      push(its, parts.changed(table), { component, ...this.#columns(table, now) });
     }
   }
 
   #addAdded(component: number, { table, key, now }: Cell): void {
-    let number: number | undefined;
     if (table.isCounted) {
       const ids = this.#added.get(table.name) ?? [];
-      number = ids.push(key as bigint);
+      this.#marks.set(key as bigint, idMark(table.name, ids.push(key as bigint)));
       this.#added.set(table.name, ids);
-      this.#numbers.set(key as bigint, { counter: table.name, number });
       if (table.resource === undefined) this.#push('counters', { component, name: table.name });
     }
     if (now === undefined) return;
     this.#part(table).isAdded = true;
-    const { id: _, ...others } = now as { id?: unknown };
-    this.#late.push(() => {
-      const columns = this.#columns(table, table.isCounted ? others : now);
-      this.#push(parts.added(table), {
-        component,
-        number,
-        ...this.#hole(Object.values(columns)),
-        ...columns,
-      });
-    });
-  }
-
-  /**
-   * Finds the provisional ids in text. A row may contain two provisional ids, such as the ids of the first and last
-   * animal of an import.
-   */
-  #hole(values: readonly unknown[]): Member {
-    const found = new Set(values.flatMap((value) => (typeof value === 'string' ? this.#ids.in(value) : [])));
-    if (found.size === 0) return {};
-    const [first = 0n, last = first, ...others] = found;
-    const [one, two] = [this.#numbers.get(first), this.#numbers.get(last)];
-    if (one === undefined || one.counter !== two?.counter || others.length > 0) {
-      throw new Error(
-        'A row refers to more than two rows that its group adds, or to rows in different tables.',
-      );
-    }
-    const [first_number, last_number] = [one.number, two.number];
-    return { counter: one.counter, first: plain(first), first_number, last: plain(last), last_number };
+    push(this.#marked, parts.added(table), { component, ...this.#columns(table, now) });
   }
 
   #columns(table: Table, row: object): Member {
@@ -197,8 +173,12 @@ class ChangeBuilder {
   }
 
   #push(name: string, member: Member): void {
-    const members = this.#members.get(name);
-    if (members === undefined) this.#members.set(name, [member]);
-    else members.push(member);
+    push(this.#members, name, member);
   }
+}
+
+function push(all: Map<string, Member[]>, name: string, member: Member): void {
+  const members = all.get(name);
+  if (members === undefined) all.set(name, [member]);
+  else members.push(member);
 }

@@ -105,14 +105,14 @@ export async function storeComponents(
 ): Promise<Stored> {
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
-  const { tables, json } = change;
+  const { tables, json, marked } = change;
   const text = groupText(tables);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);
   const forgetUnmoved = () => {
     for (const resource of unmoved) if (moved.get(resource) === 0) moved.delete(resource);
   };
-  const found = await write<GroupRow[]>((sql) => sql.unsafe(text, [json])).catch((error) => {
+  const found = await write<GroupRow[]>((sql) => sql.unsafe(text, [json, marked])).catch((error) => {
     // The outcome is unknown only if the connection was lost.
     if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
     else forgetUnmoved();

@@ -23,17 +23,21 @@ export class ProvisionalIds {
     return BigInt(this.#prefix + String(this.#last).padStart(numberDigits, '0'));
   }
 
-  /** Returns the distinct provisional ids in a text. */
-  in(text: string): bigint[] {
-    return [...new Set(text.match(this.#pattern) ?? [])].map(BigInt);
+  /** Replaces the provisional ids in a text. Throws if `replacement` returns undefined. */
+  replacedIn(text: string, replacement: (id: bigint) => string | undefined): string {
+    return text.replace(this.#pattern, (digits) => {
+      const replaced = replacement(BigInt(digits));
+      if (replaced !== undefined) return replaced;
+      throw new Error(
+        'A unit of work returned, or stored in an existing row, the id of a row that it did not add.',
+      );
+    });
   }
 
-  /** Returns a copy of a plain value with real ids. */
+  /** Returns a copy of a plain value with real ids. Throws if an id is unknown. */
   replaced(value: unknown, real: ReadonlyMap<bigint, bigint>): unknown {
-    if (typeof value === 'bigint') return real.get(value) ?? value;
-    if (typeof value === 'string') {
-      return value.replace(this.#pattern, (digits) => String(real.get(BigInt(digits)) ?? digits));
-    }
+    if (typeof value === 'bigint') return BigInt(this.replaced(String(value), real) as string);
+    if (typeof value === 'string') return this.replacedIn(value, (id) => real.get(id)?.toString());
     if (Array.isArray(value)) return value.map((item) => this.replaced(item, real));
     if (typeof value !== 'object' || value === null) return value;
     const members = Object.entries(value).map(([name, member]) => [name, this.replaced(member, real)]);

@@ -42,12 +42,30 @@ export interface GroupRow {
 
 const isStored = (alias: string) => `${alias}.component <> ALL (ARRAY(SELECT component FROM conflicts))`;
 
-/** Columns that describe the provisional ids in a row. */
-const hole = 'counter text, first text, first_number bigint, last text, last_number bigint';
+/** Whether changed rows of a table may contain ids of rows added by the group. Client resources never do. */
+export const containsIds = ({ resource }: Table) => resource === undefined;
+
+/**
+ * Stands for the id of an added row: the name of its counter, and its number among the rows that the group adds. The
+ * delimiter never occurs in JSON, which escapes control characters.
+ */
+export const idMark = (counter: string, number: number) => `\x01${counter} ${number}\x01`;
+
+/**
+ * The JSON of the rows that contain ids of added rows, once these ids are known. If all rows of a counter conflict, the
+ * counter is not locked, and the rows are not stored.
+ */
+const filled = `filled AS MATERIALIZED (
+  SELECT string_agg(CASE WHEN place % 2 = 1 THEN piece
+    ELSE coalesce(moved.before + split_part(piece, ' ', 2)::bigint, 0)::text END, '' ORDER BY place)::jsonb AS given
+  FROM unnest(string_to_array($2::text, chr(1))) WITH ORDINALITY AS pieces (piece, place)
+  LEFT JOIN moved ON place % 2 = 0 AND moved.name = split_part(piece, ' ', 1))`;
+
+type Source = 'input' | 'filled';
 
 /** Expands a JSON array into rows. */
-function relation(member: string, columns: string, alias: string): string {
-  return `input, jsonb_to_recordset(given->'${member}') AS ${alias} (component integer, ${columns})`;
+function relation(member: string, columns: string, alias: string, source: Source = 'input'): string {
+  return `${source}, jsonb_to_recordset(given->'${member}') AS ${alias} (component integer, ${columns})`;
 }
 
 const typed = (columns: readonly { name: string; type: keyof typeof casts }[]) =>
@@ -55,11 +73,6 @@ const typed = (columns: readonly { name: string; type: keyof typeof casts }[]) =
 
 const named = (columns: readonly { name: string }[], alias: string) =>
   columns.map(({ name }) => `${alias}.${name}`).join(', ');
-
-/** The value of a text column, with provisional ids replaced by real ids. */
-const filled = (column: string) => `CASE WHEN source.name IS NULL THEN new.${column} ELSE
-  replace(replace(new.${column}, new.first, (source.before + new.first_number)::text),
-    new.last, (source.before + new.last_number)::text) END`;
 
 /**
  * Returns a group's statement. The statement locks the rows that were read, without waiting: a row locked by another
@@ -77,8 +90,12 @@ export function groupText(tables: readonly TablePart[]): string {
     ...(part.isRead ? [rowConflicts(part.table)] : []),
     ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
   ]);
+  const [late, early] = [
+    changed.filter(({ table }) => containsIds(table)),
+    changed.filter(({ table }) => !containsIds(table)),
+  ];
   const done = [
-    ...changed.map(({ table }) => parts.changed(table)),
+    ...early.map(({ table }) => parts.changed(table)),
     ...removed.map(({ table }) => parts.removed(table)),
   ];
   const first = done.map((name) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
@@ -87,7 +104,7 @@ export function groupText(tables: readonly TablePart[]): string {
     ...read.flatMap(({ table }) => lockedRows(table)),
     ...tables.flatMap(({ table, lookups }) => lookups.map((lookup) => searched(table, lookup))),
     `conflicts AS MATERIALIZED (${conflicts.length > 0 ? conflicts.join(' UNION ') : 'SELECT 0 AS component WHERE false'})`,
-    ...changed.map(({ table }) => changedRows(table)),
+    ...early.map(({ table }) => changedRows(table)),
     ...removed.map(({ table }) => removedRows(table)),
     `counted AS MATERIALIZED (
       SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
@@ -97,6 +114,8 @@ export function groupText(tables: readonly TablePart[]): string {
       UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${risenVersionText}
       FROM counted, input WHERE counters.name = counted.name
       RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
+    filled,
+    ...late.map(({ table }) => changedRows(table)),
     ...added.map(({ table }) => addedRows(table)),
     recordedEvents,
     ...(tables.some(({ table }) => table === (answers as Table)) ? [expiredAnswers] : []),
@@ -158,18 +177,20 @@ function searchedType(table: Table, lookup: string): string {
  * Forces an index scan. The planner expects many rows from a JSON array, and would otherwise scan a small table
  * sequentially.
  */
-function hasKeyIn(table: Table, member: string): string {
+function hasKeyIn(table: Table, member: string, source?: Source): string {
   const [key] = sqlKey(table);
-  return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${relation(member, typed(sqlKey(table)), 'its')}))`;
+  const rows = relation(member, typed(sqlKey(table)), 'its', source);
+  return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${rows}))`;
 }
 
 function changedRows(table: Table): string {
   const [key, ...others] = sqlColumns(table);
   const name = parts.changed(table);
+  const source = containsIds(table) ? 'filled' : 'input';
   const assignments = others.map((column) => `${column.name} = new.${column.name}`).join(', ');
   return `${name} AS (
-    UPDATE ${table.name} AS it SET ${assignments} FROM ${relation(name, typed(sqlColumns(table)), 'new')}
-    WHERE it.${key?.name} = new.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('new')} RETURNING 1)`;
+    UPDATE ${table.name} AS it SET ${assignments} FROM ${relation(name, typed(sqlColumns(table)), 'new', source)}
+    WHERE it.${key?.name} = new.${key?.name} AND ${hasKeyIn(table, name, source)} AND ${isStored('new')} RETURNING 1)`;
 }
 
 function removedRows(table: Table): string {
@@ -183,31 +204,23 @@ function removedRows(table: Table): string {
 function addedRows(table: Table): string {
   const columns = sqlColumns(table);
   const name = parts.added(table);
-  const isNumbered = (column: string) => table.isCounted && column === sqlKey(table)[0]?.name;
-  const values = columns.map(({ name: column, type }) => {
-    if (isNumbered(column)) return 'own.before + new.number';
-    // Text columns of client resources never contain provisional ids.
-    return type === 'text' && table.resource === undefined ? filled(column) : `new.${column}`;
-  });
-  const counter = table.isCounted ? `JOIN moved AS own ON own.name = '${table.name}'` : '';
-  const given = columns.filter((column) => !isNumbered(column.name));
   return `${name}_stored AS (
     INSERT INTO ${table.name} (${columns.map((column) => column.name)})
-    SELECT ${values.join(', ')} FROM ${relation(name, `number bigint, ${hole}, ${typed(given)}`, 'new')}
-    ${counter} LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')})`;
+    SELECT ${named(columns, 'new')} FROM ${relation(name, typed(columns), 'new', 'filled')} WHERE ${isStored('new')})`;
 }
+
+const eventColumns = 'number bigint, type text, data text, account_id bigint, created_at bigint';
 
 const recordedEvents = `recorded AS (
   INSERT INTO unnumbered_events (type, data, account_id, created_at)
-  SELECT new.type, ${filled('data')}, new.account_id, new.created_at
-  FROM ${relation('events', `number bigint, ${hole}, type text, data text, account_id bigint, created_at bigint`, 'new')}
-  LEFT JOIN moved AS source ON source.name = new.counter WHERE ${isStored('new')} ORDER BY new.number)`;
+  SELECT new.type, new.data, new.account_id, new.created_at FROM ${relation('events', eventColumns, 'new', 'filled')}
+  WHERE ${isStored('new')} ORDER BY new.number)`;
 
-/** Omits rows that the group replaces, because a statement can change a row only once. */
+/** Omits rows that the group may replace, because a statement can change a row only once. */
 const expiredAnswers = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
     SELECT id FROM idempotent_answers, input
     WHERE kept_at < (given->>'answersSince')::bigint
-      AND id NOT IN (SELECT id FROM ${relation('idempotent_answers_changed', 'id text', 'new')})
+      AND id NOT IN (SELECT id FROM ${parts.read(answers as Table)})
     ORDER BY kept_at LIMIT (SELECT ${answerRemovalBatch} * (given->>'answers')::bigint FROM input)
     FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;
