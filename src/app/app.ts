@@ -71,11 +71,12 @@ export async function startApp(
   await checkHost(config.host);
   await using started = new AsyncDisposableStack();
   const { url, admin, feed, outages, watch } = started.use(await startService(config, openapi, log, runtime));
-  const { storage: store, sendTest, webhooks } = admin;
-  const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
+  const { storage: store, clock, sendTest, webhooks } = admin;
+  const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
   const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
   const parts = {
     ...runtime,
+    clock,
     store,
     sendTest,
     outages,
@@ -133,12 +134,13 @@ export async function startWorkers(
   const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
-  const { storage: store, sendTest, webhooks } = admin;
-  const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
-  const feed = started.use(new EventFeed(store.events, runtime.clock));
+  const { storage: store, clock, sendTest, webhooks } = admin;
+  const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
+  const feed = started.use(new EventFeed(store.events, clock));
   const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
   const parts = {
     ...runtime,
+    clock,
     store,
     sendTest,
     outages,

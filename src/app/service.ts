@@ -79,15 +79,15 @@ function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, 
 
 interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
   readonly storage: Store;
-  readonly runtime: Runtime;
+  readonly randomBytes: Runtime['randomBytes'];
   readonly watch: ServiceWatch;
 }
 
 function contextOf(
   { publicUrl, corsOrigins }: Config,
-  { storage, runtime, watch, ...parts }: ContextParts,
+  { storage, randomBytes, watch, ...parts }: ContextParts,
 ): RequestContext {
-  const { clock, randomBytes } = runtime;
+  const { clock } = storage;
   return {
     ...parts,
     admission: admissionTo(storage, clock, parts.log),
@@ -129,7 +129,8 @@ export async function startService(
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage, webhooks } = admin;
-  const { clock, randomBytes, output } = runtime;
+  const { randomBytes, output } = runtime;
+  const { clock } = storage;
   const watch = started.use(
     new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker }),
   );
@@ -139,7 +140,7 @@ export async function startService(
   let draining = false;
   const isDraining = () => draining;
   const server = startServer({
-    context: contextOf(config, { operations, storage, runtime, log, outages, watch, isDraining }),
+    context: contextOf(config, { operations, storage, randomBytes, log, outages, watch, isDraining }),
     routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
     publicRoutes: {
       openapi: () => openapi(url()),
@@ -152,7 +153,15 @@ export async function startService(
     middleware: runtime.middleware,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
-  const parts = { ...runtime, webhooks, store: storage, tail: events.tail, log, counter: watch.counter };
+  const parts = {
+    randomBytes,
+    clock,
+    webhooks,
+    store: storage,
+    tail: events.tail,
+    log,
+    counter: watch.counter,
+  };
   const sending = startSending(config, { ...parts, worker: worker?.number });
   started.defer(async () => {
     // `Connection: close` makes keep-alive clients reconnect elsewhere before the sockets close.

@@ -34,11 +34,12 @@ export async function openAdminServices(
   runtime = systemRuntime(),
   { serving = false, actor = { kind: 'cli', name: systemUser() }, ...how }: OpenOptions = {},
 ): Promise<AdminServices> {
-  const { clock, randomBytes } = runtime;
+  const { randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules, events } = config;
-  const settings = { url, cluster, clock, rules, events: events.areRecorded };
+  const settings = { url, cluster, clock: runtime.clock, rules, events: events.areRecorded };
   const storage = await openStore({ ...settings, serving, ...how });
-  const webhooks = webhookParts(config, runtime, how.notice);
+  const { clock } = storage;
+  const webhooks = webhookParts(config, { ...runtime, clock }, how.notice);
   const { sendTest } = webhooks;
   return {
     ...servicesAs({ store: storage, clock, randomBytes, sendTest }, actor),

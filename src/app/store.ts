@@ -1,7 +1,6 @@
-import { systemClock } from '../domain/clock.ts';
 import { CopyOperations, instancesServing } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
-import { isEmbedded, openStorage, openTables, type StorageOptions } from '../storage/open.ts';
+import { openStorage, openTables, type StorageOptions } from '../storage/open.ts';
 import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
 import { type ServingWorker, StorageUnusable, type Tables } from '../storage/storage.ts';
 
@@ -49,7 +48,7 @@ export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy
   const from = opened.use(await openNamed('--from', fromUrl, true));
   const to = opened.use(await openNamed('--to', toUrl, false));
   // An embedded store needs no check, because it cannot be opened while it is being served.
-  const servedBy = isEmbedded(fromUrl) ? [] : await instancesServing(from, systemClock().now());
+  const servedBy = from.now === undefined ? [] : await instancesServing(from, await from.now());
   const kept = opened.move();
   return Object.assign(new CopyOperations(from, to), {
     servedBy,

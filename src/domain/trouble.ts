@@ -8,6 +8,8 @@ export const troubles = {
   limitFile:
     'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
+  clock:
+    "The clock of this machine differs from the PostgreSQL server's clock by more than 5 seconds. The server's clock is used.",
   replica: 'A read replica is not in use. The primary and other replicas serve its reads.',
   redis: 'Redis is unavailable. Each instance enforces limits separately.',
   redisPart:

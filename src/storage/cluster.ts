@@ -64,9 +64,10 @@ import { PostgresUsage } from './postgres/entities/usage.ts';
 import { factsOf } from './postgres/facts.ts';
 import { identify } from './postgres/identity.ts';
 import { Replicas } from './postgres/replicas/replicas.ts';
+import { ServerClock } from './postgres/server-clock.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
 import type { Runner } from './postgres/statements.ts';
-import { readState } from './postgres/versions.ts';
+import { readState, type ServerState } from './postgres/versions.ts';
 import { type Announce, PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
 import { maxStaleMs, pollIntervalMs, SharedVersions } from './shared-versions.ts';
@@ -86,17 +87,21 @@ export async function openCluster(
   options: ClusterSettings & StoreSettings & { url: string },
 ): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
-  const { url, clock, rules, serving, create, migrates, units, notice, events } = options;
+  const { url, rules, serving, create, migrates, units, notice, events } = options;
   const { redisUrl, redisTimeoutMs: timeoutMs, poolSize, statementTimeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate(create, migrates);
   const encryption = await database.encryption();
+  const clock = new ServerClock(options.clock, notice);
+  const runner: Runner = { run: (statement) => database.read(statement) };
+  // A failure is not fatal here, because the next statement reports it.
+  await readPrimary(runner, clock).catch(() => undefined);
   const identity = await identify(database, options.redisPrefix, { serving, notice, clock });
   const versions = new SharedVersions();
-  const runner: Runner = { run: (statement) => database.read(statement) };
   const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
-  const poll = () => pollVersions(runner, versions, replicas);
+  const poll = () => pollVersions(runner, versions, clock, replicas);
   if (serving) opened.use(await watch(poll));
+  else opened.use(new PeriodicTask(readClockEveryMs, () => readPrimary(runner, clock)));
   const snapshots = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({
@@ -122,6 +127,7 @@ export async function openCluster(
   const kept = opened.move();
   return {
     encryption,
+    clock,
     ...reads,
     ...(replicas && { replicated: replicatedReads(runner, replicas, reads) }),
     limits,
@@ -134,7 +140,7 @@ export async function openCluster(
     write: (name, input) => writer.write(name, input),
     health: () => {
       const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
-      return troublesOf(isLost, limits, replicas);
+      return [...troublesOf(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
     },
     maxStaleMs: maxStaleMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -195,9 +201,24 @@ async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
   };
 }
 
-async function pollVersions(runner: Runner, versions: SharedVersions, replicas?: Replicas): Promise<void> {
-  const askedAt = performance.now();
+/** Interval at which a process that does not poll the versions, such as a supervisor, reads the server's clock. */
+const readClockEveryMs = 10_000;
+
+async function readPrimary(runner: Runner, clock: ServerClock): Promise<ServerState> {
+  const sentAt = clock.steady();
   const state = await readState(runner);
+  clock.apply(state.now, sentAt);
+  return state;
+}
+
+async function pollVersions(
+  runner: Runner,
+  versions: SharedVersions,
+  clock: ServerClock,
+  replicas?: Replicas,
+): Promise<void> {
+  const askedAt = performance.now();
+  const state = await readPrimary(runner, clock);
   versions.applyPostgres(state.versions, askedAt);
   replicas?.applyPrimary(state);
 }

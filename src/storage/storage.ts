@@ -248,6 +248,8 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly created?: boolean;
   /** Describes how connections to the server are encrypted; undefined for a store without a server. */
   readonly encryption?: string;
+  /** The clock that decides all times in the store: that of the database server, or of this machine. */
+  readonly clock: Clock;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
@@ -292,6 +294,8 @@ export type RowConflict = 'taken' | 'missing';
 
 /** A store as plain rows, for copying it to another engine. */
 export interface Tables extends AsyncDisposable {
+  /** The time of the database server (Unix ms); undefined for an embedded store. */
+  now?(): Promise<number>;
   count(table: Table): Promise<number>;
   /** Up to `limit` rows after the row `after`, by ascending key. */
   rows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]>;

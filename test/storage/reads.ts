@@ -24,6 +24,7 @@ export const limit = 21;
 
 /** Methods that respond from memory or do not read tables. */
 type NoReader =
+  | 'clock'
   | 'created'
   | 'encryption'
   | 'limits'

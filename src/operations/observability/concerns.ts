@@ -33,6 +33,8 @@ const remedies: Readonly<Record<Trouble, string>> = {
   [troubles.limitFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.postgres]:
     'Check that PostgreSQL is running and reachable from this machine. The log shows its error message.',
+  [troubles.clock]:
+    'Synchronize the clocks of this machine and of the PostgreSQL server, for example with NTP.',
   [troubles.replica]:
     'Check that the servers in DATABASE_REPLICA_URLS are running, are reachable from this machine, and follow the primary. The log shows the reason.',
   [troubles.redis]:

@@ -4,7 +4,7 @@ import { type TableRow, type Tables, type TableValue, unfinishedCopy } from '../
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
-import { risenVersionText } from './versions.ts';
+import { readState, risenVersionText } from './versions.ts';
 
 /** Opens a database for copying its rows. Throws `StorageUnusable`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
@@ -15,6 +15,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
   while (await numberEvents({ run: (statement) => database.read(statement) }));
   const kept = opened.move();
   return {
+    now: async () => (await readState({ run: (statement) => database.read(statement) })).now,
     async count(table) {
       const [row] = await database.read<{ count: bigint }[]>((sql) =>
         sql.unsafe(`SELECT count(*) AS count FROM ${rowsOf(table)}`),

@@ -50,9 +50,12 @@ export interface ServerState {
   /** Start time of this server. */
   readonly started: string;
   readonly isStandby: boolean;
+  /** Time of the server's clock when it read the state (Unix ms). */
+  readonly now: number;
 }
 
-interface StateRow extends Omit<ServerState, 'versions'> {
+interface StateRow extends Omit<ServerState, 'versions' | 'now'> {
+  readonly now: bigint;
   readonly name: string;
   readonly version: bigint;
 }
@@ -61,13 +64,14 @@ export async function readState({ run }: Runner): Promise<ServerState> {
   const rows = await run(
     (sql): SQL.Query<StateRow[]> => sql`
       SELECT name, version, store.id AS store, primary_started AS primary,
-             extract(epoch FROM pg_postmaster_start_time())::text AS started, pg_is_in_recovery() AS "isStandby"
+             extract(epoch FROM pg_postmaster_start_time())::text AS started, pg_is_in_recovery() AS "isStandby",
+             (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
       FROM counters LEFT JOIN store ON true`,
   );
   const versions = new Map(rows.map(({ name, version }) => [name, Number(version)]));
-  const { store = null, primary = null, started = '', isStandby = false } = rows[0] ?? {};
+  const { store = null, primary = null, started = '', isStandby = false, now = 0n } = rows[0] ?? {};
   return {
-    ...{ store, primary, started, isStandby },
+    ...{ store, primary, started, isStandby, now: Number(now) },
     versions: versionsFrom((resource) => versions.get(versionCounter(resource)) ?? 0),
   };
 }

@@ -17,11 +17,12 @@ export class RedisClock {
    */
   #aheadMs = 0;
   #repliedMs = 0;
-  /** Offset of Redis' clock from this machine's monotonic time, as of the last reply. */
-  #datesAheadMs = 0;
+  /** Offset of Redis' clock from this machine's monotonic time, as of the last reply; initially that of PostgreSQL. */
+  #datesAheadMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#datesAheadMs = clock.now() - clock.steady();
   }
 
   /** Estimated time of Redis' clock, Unix ms. */

@@ -88,6 +88,7 @@ export function openSqlite(options: SqliteOptions): Storage {
 
   return {
     created: files.created,
+    clock: options.clock,
     ...entitiesOf<EntityStores>(entities, (table) => new SqliteEntity(data, table, { read })),
     pets: new SqlitePets(data, read),
     accounts: new SqliteAccounts(data, read),

@@ -1,0 +1,71 @@
+import type { Clock } from '../../domain/clock.ts';
+import type { Notice } from '../outage.ts';
+
+/** Difference from the server's clock above which operators are warned. */
+const maxDifferenceMs = 5_000;
+
+const part = 'clock';
+
+/**
+ * The clock of the PostgreSQL server. Instances compare its times with each other: leases, retries, expiry dates and the
+ * ages of stored rows. Between two readings, the time advances with this machine's monotonic time, so that a step of
+ * this machine's clock has no effect. Until the first reading, the time is that of this machine.
+ */
+export class ServerClock implements Clock {
+  readonly #local: Clock;
+  readonly #notice: Notice;
+  /** Offset of the server's clock from this machine's monotonic time, in ms. */
+  #aheadMs: number | undefined;
+  #wasOff = false;
+
+  constructor(local: Clock, notice: Notice) {
+    this.#local = local;
+    this.#notice = notice;
+  }
+
+  now(): number {
+    return this.#aheadMs === undefined ? this.#local.now() : this.#local.steady() + this.#aheadMs;
+  }
+
+  steady(): number {
+    return this.#local.steady();
+  }
+
+  get aheadSeconds(): number {
+    return this.#local.aheadSeconds;
+  }
+
+  get rules(): boolean {
+    return this.#local.rules === true;
+  }
+
+  /** True if this machine's clock differs from the server's clock by more than five seconds. */
+  get isOff(): boolean {
+    return Math.abs(this.now() - this.#local.now()) > maxDifferenceMs;
+  }
+
+  /**
+   * Applies a time (Unix ms) that the server read after `sentAt` (`steady`) and before the call. Changes the offset only
+   * if it contradicts this reading, so that the round trip of a slow reading adds no error.
+   */
+  apply(serverMs: number, sentAt: number): void {
+    if (this.rules) return;
+    const [lowest, highest] = [serverMs - this.#local.steady(), serverMs + 1 - sentAt];
+    const middle = Math.round((lowest + highest) / 2);
+    this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? middle, lowest), highest);
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.isOff === this.#wasOff) return;
+    this.#wasOff = this.isOff;
+    const seconds = Math.abs((this.#local.now() - this.now()) / 1_000).toFixed(1);
+    const direction = this.#local.now() > this.now() ? 'ahead of' : 'behind';
+    this.#notice(
+      this.#wasOff
+        ? `the clock of this machine is ${seconds} s ${direction} the PostgreSQL server's clock, which is used instead`
+        : "the clock of this machine agrees with the PostgreSQL server's clock again",
+      { part, works: !this.#wasOff },
+    );
+  }
+}

@@ -1,0 +1,173 @@
+/** Instances whose clocks differ agree on all times, because PostgreSQL's clock decides. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { type LocalApp, startApp } from '../../src/app/app.ts';
+import { openapiText } from '../../src/app/openapi.ts';
+import { readConfig } from '../../src/config.ts';
+import { hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
+import type { SettledDelivery, TakenDelivery } from '../../src/domain/delivery.ts';
+import { scopes } from '../../src/domain/scope.ts';
+import { troubles } from '../../src/domain/trouble.ts';
+import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
+import { answerOf } from '../support/call.ts';
+import { FakeClock, FakeMachine } from '../support/clock.ts';
+import { patientSettings } from '../support/cluster.ts';
+import { keptLog } from '../support/log.ts';
+import { ample } from '../support/process.ts';
+import { testServers } from '../support/servers.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+describe("the clock of PostgreSQL's server", () => {
+  function opened(aheadMs = 0) {
+    const machine = new FakeMachine();
+    const notices: string[] = [];
+    const clock = new ServerClock(machine.clock, (text) => notices.push(text));
+    const serverNow = () => machine.clock.steady() + aheadMs;
+    clock.apply(serverNow(), clock.steady());
+    return { machine, notices, clock, serverNow };
+  }
+
+  test('is used instead of the clock of this machine', () => {
+    for (const aheadMs of [-90_000, 0, 25 * hourMs]) {
+      const { clock, machine, serverNow } = opened(aheadMs);
+      machine.pass(1_000);
+      expect(clock.now() - serverNow()).toBeWithin(0, 2);
+    }
+  });
+
+  test('is not affected by a step of the clock of this machine, but by a suspension of the machine', () => {
+    const { clock, machine } = opened();
+    const before = clock.now();
+    machine.step(hourMs);
+    expect(clock.now()).toBe(before);
+    machine.step(-hourMs);
+    machine.suspend(minuteMs);
+    expect(clock.now() - before).toBeWithin(minuteMs - 2_000, minuteMs + 2_000);
+  });
+
+  test('is known as exactly as the fastest reading, and follows a step of the server', () => {
+    const { clock, machine, serverNow } = opened();
+    const sentAt = clock.steady();
+    machine.pass(9_000);
+    clock.apply(serverNow() - 8_000, sentAt);
+    expect(clock.now() - serverNow()).toBeWithin(0, 2);
+    clock.apply(serverNow() - minuteMs, clock.steady());
+    expect(clock.now() - serverNow()).toBeWithin(-minuteMs, -minuteMs + 2);
+  });
+
+  test('is reported once if it differs by more than 5 seconds, and again once it agrees', () => {
+    const { clock, machine, notices, serverNow } = opened();
+    machine.step(5_000);
+    clock.apply(serverNow(), clock.steady());
+    expect(clock.isOff).toBe(false);
+    machine.step(1_000);
+    for (let reading = 0; reading < 3; reading++) clock.apply(serverNow(), clock.steady());
+    expect(clock.isOff).toBe(true);
+    machine.step(-6_000);
+    clock.apply(serverNow(), clock.steady());
+    expect(notices).toEqual([
+      expect.stringContaining("6.0 s ahead of the PostgreSQL server's clock"),
+      expect.stringContaining('agrees'),
+    ]);
+  });
+
+  test('is replaced by a test clock', () => {
+    const fake = new FakeClock();
+    const clock = new ServerClock(fake, () => undefined);
+    clock.apply(fake.now() + hourMs, fake.steady());
+    expect(clock.now()).toBe(fake.now());
+  });
+});
+
+const newPetJson = '{"name":"Rex","categoryId":1}';
+
+const offsetsMs = [0, 90_000, -25 * hourMs] as const;
+
+describe.skipIf(servers === undefined)('instances whose clocks differ from that of PostgreSQL', () => {
+  // These tests are skipped if no servers are available.
+  const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
+
+  async function startInstances(more: Readonly<Record<string, string>> = {}) {
+    await using started = new AsyncDisposableStack();
+    const { url } = started.use(await makeSchema());
+    const config = readConfig({
+      ...{ PORT: '0', ADMIN_PORT: 'off', DRAIN_SECONDS: '0', WEBHOOKS: 'off' },
+      ...{ DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() },
+      ...{ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', ...patientSettings, ...more },
+    });
+    const instances: (LocalApp & { lines: ReturnType<typeof keptLog>['lines'] })[] = [];
+    for (const offsetMs of offsetsMs) {
+      const { log, lines } = keptLog();
+      const clock = systemClock({
+        date: () => Date.now() + offsetMs,
+        monotonic: () => performance.now(),
+        uptime: () => performance.now() / 1_000,
+      });
+      const runtime = { clock, randomBytes };
+      const app = started.use(await startApp(config, (at) => openapiText(config, at), log, runtime));
+      instances.push({ ...app, lines });
+    }
+    const [first] = instances;
+    if (first === undefined) throw new Error('There is no instance.');
+    const { id } = await first.admin.accounts.create('shop', 'enterprise', ample);
+    const { key } = await first.admin.keys.create(id, 'all', undefined, scopes);
+    const kept = started.move();
+    return { instances, first, key, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  test('apply a request with the same Idempotency-Key only once', async () => {
+    await using store = await startInstances();
+    const { key } = store;
+    const request = { key, body: newPetJson, headers: { 'Idempotency-Key': 'k' } };
+    const answers: string[] = [];
+    for (const { url } of [...store.instances].reverse())
+      answers.push((await answerOf(url, 'POST', '/pets', request)).text);
+    expect(answers).toEqual(Array(offsetsMs.length).fill(answers[0]));
+    expect((await store.first.admin.storage.pets.inventory()).available).toBe(1);
+  });
+
+  test('lease a delivery to only one instance at a time, and retry it only when it is due', async () => {
+    await using store = await startInstances();
+    const { key, first } = store;
+    await answerOf(first.url, 'POST', '/webhooks', { key, body: '{"url":"http://127.0.0.1:9/"}' });
+    await answerOf(first.url, 'POST', '/pets', { key, body: newPetJson });
+    await first.admin.storage.events.bounds();
+    const lease = async ({ admin: { storage } }: LocalApp, settled: readonly SettledDelivery[] = []) => {
+      const now = storage.clock.now();
+      const take = { now, leasedUntil: now + minuteMs, room: 10, held: {}, fast: [], after: 0n };
+      // The first round only creates the delivery, or stores the outcome of the attempt.
+      await storage.write('dispatchDeliveries', { settled, take: { ...take, room: 0 } });
+      return (await storage.write('dispatchDeliveries', { settled: [], take })).deliveries;
+    };
+    const leases: TakenDelivery[][] = [];
+    for (const instance of store.instances) leases.push([...(await lease(instance))]);
+    expect(leases.map(({ length }) => length)).toEqual([1, 0, 0]);
+    const failed = leases.flat().map(({ id, webhookId, leasedUntil }): SettledDelivery => {
+      const nextAttemptAt = first.admin.storage.clock.now() + minuteMs;
+      return {
+        id,
+        webhookId,
+        leasedUntil,
+        status: 'pending',
+        attempts: '[]',
+        nextAttemptAt,
+        finishedAt: null,
+      };
+    });
+    expect(await lease(first, failed)).toEqual([]);
+    for (const instance of store.instances) expect(await lease(instance)).toEqual([]);
+  });
+
+  test('serve requests, and report the difference in /readyz and once in the log', async () => {
+    await using store = await startInstances();
+    for (const [index, { url, lines }] of store.instances.entries()) {
+      const trouble = offsetsMs[index] === 0 ? [] : [troubles.clock];
+      const ready = await fetch(`${url}/readyz`);
+      expect(ready.status).toBe(200);
+      expect(((await ready.json()) as { trouble?: string[] }).trouble ?? []).toEqual(trouble);
+      expect(lines.filter(({ part }) => part === 'clock')).toHaveLength(trouble.length);
+    }
+  });
+});
