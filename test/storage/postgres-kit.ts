@@ -8,8 +8,12 @@ import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts
 import type { Units, Writer } from '../../src/storage/transaction.ts';
 import { until } from '../support/wait.ts';
 
-export function openDatabase(url: string, statementTimeoutMs = 20_000): PostgresDatabase {
-  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice: () => {} });
+export function openDatabase(
+  url: string,
+  statementTimeoutMs = 20_000,
+  notice: (text: string) => void = () => {},
+): PostgresDatabase {
+  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice });
 }
 
 /** Opens a session that does not use the store's connections. */

@@ -4,6 +4,8 @@ import type { SQL } from 'bun';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { readsOf } from '../../src/storage/cluster.ts';
 import { openTables } from '../../src/storage/open.ts';
+import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
+import { changesOf11 } from '../../src/storage/schema-changes-of-1.1.ts';
 import { folded } from '../../src/tables/accounts.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
@@ -29,6 +31,9 @@ async function addAsBefore(session: SQL, name: string): Promise<void> {
 
 /** The last format without operators. */
 const before = 5;
+
+/** The format of version 1.1.0. */
+const formatOf11 = 8 + changesOf11.length;
 
 /** Creates an account the way a version without case-folded names does. */
 async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
@@ -171,5 +176,81 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     expect((await accounts.find(3))?.closedAt).toBeNull();
     const keys = readsOf({ run: (statement) => database.read(statement) }).keys;
     for (const fingerprint of ['first', 'second']) expect(await keys.findCaller(fingerprint)).toBeDefined();
+  });
+
+  for (const [beside, begin] of [
+    ['a backup (pg_dump)', 'BEGIN ISOLATION LEVEL REPEATABLE READ'],
+    ['an idle transaction that has read every table', 'BEGIN'],
+  ] as const) {
+    test(`beside ${beside}, changes of older instances do not wait, and the log names the session`, async () => {
+      await using schema = await makeSchema();
+      await using older = openSession(schema.url);
+      await using reader = openSession(schema.url);
+      await writeStoreOfFormat(older, formatOf11);
+      await addAccountAsBefore(older, 'First');
+      const tables = await older<{ name: string }[]>`
+        SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
+      await reader.unsafe("SET application_name = 'nightly dump'");
+      await reader.unsafe(begin);
+      for (const { name } of tables) await reader.unsafe(`SELECT FROM ${name}`);
+      const [{ pid }] = await reader`SELECT pg_backend_pid() AS pid`;
+
+      const notices: string[] = [];
+      await using database = openDatabase(schema.url, 20_000, (text) => notices.push(text));
+      let isMigrated = false;
+      const migrated = database.migrate().then(() => {
+        isMigrated = true;
+      });
+      // The reader ends only after the changes, so a change that waits for it is canceled.
+      await older.unsafe("SET statement_timeout = '20s'");
+      let changes = 0;
+      for (; notices.length === 0 || changes < 100; changes++) {
+        await addAccountAsBefore(older, `Meanwhile ${changes}`);
+        await addKeyAsBefore(older, 1, `fingerprint ${changes}`);
+        await addAsBefore(older, `animal ${changes}`);
+        await older`UPDATE accounts SET plan = 'pro' WHERE id = 1`;
+      }
+      expect(notices[0]).toMatch(
+        new RegExp(
+          `waiting for locks: session ${pid} \\(nightly dump, idle in transaction, since 2.*Z\\) has locked`,
+        ),
+      );
+      expect(isMigrated).toBe(false);
+      await reader`COMMIT`;
+      await migrated;
+      const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
+      expect((await accounts.search(undefined, 9, { name: `Meanwhile ${changes - 1}` })).length).toBe(1);
+    });
+  }
+
+  test('keeps the steps that were committed before it was killed, holds no lock of them, and resumes', async () => {
+    await using schema = await makeSchema();
+    await using older = openSession(schema.url);
+    await using reader = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    await writeStoreOfFormat(older, formatOf11);
+    await reader`BEGIN`;
+    await reader`SELECT FROM accounts`;
+    {
+      await using database = openDatabase(schema.url);
+      const refused = rejectionOf(database.migrate());
+      await lockAwaited(observer);
+      const pids = await lockers(observer, 'waiting');
+      const [{ tables }] = await observer`
+        SELECT string_agg(DISTINCT relname, ', ') AS tables FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+        WHERE granted AND relkind = 'r' AND relnamespace = current_schema()::regnamespace
+          AND pid IN (SELECT value::int FROM json_array_elements_text(${JSON.stringify(pids)}::text::json))`;
+      expect(tables).toBe('animal_store_format');
+      for (const pid of pids) await observer`SELECT pg_terminate_backend(${pid})`;
+      expect(await refused).toBeInstanceOf(Error);
+    }
+    const [{ version }] = await older`SELECT version FROM animal_store_format`;
+    expect(version).toBeGreaterThan(formatOf11);
+    await reader`COMMIT`;
+    await using one = openDatabase(schema.url);
+    await using other = openDatabase(schema.url);
+    await Promise.all([one.migrate(), other.migrate()]);
+    const [{ version: last }] = await older`SELECT version FROM animal_store_format`;
+    expect(last).toBe(migrationSteps.length);
   });
 });

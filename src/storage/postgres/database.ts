@@ -101,9 +101,13 @@ export class PostgresDatabase implements AsyncDisposable {
    */
   async migrate(create = true, migrates = true): Promise<void> {
     try {
-      const former = await migrate((work) => this.#pool.transaction(work), create, migrates);
+      const { notice } = this.#options;
+      const former = await migrate({
+        begin: (work) => this.#pool.transaction(work),
+        ...{ create, migrates, notice },
+      });
       if (former > 0) {
-        this.#options.notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
+        notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
       }
       this.#isOpen = true;
     } catch (error) {

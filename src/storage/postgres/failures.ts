@@ -63,6 +63,11 @@ export function isOvertaken(error: unknown): boolean {
   return error instanceof Overtaken || overtaken.test(stateOf(error));
 }
 
+/** The statement waited longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return stateOf(error) === '55P03';
+}
+
 /** The session is read-only, for example because the server became a standby. */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';

@@ -1,55 +1,87 @@
 import type { SQL } from 'bun';
+import type { Notice } from '../outage.ts';
 import { outdatedStore, StorageUnusable } from '../storage.ts';
+import { type Begin, MigrationLocked, whenUnlocked } from './migration-locks.ts';
 import { migrationSteps } from './migration-steps.ts';
 
 /** Id of the advisory lock that allows only one process to migrate at a time ("AnSt" in ASCII). */
 const lockId = 0x416e5374;
 
 /**
- * Maximum idle time between two steps of a migration, in milliseconds. After that, the lock of a hung process is
+ * Maximum time that a step waits for a lock, in milliseconds. Statements of running instances that need the same table
+ * queue behind the waiting step, so the time must be shorter than their timeout. It is also shorter than the default
+ * `deadlock_timeout` (1 s), so that in a deadlock the migration gives up and not an instance.
+ */
+const lockTimeoutMs = 500;
+
+/**
+ * Maximum idle time between two statements of a step, in milliseconds. After that, the lock of a hung process is
  * released.
  */
 const idleTimeoutMs = 60_000;
 
+interface MigrateOptions {
+  readonly begin: Begin;
+  /** Whether to set up an empty database. */
+  readonly create: boolean;
+  /** Whether to migrate a store; otherwise, an older one is rejected. */
+  readonly migrates: boolean;
+  readonly notice: Notice;
+}
+
 /**
- * Migrates the database, unless `migrates` is false. Sets up an empty database only if `create` is true. Returns the previous format, or 0 if the
- * database was empty or up to date. Throws `StorageUnusable`.
+ * Migrates the database. Each step is a transaction, which releases its locks before the next step, and is retried if
+ * it cannot get its locks in time. Returns the previous format, or 0 if the database was empty or up to date. Throws
+ * `StorageUnusable`.
  */
-export async function migrate(
-  begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
-  create: boolean,
-  migrates: boolean,
-): Promise<number> {
-  return begin(async (transaction) => {
-    const found = await versionOf(transaction);
-    if (found === migrationSteps.length) return 0;
-    if (!migrates && found > 0 && found < migrationSteps.length) {
-      throw outdatedStore('The database', found, migrationSteps.length);
-    }
-    // Migrating, or waiting for another process to migrate, may take longer than a request's statement timeout.
-    await transaction`SET LOCAL statement_timeout = 0`;
-    await transaction.unsafe(`SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
-    await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
-    const version = await versionOf(transaction);
-    if (version > migrationSteps.length) {
-      throw new StorageUnusable(
-        `The database was written by a newer version of the service (format ${version}, this version supports up ` +
-          `to ${migrationSteps.length}). Use that version or a newer one.`,
-      );
-    }
-    if (version === 0 && !create) {
-      throw new StorageUnusable(
-        'No store found in this PostgreSQL database and schema. Check DATABASE_URL, or create a store with ' +
-          '"animal-store serve" or "animal-store import".',
-      );
-    }
-    if (version === 0) await createFormat(transaction);
-    for (const step of migrationSteps.slice(version)) {
-      await (typeof step === 'string' ? transaction.unsafe(step) : step(transaction));
-    }
-    await transaction`UPDATE animal_store_format SET version = ${migrationSteps.length}`;
-    return version === migrationSteps.length ? 0 : version;
-  });
+export async function migrate({ begin, create, migrates, notice }: MigrateOptions): Promise<number> {
+  let former = 0;
+  for (let version = await begin(versionOf); version !== migrationSteps.length; ) {
+    expectUsable(version, create);
+    if (!migrates && version > 0) throw outdatedStore('The database', version, migrationSteps.length);
+    const name = version === 0 ? 'creating the store' : `migrating the database to format ${version + 1}`;
+    const step = () => begin((transaction) => takeStep(transaction, create));
+    const taken = await whenUnlocked(step, { name, begin, notice, lockTimeoutMs, lockId });
+    if (former === 0 && taken.to > taken.from) former = taken.from;
+    version = taken.to;
+  }
+  return former;
+}
+
+/** Runs the next step, if there is one. An empty database is set up in a single transaction. */
+async function takeStep(transaction: SQL, create: boolean): Promise<{ from: number; to: number }> {
+  // A step may run longer than a request's statement timeout.
+  await transaction.unsafe(`
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL lock_timeout = ${lockTimeoutMs};
+    SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
+  const [{ isLocked }] = await transaction`SELECT pg_try_advisory_xact_lock(${lockId}) AS "isLocked"`;
+  if (!isLocked) throw new MigrationLocked('Another process is migrating the database.');
+  const version = await versionOf(transaction);
+  if (version === migrationSteps.length) return { from: version, to: version };
+  expectUsable(version, create);
+  if (version === 0) await createFormat(transaction);
+  const next = version === 0 ? migrationSteps.length : version + 1;
+  for (const step of migrationSteps.slice(version, next)) {
+    await (typeof step === 'string' ? transaction.unsafe(step) : step(transaction));
+  }
+  await transaction`UPDATE animal_store_format SET version = ${next}`;
+  return { from: version, to: next };
+}
+
+function expectUsable(version: number, create: boolean): void {
+  if (version > migrationSteps.length) {
+    throw new StorageUnusable(
+      `The database was written by a newer version of the service (format ${version}, this version supports up ` +
+        `to ${migrationSteps.length}). Use that version or a newer one.`,
+    );
+  }
+  if (version === 0 && !create) {
+    throw new StorageUnusable(
+      'No store found in this PostgreSQL database and schema. Check DATABASE_URL, or create a store with ' +
+        '"animal-store serve" or "animal-store import".',
+    );
+  }
 }
 
 async function createFormat(sql: SQL): Promise<void> {

@@ -1,0 +1,109 @@
+/** Retries a step of a migration that other sessions block, and reports these sessions. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SQL } from 'bun';
+import type { Notice } from '../outage.ts';
+import { isLockTimeout, isOvertaken } from './failures.ts';
+
+export type Begin = <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>;
+
+/** Another process holds the advisory lock. */
+export class MigrationLocked extends Error {}
+
+interface StepOptions {
+  /** For the log. */
+  readonly name: string;
+  readonly begin: Begin;
+  readonly notice: Notice;
+  readonly lockTimeoutMs: number;
+  /** Id of the advisory lock for migrations. */
+  readonly lockId: number;
+}
+
+/** Interval at which the blocking sessions are read, in ms. */
+const pollIntervalMs = 250;
+/** Maximum time between two attempts while the same sessions block the step, in ms. */
+const maxPauseMs = 10_000;
+/** Interval at which a wait is logged again, in ms. */
+const repeatMs = 60_000;
+const maxNamed = 3;
+const maxTables = 3;
+
+/**
+ * Runs a step until it gets its locks. While sessions that may block the step are running, attempts become less
+ * frequent, because statements of running instances wait during an attempt.
+ */
+export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptions): Promise<T> {
+  let logged = { pids: '', at: Number.NEGATIVE_INFINITY };
+  for (let pauseMs = pollIntervalMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+    try {
+      return await step();
+    } catch (error) {
+      if (!(error instanceof MigrationLocked || isLockTimeout(error) || isOvertaken(error))) throw error;
+    }
+    const until = performance.now() + pauseMs;
+    const first = await blockersOf(options);
+    const pids = pidsOf(first);
+    if (first.length > 0 && (pids !== logged.pids || performance.now() - logged.at > repeatMs)) {
+      options.notice(described(first, options.name));
+      logged = { pids, at: performance.now() };
+    }
+    do await sleep(Math.min(pollIntervalMs, pauseMs));
+    while (performance.now() < until && pidsOf(await blockersOf(options)) === pids && pids !== '');
+  }
+}
+
+interface Blocker {
+  readonly pid: number | null;
+  readonly application: string | null;
+  readonly state: string | null;
+  readonly since: string | null;
+  /** Tables on which the session holds a lock; null for the advisory lock. */
+  readonly tables: string | null;
+  readonly count: bigint;
+}
+
+const pidsOf = (blockers: readonly Blocker[]) => blockers.map(({ pid }) => pid).join();
+
+/**
+ * Sessions in a transaction that is older than an attempt and holds a lock on the store's tables, and the session that
+ * holds the advisory lock. Roles without `pg_read_all_stats` do not see the state of other roles' sessions.
+ */
+function blockersOf({ begin, lockTimeoutMs, lockId }: StepOptions): Promise<Blocker[]> {
+  return begin(
+    (sql) => sql`
+      SELECT locks.pid, nullif(application_name, '') AS application, state,
+             to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since,
+             array_to_string((array_agg(DISTINCT relname ORDER BY relname))[1:${maxTables}::integer], ', ') AS tables,
+             count(DISTINCT relname) AS count
+      FROM pg_locks AS locks
+      LEFT JOIN pg_class ON pg_class.oid = relation AND relnamespace = current_schema()::regnamespace
+        AND relkind IN ('r', 'p')
+      LEFT JOIN pg_stat_activity AS activity ON activity.pid = locks.pid
+      WHERE granted AND locks.pid IS DISTINCT FROM pg_backend_pid()
+        AND locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND ((relname IS NOT NULL
+              AND (xact_start IS NULL OR xact_start < clock_timestamp() - ${lockTimeoutMs}::integer * interval '1 ms'))
+             OR (locktype = 'advisory' AND classid = 0 AND objid = ${lockId}::bigint))
+      GROUP BY locks.pid, application_name, state, xact_start
+      ORDER BY xact_start NULLS LAST, locks.pid`,
+  );
+}
+
+function described(blockers: readonly Blocker[], name: string): string {
+  const named = blockers.slice(0, maxNamed).map(({ pid, application, state, since, tables, count }) => {
+    const session = pid === null ? 'a prepared transaction (see pg_prepared_xacts)' : `session ${pid}`;
+    const facts = [
+      application ?? 'no application name',
+      state ?? 'state not visible',
+      since && `since ${since}`,
+    ];
+    const more = Number(count) > maxTables ? ` and ${Number(count) - maxTables} more tables` : '';
+    const locks = tables === null || tables === '' ? 'is migrating' : `has locked ${tables}${more}`;
+    return `${session} (${facts.filter(Boolean).join(', ')}) ${locks}`;
+  });
+  const others = blockers.length > maxNamed ? `; ${blockers.length - maxNamed} other sessions` : '';
+  return (
+    `${name}: waiting for locks: ${named.join('; ')}${others}. The migration continues when these transactions end; ` +
+    'running instances are not affected'
+  );
+}
