@@ -162,6 +162,8 @@ export interface SearchStore {
    * four characters. Reads every row in the span.
    */
   containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;
+  /** The lowest id above `after`; undefined if there is none. */
+  nextId(of: SearchedTable, after: bigint): Awaitable<bigint | undefined>;
   /**
    * Up to `limit` ids of orders whose reference begins with the text, sorted by reference and id. The cost does not
    * depend on the size of the store.

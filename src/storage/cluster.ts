@@ -63,6 +63,7 @@ import { PostgresSearch } from './postgres/entities/search.ts';
 import { PostgresUsage } from './postgres/entities/usage.ts';
 import { factsOf } from './postgres/facts.ts';
 import { identify } from './postgres/identity.ts';
+import { Lineage } from './postgres/lineage.ts';
 import { Replicas } from './postgres/replicas/replicas.ts';
 import { ServerClock } from './postgres/server-clock.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
@@ -99,9 +100,12 @@ export async function openCluster(
   const identity = await identify(database, options.redisPrefix, { serving, notice, clock });
   const versions = new SharedVersions();
   const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
-  const poll = () => pollVersions(runner, versions, clock, replicas);
+  const lineage = opened.use(new Lineage(database, notice));
+  const poll = () => pollVersions(runner, { versions, clock, lineage, replicas });
   if (serving) opened.use(await watch(poll));
   else opened.use(new PeriodicTask(readClockEveryMs, () => readPrimary(runner, clock)));
+  // The store is served even if it could not be marked, because the next poll tries again.
+  await lineage.settled();
   const snapshots = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({
@@ -204,6 +208,13 @@ async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
 /** Interval at which a process that does not poll the versions, such as a supervisor, reads the server's clock. */
 const readClockEveryMs = 10_000;
 
+interface Polled {
+  readonly versions: SharedVersions;
+  readonly clock: ServerClock;
+  readonly lineage: Lineage;
+  readonly replicas: Replicas | undefined;
+}
+
 async function readPrimary(runner: Runner, clock: ServerClock): Promise<ServerState> {
   const sentAt = clock.steady();
   const state = await readState(runner);
@@ -211,16 +222,12 @@ async function readPrimary(runner: Runner, clock: ServerClock): Promise<ServerSt
   return state;
 }
 
-async function pollVersions(
-  runner: Runner,
-  versions: SharedVersions,
-  clock: ServerClock,
-  replicas?: Replicas,
-): Promise<void> {
+async function pollVersions(runner: Runner, { versions, clock, lineage, replicas }: Polled): Promise<void> {
   const askedAt = performance.now();
   const state = await readPrimary(runner, clock);
   versions.applyPostgres(state.versions, askedAt);
-  replicas?.applyPrimary(state);
+  const isMarked = lineage.isMarked(state, askedAt);
+  replicas?.applyPrimary(isMarked ? state : undefined);
 }
 
 async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {

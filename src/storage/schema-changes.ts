@@ -151,4 +151,42 @@ export const schemaChanges: readonly SchemaChange[] = [
     $$;
     `,
   },
+  {
+    postgres: `
+    -- After a failover to a replica that lacked the last changes, their ids must not be assigned again: clients, receivers
+    -- of webhooks and readers of events know them. A trigger raises a counter on its first change on another timeline, so
+    -- that no writer can reuse an id, such as an instance that has not detected the failover. The gap is larger than the
+    -- number of rows that can be lost.
+    -- Returns NULL if the server does not report its timeline.
+    CREATE FUNCTION server_timeline() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+      RETURN left(pg_walfile_name(pg_current_wal_lsn()), 8);
+    EXCEPTION WHEN OTHERS THEN RETURN NULL;
+    END $$;
+    -- The system identifier and the timeline.
+    CREATE FUNCTION server_history() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+      RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || server_timeline();
+    EXCEPTION WHEN OTHERS THEN RETURN NULL;
+    END $$;
+    CREATE FUNCTION skip_lost_ids() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF server_timeline() IS NOT NULL THEN
+        -- Clients choose the ids of categories.
+        IF OLD.timeline <> '' AND NEW.name <> 'categories' THEN
+          NEW.last := NEW.last + 1000000000;
+        END IF;
+        NEW.timeline := server_timeline();
+      END IF;
+      RETURN NEW;
+    END $$;
+    -- In the order in which instances use them. The timeline is empty if it is unknown.
+    ALTER TABLE counters ADD COLUMN timeline text NOT NULL DEFAULT '';
+    UPDATE counters SET timeline = coalesce(server_timeline(), '');
+    ALTER TABLE store
+      -- A mark of the primary that instances serve. See postgres/lineage.ts.
+      ADD COLUMN lineage text,
+      -- server_history() of the primary that was last marked.
+      ADD COLUMN server text;
+    CREATE TRIGGER skip_lost_ids BEFORE UPDATE ON counters FOR EACH ROW
+      WHEN (NEW.timeline IS DISTINCT FROM server_timeline()) EXECUTE FUNCTION skip_lost_ids();
+    `,
+  },
 ];

@@ -13,7 +13,7 @@ import { ownPgBouncer, pgBouncerProgram, throughPgBouncer } from '../support/pgb
 import { idOf, instanceOf, nameOf, runOn, uncached, untilUsed } from '../support/replicas.ts';
 import { missing } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
-import { type OwnServer, ownReplica } from '../support/servers.ts';
+import { type OwnServer, ownCopy, ownReplica } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 
 const hasServers = findProgram('pg_basebackup') ?? missing({ name: 'PostgreSQL', package: 'postgresql' });
@@ -53,21 +53,21 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     const added = await (await instanceOf(shop, [standby.url])).client.add('seen');
     const [state] = await runOn(
       shop.postgres,
-      "SELECT version, primary_started AS started FROM counters, store WHERE name = 'pets'",
+      "SELECT version, lineage FROM counters, store WHERE name = 'pets'",
     );
-    const { version, started } = state as { version: bigint; started: string };
+    const { version, lineage } = state as { version: bigint; lineage: string };
     await until(
       async () => (await runOn(standby, `SELECT FROM pets WHERE id = ${idOf(added)}`)).length === 1,
     );
-    const answerOf = async (server: OwnServer, least: number, primary: string) => {
+    const answerOf = async (server: OwnServer, least: number, mark: string) => {
       await using sql = new SQL(server.url, { max: 1, bigint: true });
-      return isCurrent(await whetherCurrent('pets', least, primary)(sql));
+      return isCurrent(await whetherCurrent('pets', least, mark)(sql));
     };
     const least = Number(version);
-    expect(await answerOf(standby, least, started)).toBe(true);
-    expect(await answerOf(standby, least + 1, started)).toBe(false);
-    expect(await answerOf(standby, least, `${started}1`)).toBe(false);
-    expect(await answerOf(shop.postgres, least, started)).toBe(false);
+    expect(await answerOf(standby, least, lineage)).toBe(true);
+    expect(await answerOf(standby, least + 1, lineage)).toBe(false);
+    expect(await answerOf(standby, least, `${lineage}1`)).toBe(false);
+    expect(await answerOf(shop.postgres, least, lineage)).toBe(false);
   });
 
   test('show every acknowledged change immediately, even in cached pages, while instances write concurrently', async () => {
@@ -231,4 +231,42 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect((await reader.client.get(uncached())).text).toContain(added.text);
     expect(await reader.reads(nameOf(former))).toBe(reads);
   });
+
+  for (const [kind, makeCopy] of [
+    [
+      'was promoted',
+      async () => {
+        const copy = await replica();
+        await runOn(copy, 'SELECT pg_promote()');
+        return copy;
+      },
+    ],
+    ['has the same timeline', async () => (await ownCopy(shop.postgres)) as OwnServer],
+  ] as const) {
+    test(`of a copy that ${kind} are not used, even if the copy has newer changes`, async () => {
+      await using original = await replica();
+      const first = await instanceOf(shop, [original.url]);
+      await untilUsed(first, nameOf(original));
+      const added = await first.client.add('original');
+      await using copy = await makeCopy();
+      await using standby = await replica(copy);
+      const name = nameOf(standby);
+      const id = idOf(added);
+      await runOn(
+        copy,
+        `UPDATE pets SET name = 'of the copy' WHERE id = ${id}; UPDATE counters SET version = version + 1000000000000`,
+      );
+      await until(async () => {
+        const [row] = await runOn(standby, `SELECT name FROM pets WHERE id = ${id}`);
+        return row?.name === 'of the copy';
+      });
+      const instance = await instanceOf(shop, [standby.url]);
+      // A replica that is used has no lag.
+      await until(async () => (await instance.isUsed(name)) || (await instance.lagSeconds(name)) > 0);
+      for (let round = 0; round < 20; round++) {
+        expect((await instance.client.get(uncached(BigInt(id)))).text).toContain(added.text);
+      }
+      expect([await instance.reads(name), await instance.isUsed(name)]).toEqual([0, false]);
+    });
+  }
 });

@@ -108,6 +108,15 @@ test('all listeners end when the store is restored to a state that lacks events 
   expect(listener.reason).toBe('gap');
 });
 
+test('all listeners end when ids are skipped after the last event, even before the next event', async () => {
+  using tail = new EventTail(storage.events, app.clock);
+  const listener = new Recorder();
+  tail.listen(await last(), listener);
+  await storage.write('skipEvents', null);
+  await until(() => listener.reason !== undefined);
+  expect([listener.ids, listener.reason]).toEqual([[], 'gap']);
+});
+
 test('a change that may make deliveries due triggers a check without a new event', async () => {
   const parts = clientParts(app);
   using events = parts.events;

@@ -205,6 +205,7 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
       { after: BigInt(last - limit), until: BigInt(last) },
       limit,
     ]),
+    nextId: (['accounts', 'keys', 'pets'] as const).map((of) => [of, BigInt(last - limit)]),
     ordersReferring: [['cart', limit]],
     countOrders: orderStatuses.map((status) => [status, limit]),
     countClosedAccounts: [[limit]],

@@ -37,6 +37,7 @@ export function searchConforms(check: StoreTest): void {
       expect([of, await found(of, 'shop', { after: 1n, until: 7n })]).toEqual([of, []]);
       expect([of, await found(of, 'shop', { after: 7n, until: 8n })]).toEqual([of, [8]]);
       expect(await store.search.containing(of, 'shop', everything, 1)).toEqual([1n]);
+      expect([await store.search.nextId(of, 3n), await store.search.nextId(of, 8n)]).toEqual([4n, undefined]);
     }
     expect(await found('accounts', folded('Käthe'))).toEqual([3, 4]);
     // Non-ASCII letters are case-sensitive.

@@ -13,6 +13,7 @@ export interface ReadingInstance extends Service {
   /** Number of reads that this server has served. `server` is a name from `nameOf`. */
   reads(server: string): Promise<number>;
   isUsed(server: string): Promise<boolean>;
+  lagSeconds(server: string): Promise<number>;
 }
 
 /** Runs a statement on a server over a separate connection. */
@@ -47,6 +48,7 @@ export async function instanceOf(
     client: clientOf(service.url, key),
     reads: (server) => sample(`replicable_reads_total{server="${server}"}`),
     isUsed: async (server) => (await sample(`replica_in_use{server="${server}"}`)) === 1,
+    lagSeconds: (server) => sample(`replica_lag_seconds{server="${server}"}`),
   };
 }
 

@@ -86,7 +86,16 @@ export async function ownPostgres(certificate?: Certificate): Promise<OwnServer 
 }
 
 /** Starts a streaming replica of a dedicated server. Returns undefined if PostgreSQL is not installed. */
-export async function ownReplica(primary: OwnServer): Promise<OwnServer | undefined> {
+export const ownReplica = (primary: OwnServer) => ownCopy(primary, ['-R']);
+
+/**
+ * Starts a copy of a dedicated server, which is a primary on the same timeline. `options` are for `pg_basebackup`.
+ * Returns undefined if PostgreSQL is not installed.
+ */
+export async function ownCopy(
+  primary: OwnServer,
+  options: readonly string[] = [],
+): Promise<OwnServer | undefined> {
   const copy = findProgram('pg_basebackup');
   const postgres = findProgram('postgres');
   if (copy === undefined || postgres === undefined) {
@@ -96,8 +105,8 @@ export async function ownReplica(primary: OwnServer): Promise<OwnServer | undefi
   return ownServer({
     ...postgresKind('', postgres),
     async prepare(folder) {
-      const from = ['-h', hostname, '-p', port, '-U', 'postgres', '--checkpoint=fast', '--no-sync', '-R'];
-      await run([copy, ...from, '-D', join(folder, 'data')]);
+      const from = ['-h', hostname, '-p', port, '-U', 'postgres', '--checkpoint=fast', '--no-sync'];
+      await run([copy, ...from, ...options, '-D', join(folder, 'data')]);
       // With this setting, the replica reconnects immediately to a restarted primary.
       const settings = "wal_retrieve_retry_interval = '50ms'\n";
       await appendFile(join(folder, 'data', 'postgresql.auto.conf'), settings);

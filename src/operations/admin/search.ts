@@ -190,8 +190,11 @@ async function named(
   while (after < until && found.length < maxPerKind) {
     const span: Span = { after, until: after + spanLength };
     found.push(...(await store.search.containing(of, text, span, maxPerKind - found.length)));
-    after = span.until;
-    if (after < until) await eventLoopTick();
+    if (span.until >= until) break;
+    await eventLoopTick();
+    // After a failover, ids continue after a gap that is far longer than a span.
+    const next = await store.search.nextId(of, span.until);
+    after = (next ?? until) - 1n;
   }
   return found;
 }

@@ -8,7 +8,7 @@ const pollIntervalMs = 100;
 /** Delay of a read after a write, so that one read collects the events of concurrent writes in this process. */
 const collectMs = 5;
 const readBatch = 1_000;
-/** Number of reads between checks for a restored store. */
+/** Number of reads between checks for a restored store and for skipped ids. */
 const checkEvery = 10;
 
 /** `gap`: events after the last delivered event are missing, or delivered events no longer exist. */
@@ -144,15 +144,20 @@ export class EventTail implements Disposable {
         if (unseen.length > 0) listener.take(unseen);
       }
     }
-    if (events.length < found.length || (await this.#isRestored())) this.#end('gap', () => true);
+    if (events.length < found.length || (await this.#hasGap())) this.#end('gap', () => true);
     return found.length === readBatch;
   }
 
-  /** Whether delivered events no longer exist because the store was restored to an earlier state. */
-  async #isRestored(): Promise<boolean> {
+  /**
+   * Whether delivered events no longer exist because the store was restored to an earlier state, or ids were skipped
+   * after the last delivered event.
+   */
+  async #hasGap(): Promise<boolean> {
     if (++this.#polls % checkEvery !== 0) return false;
     const position = this.#position;
     const { last } = await this.#store.bounds();
-    return last < position && position === this.#position;
+    const [next] = last > position ? await this.#store.list(position, 1) : [];
+    const isMissing = last < position || (last > position && next?.id !== position + 1n);
+    return isMissing && position === this.#position;
   }
 }

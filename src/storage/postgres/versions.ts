@@ -32,6 +32,10 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
+/** Locks all resources until the commit, in the same order as `lock`. */
+export const lockCounters = (sql: SQL): SQL.Query<unknown> =>
+  sql`SELECT FROM counters ORDER BY name FOR UPDATE`;
+
 /** Placeholder for the version of a resource that a unit depends on but did not change. */
 export const unread = -1;
 
@@ -45,8 +49,8 @@ export interface ServerState {
   readonly versions: Versions;
   /** Id of the store. */
   readonly store: string | null;
-  /** Start time of the primary, as recorded in the store. Replicas receive this value by replication. */
-  readonly primary: string | null;
+  /** The last mark of the primary (`lineage.ts`). Replicas receive it by replication. */
+  readonly lineage: string | null;
   /** Start time of this server. */
   readonly started: string;
   readonly isStandby: boolean;
@@ -63,15 +67,15 @@ interface StateRow extends Omit<ServerState, 'versions' | 'now'> {
 export async function readState({ run }: Runner): Promise<ServerState> {
   const rows = await run(
     (sql): SQL.Query<StateRow[]> => sql`
-      SELECT name, version, store.id AS store, primary_started AS primary,
+      SELECT name, version, store.id AS store, lineage,
              extract(epoch FROM pg_postmaster_start_time())::text AS started, pg_is_in_recovery() AS "isStandby",
              (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
       FROM counters LEFT JOIN store ON true`,
   );
   const versions = new Map(rows.map(({ name, version }) => [name, Number(version)]));
-  const { store = null, primary = null, started = '', isStandby = false, now = 0n } = rows[0] ?? {};
+  const { store = null, lineage = null, started = '', isStandby = false, now = 0n } = rows[0] ?? {};
   return {
-    ...{ store, primary, started, isStandby, now: Number(now) },
+    ...{ store, lineage, started, isStandby, now: Number(now) },
     versions: versionsFrom((resource) => versions.get(versionCounter(resource)) ?? 0),
   };
 }

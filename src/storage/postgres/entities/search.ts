@@ -24,6 +24,11 @@ export class PostgresSearch implements SearchStore {
     );
   }
 
+  async nextId(of: SearchedTable, after: bigint): Promise<bigint | undefined> {
+    const [id] = await this.#ids(`SELECT id FROM ${of} WHERE id > $1::bigint ORDER BY id LIMIT 1`, after);
+    return id;
+  }
+
   /** Orders by every column of the index, so that the planner uses this index. */
   ordersReferring(prefix: string, limit: number): Promise<bigint[]> {
     return this.#ids(

@@ -40,7 +40,8 @@ const otherStore =
   'it has another store: give the address of a replica of the server in DATABASE_URL, with the same database and schema';
 const noStore = 'it has no store in this database and schema: use the database and schema of DATABASE_URL';
 const otherPrimary =
-  'it does not follow the primary of DATABASE_URL, or has not caught up since the primary was started';
+  'it does not follow the primary of DATABASE_URL (it may be a replica of a copy), or has not caught up since this ' +
+  'instance or the primary was started';
 
 /** Tracks the progress of a streaming replica, and runs reads on it. */
 export class Replica implements AsyncDisposable {
@@ -113,14 +114,14 @@ export class Replica implements AsyncDisposable {
   }
 
   /**
-   * Returns the rows if the replica has at least this version and follows the primary with this start time; otherwise
+   * Returns the rows if the replica has at least this version and follows the primary with this mark; otherwise
    * undefined.
    */
-  async select(query: Select, version: number, primaryStarted: string): Promise<unknown[] | undefined> {
+  async select(query: Select, version: number, lineage: string): Promise<unknown[] | undefined> {
     this.inFlight++;
     try {
       const [found, rows] = await this.#pool.readInTurn(
-        whetherCurrent(query.resource, version, primaryStarted),
+        whetherCurrent(query.resource, version, lineage),
         (sql): SQL.Query<unknown[]> => sql.unsafe(query.text, [...query.values]),
       );
       if (!isCurrent(found)) {
@@ -178,7 +179,7 @@ export class Replica implements AsyncDisposable {
   #compare(state: ServerState, before: ServerState): void {
     const now = performance.now();
     const mistake = mistakeOf(state, before);
-    const follows = mistake === undefined && state.primary === before.started;
+    const follows = mistake === undefined && state.lineage === before.lineage;
     const missingMs = resources.map((what) => (before.versions[what] - state.versions[what]) / 1_000);
     const isBehind = missingMs.some((missing) => missing > 0);
     this.#behindSince = isBehind || !follows ? (this.#behindSince ?? now) : undefined;

@@ -1,5 +1,5 @@
 import type { StoreFacts } from '../../admin.ts';
-import { failureText, type Notice } from '../../outage.ts';
+import type { Notice } from '../../outage.ts';
 import type { SharedVersions } from '../../shared-versions.ts';
 import type { PostgresDatabase } from '../database.ts';
 import type { Select } from '../statements.ts';
@@ -29,31 +29,26 @@ const maxWaitMs = 500;
 export class Replicas implements AsyncDisposable {
   readonly #database: PostgresDatabase;
   readonly #versions: SharedVersions;
-  readonly #notice: Notice;
   readonly #replicas: readonly Replica[];
   #primary: ServerState | undefined;
   /** Number of reads sent to the primary. */
   #primaryReads = 0;
   #turn = 0;
-  #noting: Promise<void> | undefined;
-  #wasNoted = true;
 
   constructor({ urls, poolSize, database, versions, notice }: ReplicasOptions) {
     this.#database = database;
     this.#versions = versions;
-    this.#notice = notice;
     const timeoutMs = Math.min(database.statementTimeoutMs * replicaShare, maxWaitMs);
     const primary = () => this.#primary;
     this.#replicas = urls.map((url) => new Replica({ url, poolSize, timeoutMs, primary, notice }));
   }
 
-  /** Updates the state of the primary. If the primary has restarted, its start time is recorded in the store. */
-  applyPrimary(state: ServerState): void {
+  /**
+   * Updates the state of the primary. Undefined if the primary is not marked yet: replicas cannot be recognized, and are
+   * not used.
+   */
+  applyPrimary(state: ServerState | undefined): void {
     this.#primary = state;
-    if (state.primary === state.started || state.isStandby) return;
-    this.#noting ??= this.#note(state.started).finally(() => {
-      this.#noting = undefined;
-    });
   }
 
   readonly select = async (query: Select): Promise<unknown[]> => {
@@ -85,20 +80,18 @@ export class Replicas implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#replicas.map((replica) => replica[Symbol.asyncDispose]()));
-    await this.#noting;
   }
 
   #fromReplica(query: Select): Promise<unknown[] | undefined> | undefined {
     const { required, isConfirmed } = this.#versions;
     const version = required.of(query.resource);
-    const { primary, started } = this.#primary ?? {};
-    // Replicas cannot be identified before the primary's start time is recorded, or while the primary does not respond.
-    if (!isConfirmed || started === undefined || primary !== started || !Number.isFinite(version))
-      return undefined;
+    const { lineage } = this.#primary ?? {};
+    // While the primary does not respond, another server may have replaced it.
+    if (!isConfirmed || lineage == null || !Number.isFinite(version)) return undefined;
     const replica = this.#leastBusy(this.#replicas.filter((one) => one.has(query.resource, version)));
     // Polls the replicas in the background, so that the read does not wait.
     if (replica === undefined) for (const one of this.#replicas) void one.poll();
-    return replica?.select(query, version, started);
+    return replica?.select(query, version, lineage);
   }
 
   /** Alternates between equally busy replicas. */
@@ -111,15 +104,5 @@ export class Replicas implements AsyncDisposable {
         best = replica;
     }
     return best;
-  }
-
-  async #note(started: string): Promise<void> {
-    try {
-      await this.#database.write((sql) => sql`UPDATE store SET primary_started = ${started}`);
-      this.#wasNoted = true;
-    } catch (error) {
-      if (this.#wasNoted) this.#notice(`read replicas are not used: ${failureText(error)}`);
-      this.#wasNoted = false;
-    }
   }
 }

@@ -24,6 +24,10 @@ export class SqliteSearch implements SearchStore {
     );
   }
 
+  nextId(of: SearchedTable, after: bigint): bigint | undefined {
+    return this.#ids(`SELECT id FROM ${of} WHERE id > ?1 ORDER BY id LIMIT 1`, after)[0];
+  }
+
   ordersReferring(prefix: string, limit: number): bigint[] {
     return this.#ids(
       'SELECT id FROM orders WHERE reference >= ?1 AND reference < ?2 ORDER BY reference, id LIMIT ?3',
