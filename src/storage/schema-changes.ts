@@ -162,9 +162,10 @@ export const schemaChanges: readonly SchemaChange[] = [
       RETURN left(pg_walfile_name(pg_current_wal_lsn()), 8);
     EXCEPTION WHEN OTHERS THEN RETURN NULL;
     END $$;
-    -- The system identifier and the timeline.
+    -- The system identifier, the OID of a table, which is different after a restore of a dump, and the timeline.
     CREATE FUNCTION server_history() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
-      RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || server_timeline();
+      RETURN (SELECT system_identifier FROM pg_control_system())
+        || '.' || 'store'::regclass::oid || '/' || server_timeline();
     EXCEPTION WHEN OTHERS THEN RETURN NULL;
     END $$;
     CREATE FUNCTION skip_lost_ids() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -2,11 +2,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { restoreGap } from '../../src/tables/events.ts';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
 import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, finished, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
+import { idOf } from '../support/replicas.ts';
 
 let sampleFolder: TemporaryFolder;
 let sample: SampleStore;
@@ -61,6 +63,8 @@ test('a restored store contains exactly the animals, keys, counts and bans of th
   expect(reply.text).not.toContain('after');
   expect(reply.remaining).toBe(remaining - 1);
   expect((await clientOf(service.url, bannedKey).get('/pets')).text).toContain('banned');
+  // The id of the animal that was added after the backup is not assigned again.
+  expect(idOf(await client.add('after the restore'))).toBe(1 + restoreGap + 1);
   expect(service.stderr()).not.toContain('other users of this machine');
 });
 

@@ -4,14 +4,13 @@ import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { Lineage } from '../../src/storage/postgres/lineage.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
+import { restoreGap as gap } from '../../src/tables/events.ts';
 import { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
-
-const gap = 1_000_000_000;
 
 describe.skipIf(servers === undefined)('ids on another timeline', () => {
   // These tests are skipped if no servers are available.
@@ -68,7 +67,7 @@ describe.skipIf(servers === undefined)('ids on another timeline', () => {
     expect((await lasts()).every(({ last }: { last: bigint }) => last === 0n)).toBe(true);
     expect(notices).toEqual([]);
     // A dump was restored on this server.
-    await session`UPDATE store SET server = '1/' || split_part(server, '/', 2)`;
+    await session`UPDATE store SET server = '1.1/' || split_part(server, '/', 2)`;
     await marks();
     expect((await lasts()).every(({ last }: { last: bigint }) => last === BigInt(gap))).toBe(true);
     expect(notices).toEqual([expect.stringContaining('the database has another history')]);

@@ -2,7 +2,7 @@ import { failureText, type Notice } from '../outage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { lockCounters, risenVersion, type ServerState } from './versions.ts';
 
-/** System identifier and timeline of two servers. */
+/** Results of `server_history()`. */
 interface Servers {
   readonly recorded: string | null;
   /** Null if the server does not report them. */
@@ -78,9 +78,8 @@ export class Lineage implements AsyncDisposable {
       const { recorded = null, current = null } = found ?? {};
       if (recorded !== null && current !== null && recorded !== current) {
         await execute(lockCounters);
-        // The trigger compares only timelines. If the server has another system identifier, such as after a restore
-        // of a dump, an invalid timeline makes it raise the counters.
-        const isSame = systemOf(recorded) === systemOf(current);
+        // The trigger compares only timelines. After a restore of a dump, an invalid timeline makes it raise the counters.
+        const isSame = tablesOf(recorded) === tablesOf(current);
         await execute(
           (sql) => sql`
               UPDATE counters SET ${risenVersion(sql)},
@@ -96,4 +95,5 @@ export class Lineage implements AsyncDisposable {
   }
 }
 
-const systemOf = (server: string) => server.split('/')[0];
+/** Identifies the tables: physical copies have the same identifier, and restored dumps have another. */
+const tablesOf = (server: string) => server.split('/')[0];

@@ -193,19 +193,20 @@ function makeStoreOf(copy: string): void {
     for (const table of noteTables) database.run(`DROP TABLE ${table}`);
     // Sessions that ended after the backup must not become valid again.
     if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
-    if (hasTable(database, 'events')) skipEvents(database);
+    skipLostIds(database);
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
   })();
   database.close();
   syncFile(copy);
 }
 
-function skipEvents(database: Database): void {
-  // The row is missing if the store never had an event.
+/** Skips the ids of rows that were added after the backup, because clients, receivers and readers know these ids. */
+function skipLostIds(database: Database): void {
+  // The row of a table that never had a row is missing.
   database.run(`
-    INSERT INTO sqlite_sequence (name, seq)
-    SELECT 'events', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'events')`);
-  database.run(`UPDATE sqlite_sequence SET seq = seq + ${restoreGap} WHERE name = 'events'`);
+    INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_schema
+    WHERE sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)`);
+  database.run(`UPDATE sqlite_sequence SET seq = seq + ${restoreGap}`);
 }
 
 function takeIntoUse(copy: string, files: StoreFiles): void {
