@@ -76,8 +76,8 @@ async function build(file: string): Promise<number> {
       sourcemap: 'inline',
       // Removes machine-specific paths, so that builds are reproducible.
       define: { __dirname: '"/"' },
-      // Keeps the executable from reading a bunfig.toml in the working directory.
-      compile: { outfile, autoloadDotenv: true, autoloadBunfig: false },
+      // Keeps the runtime from reading .env and bunfig.toml in the working directory. The program reads .env.
+      compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },
     });
     await rename(outfile, file);
     return Bun.file(file).size;

@@ -1,5 +1,4 @@
 /** The only module that reads the environment. */
-import { envFileMistakes } from './config/env-files.ts';
 import { combinationMistakes } from './config/mistakes.ts';
 import { settings } from './config/settings.ts';
 import { defaultAdminPort, withoutPassword } from './config/values.ts';
@@ -25,13 +24,15 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads and checks every setting and the `.env` files in a folder. Throws a `ConfigError` that lists every problem. */
+/**
+ * Reads and checks every setting. Throws a `ConfigError` that lists every problem, including the given ones of the
+ * `.env` files.
+ */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
-  envFolder?: string,
+  envFileMistakes: readonly string[] = [],
 ): Config {
-  const mistakes: string[] =
-    envFolder === undefined ? [] : envFileMistakes(envFolder, environment.NODE_ENV, Object.keys(settings));
+  const mistakes = [...envFileMistakes];
   const values: Record<string, unknown> = {};
   for (const [name, { default: defaultText, parse }] of Object.entries(settings)) {
     try {

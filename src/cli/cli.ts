@@ -1,4 +1,6 @@
 import { CommanderError } from 'commander';
+import { readEnvFiles } from '../config/env-files.ts';
+import { settings } from '../config/settings.ts';
 import { ConfigError } from '../config.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -12,13 +14,27 @@ import { CommandError, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
+/**
+ * Adds the variables in the `.env` files of the working directory to an environment. Returns all mistakes, which stop
+ * only commands that read settings.
+ */
+export function addEnvFiles(environment: Record<string, string | undefined>): readonly string[] {
+  const { values, mistakes } = readEnvFiles('.', environment, Object.keys(settings));
+  Object.assign(environment, values);
+  return mistakes;
+}
+
 /** Runs a command line and returns its exit code: 0 success, 1 failure, 2 usage error. */
-export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
+export async function run(
+  argv: readonly string[],
+  environment: Environment,
+  envFileMistakes: readonly string[] = [],
+): Promise<ExitCode> {
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();
     if (argv[0] === backupTask) return await runBackupTask();
-    const program = await programOf(environment, [...argv], asJson);
+    const program = await programOf(environment, [...argv], asJson, envFileMistakes);
     await program.parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {

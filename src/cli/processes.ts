@@ -11,8 +11,8 @@ import { messageOf, shellWord } from './terminal.ts';
 export function commandInShell({ npm_command: npm }: Environment): string {
   if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
   if (npm !== undefined) return 'npx animal-store';
-  // Without --config, Bun would read a bunfig.toml in the working directory.
-  return [process.execPath, '--config=/dev/null', Bun.main].map(shellWord).join(' ');
+  // Without these options, Bun would read a bunfig.toml and .env files in the working directory.
+  return [process.execPath, '--config=/dev/null', '--no-env-file', Bun.main].map(shellWord).join(' ');
 }
 
 /** Logs to standard error: plain text on a terminal, otherwise JSON lines that include `fields`. */

@@ -24,9 +24,10 @@ export async function programOf(
   environment: Environment,
   words = Object.keys(resources),
   isSilent = false,
+  envFileMistakes: readonly string[] = [],
 ): Promise<Command> {
   const program = newProgram(packageJson.version, isSilent);
-  const config = () => readConfig(environment, process.cwd());
+  const config = () => readConfig(environment, envFileMistakes);
   addServe(program, config, environment);
   for (const [name, summary] of Object.entries(resources)) {
     if (words.includes(name)) {
@@ -36,7 +37,7 @@ export async function programOf(
   }
   addImport(program, config);
   addExport(program, config);
-  addCopy(program, environment);
+  addCopy(program, environment, envFileMistakes);
   addUsage(program, config);
   addStatus(program, config);
   addBackup(program, config);

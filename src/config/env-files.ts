@@ -1,49 +1,135 @@
-/** Checks the `.env` files in a working directory. Bun reads them at startup and silently skips unreadable files. */
+/** Reads the `.env` files in a working directory. Bun's reader is off, because it skips invalid lines silently. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The file names, in the order given in Bun's documentation. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface EnvFiles {
+  /** The variables that the environment does not set. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly mistakes: readonly string[];
+}
+
+/** The file names in ascending precedence, as in Bun. */
 function namesFor(mode: string | undefined): string[] {
   const known = mode === 'production' || mode === 'test' ? mode : 'development';
   return ['.env', `.env.${known}`, '.env.local', `.env.${known}.local`];
 }
 
 /**
- * Reports misspelled settings and unreadable files. If they were ignored, the service would start with default settings
- * and an empty store. Unknown names are ignored, because other programs may read the same file.
+ * Returns the variables in the files, and every mistake. If mistakes were ignored, the service would start with default
+ * settings and an empty store. Unknown names are allowed, because other programs may read the same file.
  */
-export function envFileMistakes(
+export function readEnvFiles(
   folder: string,
-  mode: string | undefined,
+  environment: Environment,
   settingNames: readonly string[],
-): string[] {
-  return namesFor(mode).flatMap((name) => {
-    const text = readIfThere(join(folder, name));
+): EnvFiles {
+  const values: Record<string, string> = {};
+  const mistakes: string[] = [];
+  for (const file of namesFor(environment.NODE_ENV)) {
+    const text = readIfThere(join(folder, file));
     if (text instanceof Error) {
-      return [
-        `${name} in the working directory cannot be read (${text.message}). Make it a readable file or move it away.`,
-      ];
+      mistakes.push(`${file} in the working directory cannot be read: ${text.message}.`);
+      continue;
     }
-    return namesIn(text)
-      .filter((found) => !settingNames.includes(found))
-      .flatMap((found) => {
-        const meant = settingNames.find((known) => isMisspelling(found, known));
-        return meant === undefined ? [] : [`${name} sets ${found}, which is not a setting. Use ${meant}.`];
-      });
-  });
+    const read = variablesIn(text, (name) => environment[name] ?? values[name]);
+    mistakes.push(...read.mistakes.map((mistake) => `${file} ${mistake}`));
+    for (const [name, value] of Object.entries(read.values)) {
+      const meant = misspelledSetting(name, settingNames);
+      if (meant !== undefined) mistakes.push(`${file} sets ${name}, which is not a setting. Use ${meant}.`);
+      if (environment[name] === undefined) values[name] = value;
+    }
+  }
+  return { values, mistakes };
 }
 
+/** Returns '' if there is no file. */
 function readIfThere(path: string): string | Error {
   try {
-    return readFileSync(path, 'utf8');
+    const bytes = readFileSync(path);
+    // Windows PowerShell writes UTF-16. Without a byte order mark, every other byte of ASCII text is 0.
+    if (/^(?:\xff\xfe|\xfe\xff)|\0/.test(bytes.toString('latin1'))) {
+      return new Error('it is UTF-16 text. Save it as UTF-8');
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r\n?/g, '\n');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? '' : (error as Error);
+    if (error instanceof TypeError) return new Error('it is not UTF-8 text. Save it as UTF-8');
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? '' : new Error(`${message}. Make it a readable file or move it away`);
   }
 }
 
-function namesIn(text: string): string[] {
-  return Array.from(text.matchAll(/^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/gm), ([, name = '']) => name);
+type LookUp = (name: string) => string | undefined;
+
+const ignored = /[^\S\n]*(?:#[^\n]*)?(?:\n|$)/y;
+const assignment = /[^\S\n]*(?:export[^\S\n]+)?([\w.-]+)[^\S\n]*=[^\S\n]*/y;
+/** Values in single quotes or backticks, and in double quotes. They may contain line breaks. */
+const quoted =
+  /(?:'(?<single>[^']*)'|`(?<backtick>[^`]*)`|"(?<double>(?:\\[\s\S]|[^"\\])*)")[^\S\n]*(?:#[^\n]*)?(?:\n|$)/y;
+/** Only a `#` after white space begins a comment. */
+const unquoted = /(?<bare>(?!['"`])[^\n]*?)(?:(?<=\s)#[^\n]*)?(?:\n|$)/y;
+const restOfLine = /[^\n]*(?:\n|$)/y;
+
+/** Mistakes contain no part of a value, because it may be a password. */
+function variablesIn(text: string, outer: LookUp): EnvFiles {
+  const values: Record<string, string> = {};
+  const mistakes: string[] = [];
+  const lookUp: LookUp = (name) => outer(name) ?? values[name];
+  let position = 0;
+  const next = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = position;
+    const found = pattern.exec(text);
+    if (found !== null) position = pattern.lastIndex;
+    return found;
+  };
+  while (position < text.length) {
+    if (next(ignored) !== null) continue;
+    const line = text.slice(0, position).split('\n').length;
+    const name = next(assignment)?.[1];
+    const found = name === undefined ? null : (next(quoted) ?? next(unquoted));
+    if (name === undefined) {
+      mistakes.push(`line ${line} must be NAME=value, or begin with # if it is a comment.`);
+    } else if (found === null) {
+      mistakes.push(`line ${line}: the value of ${name} must end with the quote that it begins with.`);
+    } else {
+      const { single, backtick, double, bare = '' } = found.groups ?? {};
+      const value = single ?? backtick ?? expanded(double ?? bare.trim(), double !== undefined, lookUp);
+      if (value === undefined) {
+        mistakes.push(
+          `line ${line}: the value of ${name} refers to a variable that is not set. If the $ belongs to the value, put ` +
+            'the value in single quotes.',
+        );
+      } else values[name] = value;
+    }
+    if (found === null) next(restOfLine);
+  }
+  return { values, mistakes };
+}
+
+const special = /\\([nr"$])|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\{)/g;
+const lineBreaks: Readonly<Record<string, string>> = { n: '\n', r: '\r' };
+
+/**
+ * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` and escapes. Without quotes, `\$` is the only escape, so that Windows
+ * paths are unchanged. Returns undefined if a variable is not set.
+ */
+function expanded(text: string, isQuoted: boolean, lookUp: LookUp): string | undefined {
+  let isComplete = true;
+  const value = text.replace(special, (all, escaped, plain, braced, fallback) => {
+    if (escaped !== undefined) return isQuoted || escaped === '$' ? (lineBreaks[escaped] ?? escaped) : all;
+    const found = lookUp(plain ?? braced ?? '');
+    const result = fallback === undefined ? found : found || fallback;
+    isComplete &&= result !== undefined;
+    return result ?? '';
+  });
+  return isComplete ? value : undefined;
+}
+
+/** Returns the setting that a name is a misspelling of. */
+function misspelledSetting(found: string, settingNames: readonly string[]): string | undefined {
+  if (settingNames.includes(found)) return undefined;
+  return settingNames.find((known) => isMisspelling(found, known));
 }
 
 /**

@@ -1,8 +1,9 @@
-import { expect, test } from 'bun:test';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { dataFileIn, root, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
 
@@ -44,13 +45,37 @@ test('if the initial key cannot be written, a command that issues another key is
   expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
 });
 
-test('the service does not start, and no store is created, if .env cannot be read', async () => {
-  await using folder = await temporaryFolder();
-  mkdirSync(`${folder.path}/.env`);
-  await using service = start(serveCommand, { environment: settingsIn(folder.path), cwd: folder.path });
-  expect(await service.exited).toBe(2);
-  expect(service.stderr()).toContain('.env in the working directory cannot be read');
-  expect(existsSync(dataFileIn(folder.path))).toBe(false);
+const main = join(root, 'src/main.ts');
+
+describe.each([
+  ['npm start, which uses bunfig.toml', [process.execPath, main]],
+  ['npx', [main]],
+])('started by %s', (_name, command) => {
+  const serveIn = async (folder: string) => {
+    copyFileSync(join(root, 'bunfig.toml'), join(folder, 'bunfig.toml'));
+    const PATH = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
+    const environment = { ...settingsIn(folder), PATH };
+    await using service = start([...command, 'serve'], { environment, cwd: folder });
+    return { exitCode: await service.exited, error: service.stderr() };
+  };
+
+  test.each([
+    ['in UTF-16', Buffer.from('\ufeffPORT=80', 'utf16le')],
+    ['with a line without =', 'PORT 80'],
+  ])('the service does not start, and no store is created, if .env is %s', async (_name, content) => {
+    await using folder = await temporaryFolder();
+    await Bun.write(`${folder.path}/.env`, content);
+    const { exitCode, error } = await serveIn(folder.path);
+    expect(error).toStartWith('animal-store: Invalid setting:\n  .env ');
+    expect([exitCode, existsSync(dataFileIn(folder.path))]).toEqual([2, false]);
+  });
+
+  test('the service reads a $ in single quotes in .env literally', async () => {
+    await using folder = await temporaryFolder();
+    await Bun.write(`${folder.path}/.env`, "LOG_LEVEL='lo$ud'\n");
+    const { exitCode, error } = await serveIn(folder.path);
+    expect([exitCode, error]).toEqual([2, expect.stringContaining('(got "lo$ud")')]);
+  });
 });
 
 test('a second start prints no key, and the existing data and key remain valid', async () => {

@@ -118,7 +118,7 @@ export function limitFileIn(folder: string): string {
   return join(folder, 'store.limits');
 }
 
-export const serveCommand = [process.execPath, join(root, 'src/main.ts'), 'serve'];
+export const serveCommand = [process.execPath, '--no-env-file', join(root, 'src/main.ts'), 'serve'];
 
 /** The command that starts the service with a preloaded module. Workers preload the module as well. */
 export function serveWith(preload: string): string[] {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { settings } from '../../config/settings.ts';
+import { ConfigError } from '../../config.ts';
 import { maskedUrl } from '../../domain/masked-url.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import { printable } from '../../domain/printable.ts';
@@ -9,7 +10,11 @@ import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
 import { CommandError, grouped, printJson, printLine, table } from '../terminal.ts';
 
-export function addCopy(program: Command, environment: Environment): void {
+export function addCopy(
+  program: Command,
+  environment: Environment,
+  envFileMistakes: readonly string[],
+): void {
   addCommand(program, 'copy', {
     summary: 'Copy a store to another database (SQLite or PostgreSQL), keeping all ids.',
     examples: [
@@ -30,6 +35,7 @@ export function addCopy(program: Command, environment: Environment): void {
     .option('--to <url>', 'target: sqlite:PATH or postgres://… (default: TO_DATABASE_URL)')
     .addOption(jsonOption())
     .action(({ json, ...options }) => {
+      if (envFileMistakes.length > 0) throw new ConfigError(envFileMistakes);
       const from = storeUrl('--from', options.from, 'FROM_DATABASE_URL', environment);
       const to = storeUrl('--to', options.to, 'TO_DATABASE_URL', environment);
       return copyStore(from, to, json);
