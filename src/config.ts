@@ -1,4 +1,5 @@
 /** The only module that reads the environment. */
+import { resemblingVariables } from './config/misspellings.ts';
 import { combinationMistakes } from './config/mistakes.ts';
 import { settings } from './config/settings.ts';
 import { defaultAdminPort, withoutPassword } from './config/values.ts';
@@ -14,7 +15,11 @@ interface ShownSetting {
   readonly about: string;
 }
 
-export type Config = ReturnType<typeof configOf> & { readonly settings: readonly ShownSetting[] };
+export type Config = ReturnType<typeof configOf> & {
+  readonly settings: readonly ShownSetting[];
+  /** Sentences about variables that are probably misspelled settings. */
+  readonly warnings: readonly string[];
+};
 
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
@@ -45,7 +50,11 @@ export function readConfig(
   }
   mistakes.push(...combinationMistakes(values as Partial<Values>, Boolean(environment.REDIS_URL?.trim())));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return Object.freeze({ ...configOf(values as Values), settings: shownSettings(environment) });
+  return Object.freeze({
+    ...configOf(values as Values),
+    settings: shownSettings(environment),
+    warnings: resemblingVariables(environment, Object.keys(settings)),
+  });
 }
 
 function shownSettings(environment: Readonly<Record<string, string | undefined>>): ShownSetting[] {

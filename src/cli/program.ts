@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../config/settings.ts';
 import { readConfig } from '../config.ts';
+import { printable } from '../domain/printable.ts';
 import { addBackup, addRestore } from './backup/commands.ts';
 import { addCommand, addHelp, type Environment, newProgram, type ReadConfig } from './command.ts';
 import { addExport, addImport } from './files/commands.ts';
@@ -27,8 +28,15 @@ export async function programOf(
   envFileMistakes: readonly string[] = [],
 ): Promise<Command> {
   const program = newProgram(packageJson.version, isSilent);
-  const config = () => readConfig(environment, envFileMistakes);
-  addServe(program, config, environment);
+  const read = () => readConfig(environment, envFileMistakes);
+  const config = () => {
+    const checked = read();
+    if (!isSilent)
+      for (const warning of checked.warnings) process.stderr.write(`animal-store: ${printable(warning)}\n`);
+    return checked;
+  };
+  // `serve` logs the warnings, and `ready` runs too often to repeat them.
+  addServe(program, read, environment);
   for (const [name, summary] of Object.entries(resources)) {
     if (words.includes(name)) {
       const { addResource } = await import('./resources/commands.ts');
@@ -43,7 +51,7 @@ export async function programOf(
   addBackup(program, config);
   addRestore(program, config);
   addMigrate(program, config);
-  addReady(program, config);
+  addReady(program, read);
   addOpenapi(program, config);
   addSandbox(program, environment);
   addHelp(program);

@@ -1,6 +1,7 @@
 /** Reads the `.env` files in a working directory. Bun's reader is off, because it skips invalid lines silently. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { misspelledSetting } from './misspellings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -124,39 +125,4 @@ function expanded(text: string, isQuoted: boolean, lookUp: LookUp): string | und
     return result ?? '';
   });
   return isComplete ? value : undefined;
-}
-
-/** Returns the setting that a name is a misspelling of. */
-function misspelledSetting(found: string, settingNames: readonly string[]): string | undefined {
-  if (settingNames.includes(found)) return undefined;
-  return settingNames.find((known) => isMisspelling(found, known));
-}
-
-/**
- * Allows only one edit in short names, because unrelated short names are often similar: HOST and HOME differ in two
- * letters.
- */
-function isMisspelling(found: string, known: string): boolean {
-  return editDistance(found.toUpperCase(), known) <= (known.length > 6 ? 2 : 1);
-}
-
-/** Counts insertions, deletions, substitutions and transpositions (optimal string alignment). */
-function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const [above, before] = [rows[i - 1], rows[i - 2]];
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row[j] = Math.min(
-        (above?.[j] ?? 0) + 1,
-        (row[j - 1] ?? 0) + 1,
-        (above?.[j - 1] ?? 0) + cost,
-        isSwap ? (before?.[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
-      );
-    }
-    rows.push(row);
-  }
-  return rows.at(-1)?.at(-1) ?? 0;
 }

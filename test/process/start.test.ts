@@ -78,6 +78,14 @@ describe.each([
   });
 });
 
+test('the service logs a warning for a variable that is probably a misspelled setting, once for all workers', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { LOG_REQUEST: 'all', WORKERS: '2' });
+  await service.logged('"msg":"serving"');
+  const warnings = service.stderr().match(/"level":40.*LOG_REQUEST is not a setting/g);
+  expect(warnings).toHaveLength(1);
+});
+
 test('a second start prints no key, and the existing data and key remain valid', async () => {
   await using folder = await temporaryFolder();
   let key: string;

@@ -30,6 +30,7 @@ export async function serve(
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
+  for (const warning of config.warnings) log.warn(warning);
   const { workers } = config;
   const runtime = { ...systemRuntime(backupTaskCommand()), output: processOutput };
   const starting =
