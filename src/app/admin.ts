@@ -14,7 +14,7 @@ import { metricsText, metricsType } from '../http/admin/metrics.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
 import { freeResponsesOf } from '../http/listener/free-budget.ts';
-import { checkHost, listeningAddress } from '../http/listener/host.ts';
+import { addressOf, listeningAddress } from '../http/listener/host.ts';
 import type { Outages } from '../http/logs/outages.ts';
 import { requestIds } from '../http/pipeline/head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
@@ -62,9 +62,9 @@ export interface Admin extends AsyncDisposable {
 export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
   const { admin, trustedProxies } = config;
   if (admin === undefined) return undefined;
-  const { host: hostname, port, origin, isPortSet } = admin;
-  await checkHost(hostname, 'ADMIN_HOST');
+  const { port, origin, isPortSet } = admin;
   const { clock, randomBytes, log } = options;
+  const hostname = await addressOf(admin.host, { log, setting: 'ADMIN_HOST' });
   const code = new OneTimeCode(clock, randomBytes);
   const system = systemOf(options.watch, config, options);
   const context = contextOf(config, options, code, system);

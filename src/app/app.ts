@@ -12,7 +12,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
-import { checkHost, reservePort } from '../http/listener/host.ts';
+import { addressOf, reservePort } from '../http/listener/host.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
 import { EventFeed } from '../operations/events/feed.ts';
@@ -68,9 +68,11 @@ export async function startApp(
   log: Logger,
   runtime = systemRuntime(),
 ): Promise<LocalApp> {
-  await checkHost(config.host);
+  const host = await addressOf(config.host, { log });
   await using started = new AsyncDisposableStack();
-  const { url, admin, feed, outages, watch } = started.use(await startService(config, openapi, log, runtime));
+  const { url, admin, feed, outages, watch } = started.use(
+    await startService({ ...config, host }, openapi, log, runtime),
+  );
   const { storage: store, clock, sendTest, webhooks } = admin;
   const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
   const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
@@ -121,8 +123,8 @@ export async function startWorkers(
   // The workers are started first, so that they load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
-  await checkHost(config.host);
-  started.use(await reservePort(config.host, config.port));
+  const host = await addressOf(config.host, { log });
+  started.use(await reservePort(host, config.port));
   const outages = started.use(new Outages(log));
   // With PostgreSQL, this process serves only operators and creates the first key.
   const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
@@ -131,7 +133,11 @@ export async function startWorkers(
   // If startup fails, workers must exit before the store closes, because they use it through this process.
   started.defer(() => supervisor.kill());
   const startedAt = Date.now();
-  const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
+  const { url, port } = await supervisor.serve({
+    environment: { ...environment, HOST: host },
+    port: config.port,
+    startedAt,
+  });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
   const { storage: store, clock, sendTest, webhooks } = admin;

@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
+import * as settings from '../config/values.ts';
 import { validate } from '../contract/validation.ts';
 import { int64Text, pageLimit, text as textOf } from '../contract/values.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
@@ -54,6 +55,14 @@ export function positive(text: string): number {
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a positive whole number.');
   return value;
+}
+
+export function host(text: string): string {
+  try {
+    return settings.host(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`It ${(error as Error).message}.`);
+  }
 }
 
 export function port(text: string): number {

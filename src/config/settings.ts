@@ -6,6 +6,7 @@ import { defaultBanRules } from '../domain/limit.ts';
 import {
   databaseUrl,
   emailAddress,
+  host,
   httpsOrigin,
   instanceName,
   instant,
@@ -16,6 +17,7 @@ import {
   optional,
   origins,
   type Parse,
+  path,
   port,
   portOrOff,
   publicUrl,
@@ -40,7 +42,11 @@ function setting<T>(defaultText: string, about: string, parse: Parse<T>): Settin
 const year = 31_536_000;
 
 export const settings = {
-  HOST: setting('127.0.0.1', 'Address to listen on. Use 0.0.0.0 or :: for all addresses.', text),
+  HOST: setting(
+    '127.0.0.1',
+    'Address to listen on. Use 0.0.0.0 for all IPv4 addresses, or :: for all IPv4 and IPv6 addresses.',
+    host,
+  ),
   PORT: setting('3000', 'Port to listen on. 0 picks a free port.', port),
   WORKERS: setting(
     '1',
@@ -55,7 +61,7 @@ export const settings = {
   ADMIN_HOST: setting(
     '127.0.0.1',
     'Address for the admin API and the console. Addresses other than loopback require ADMIN_ORIGIN.',
-    text,
+    host,
   ),
   ADMIN_PORT: setting(
     '',
@@ -169,7 +175,7 @@ export const settings = {
   BACKUP_FOLDER: setting(
     '',
     'Folder where the service writes backups of an embedded store. Created if missing.',
-    optional(text),
+    optional(path),
   ),
   BACKUP_EVERY: setting(
     '',

@@ -1,4 +1,5 @@
 /** Parsers of settings. Each returns the parsed value, or throws an error that describes the expected format. */
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
@@ -70,6 +71,22 @@ export function text(value: string): string {
   return value;
 }
 
+/** Parses an address or a host name to listen on. IPv6 addresses may be in brackets, as in URLs. */
+export function host(value: string): string {
+  const address = value.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(address) !== 0) return address;
+  if (/^[\w.-]+$/.test(value)) return value;
+  throw new Error('must be an IP address or a host name, without a scheme or port, such as 127.0.0.1 or ::1');
+}
+
+/** Parses a path. A shell does not expand `~` in the middle of a word, and nothing expands it in `.env` or systemd. */
+export function path(value: string): string {
+  if (/^~(?=\/|$)/.test(value)) {
+    throw new Error('must not begin with ~, which only shells replace: use the full path of the folder');
+  }
+  return text(value);
+}
+
 /** Makes a setting optional: an empty value becomes undefined. */
 export function optional<T>(parse: Parse<T>): Parse<T | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
@@ -103,6 +120,9 @@ export function databaseUrl(value: string): string {
     );
   }
   if (isPostgresUrl(value)) expectSslMode(value);
+  else if (/^sqlite:(?:\/\/)?~(?=\/|$)/.test(value)) {
+    throw new Error('must not begin with ~, which only shells replace: use the full path, sqlite:/PATH');
+  }
   return value;
 }
 

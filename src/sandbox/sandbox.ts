@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
-import { checkHost } from '../http/listener/host.ts';
+import { addressOf } from '../http/listener/host.ts';
 import { Outages } from '../http/logs/outages.ts';
 import { pathOf } from '../http/pipeline/query.ts';
 import type { Exchange, Middleware } from '../http/server.ts';
@@ -39,8 +39,8 @@ export interface Sandbox extends AsyncDisposable {
 
 /** Starts a sandbox. Disposing it removes its store. Throws any error from `startApp` or `fill`. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  await checkHost(options.host, '--host');
-  return start(options, undefined);
+  const host = await addressOf(options.host, { log: options.log, setting: '--host' });
+  return start({ ...options, host }, undefined);
 }
 
 interface Parent {

@@ -5,7 +5,7 @@ import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { openLog } from '../processes.ts';
 import { ended, interruption } from '../signals.ts';
 import { CommandError, printJson, printLine, styled } from '../terminal.ts';
-import { port } from '../values.ts';
+import { host, port } from '../values.ts';
 
 const defaultPort = 4010;
 
@@ -29,7 +29,7 @@ export function addSandbox(program: Command, environment: Environment): void {
     readsSettings: false,
   })
     .option('--port <port>', 'port to listen on; 0 picks a free port', port, defaultPort)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--host <address>', 'address to listen on', host, '127.0.0.1')
     .option('--import <file>', 'FILE.csv or FILE.ndjson with initial animals, in the format of import')
     .option('--cors-origins <origins>', 'origins allowed to call the API from browsers, separated by commas')
     .addOption(jsonOption())

@@ -1,19 +1,41 @@
+import type { LookupAddress, LookupAllOptions } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { createServer, type ListenOptions } from 'node:net';
+import type { Logger } from 'pino';
 
 /**
- * Throws if the address does not belong to this machine. Call this before listening, because the runtime may report "in
- * use" for an address that does not exist (oven-sh/bun#37690).
+ * Returns the address of a host, and logs a warning if it has several, because a service listens on one socket. IPv4 has
+ * priority, since `localhost` is an IPv6 address only on some systems. Throws if the address does not belong to this
+ * machine. Call this before listening, because the runtime may report "in use" for an address that does not exist
+ * (oven-sh/bun#37690).
  */
-export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
+export async function addressOf(
+  host: string,
+  { log, setting = 'HOST', resolve = lookup }: HostOptions,
+): Promise<string> {
   try {
-    await lookup(host);
-    await using _probe = await listen({ host, port: 0 });
+    const [first, ...others] = await resolve(host, { all: true, order: 'ipv4first' });
+    const address = first?.address ?? host;
+    await using _probe = await listen({ host: address, port: 0 });
+    if (others.length > 0) {
+      const unused = others.map((other) => other.address);
+      log.warn(
+        { [setting]: host, address, unused },
+        `listening on one of several addresses; to listen on all addresses, set ${setting} to ::`,
+      );
+    }
+    return address;
   } catch {
     throw new Error(
       `Cannot listen on ${host}: this machine has no such address. Set ${setting} to one of its addresses.`,
     );
   }
+}
+
+interface HostOptions {
+  readonly log: Logger;
+  readonly setting?: string;
+  readonly resolve?: (host: string, options: LookupAllOptions) => Promise<readonly LookupAddress[]>;
 }
 
 /** URL at which programs on the same machine reach a listening service, without a trailing slash. */
