@@ -35,3 +35,41 @@ test('every alert is tested both while it fires and while it does not', () => {
     expect(tried).toMatch(new RegExp(`alertname: ${name}\\n +exp_alerts:`));
   }
 });
+
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly Rule[] }[];
+}
+
+interface Rule {
+  readonly alert: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+interface RuleTests {
+  readonly tests: readonly { readonly alert_rule_test: readonly Expectation[] }[];
+}
+
+interface Expectation {
+  readonly alertname: string;
+  readonly exp_alerts?: readonly {
+    readonly exp_labels: Readonly<Record<string, string>>;
+    readonly exp_annotations: Readonly<Record<string, string>>;
+  }[];
+}
+
+// Checked without promtool as well, because these texts are edited more often than the rules.
+test('the tests of the alerts expect the texts of the alerts', async () => {
+  const parsed = async <T>(name: string) => Bun.YAML.parse(await Bun.file(join(folder, name)).text()) as T;
+  const rules = (await parsed<Rules>('alerts.yml')).groups.flatMap((group) => group.rules);
+  const { tests } = await parsed<RuleTests>('alerts.test.yml');
+  for (const { alertname, exp_alerts = [] } of tests.flatMap((one) => one.alert_rule_test)) {
+    const { annotations = {} } = rules.find((rule) => rule.alert === alertname) ?? {};
+    for (const { exp_labels: labels, exp_annotations: expected } of exp_alerts) {
+      const shown = Object.entries(annotations).map(([name, text]) => [
+        name,
+        text.replace(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels[label] ?? ''),
+      ]);
+      expect([alertname, expected]).toEqual([alertname, Object.fromEntries(shown)]);
+    }
+  }
+});
