@@ -176,6 +176,13 @@ describe('behind nginx with compression', () => {
 });
 
 describe('behind haproxy', () => {
+  haproxyTest('requests are served although the name of an instance does not resolve', async () => {
+    await using proxy = await deliveredProxy('haproxy', [app.url]);
+    if (proxy === undefined) throw new Error('haproxy is missing.');
+    for (let sent = 0; sent < 4; sent++)
+      expect((await fetch(`${proxy.url}/v1/rate-limit`, { headers: { authorization } })).status).toBe(200);
+  });
+
   haproxyTest("rejected chunked requests with trailers do not affect other clients' responses", async () => {
     await using proxy = await deliveredProxy('haproxy', [app.url, app.url]);
     if (proxy === undefined) throw new Error('haproxy is missing.');
