@@ -41,6 +41,8 @@ export interface App extends AsyncDisposable {
   readonly firstKey: IssuedKey | undefined;
   /** Undefined if the admin listener is off. */
   readonly console: Admin | undefined;
+  /** Whether an operator can sign in to the console with a token. */
+  readonly hasOperators: boolean;
   /** Describes how connections to the database server are encrypted; undefined for an embedded store. */
   readonly encryption: string | undefined;
   /** Resolves with a reason when the process must exit because its store can no longer be written to. */
@@ -91,12 +93,14 @@ export async function startApp(
   };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
+  const hasOperators = await hasActiveOperators(admin);
   const kept = started.move();
   const { encryption, lost } = admin.storage;
   return {
     url,
     firstKey,
     console,
+    hasOperators,
     encryption,
     lost,
     admin,
@@ -159,9 +163,22 @@ export async function startWorkers(
   };
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
+  const hasOperators = await hasActiveOperators(admin);
   const { encryption } = admin.storage;
   const kept = started.move();
-  return { url, firstKey, console, encryption, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    url,
+    firstKey,
+    console,
+    hasOperators,
+    encryption,
+    watch,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+async function hasActiveOperators({ storage }: AdminServices): Promise<boolean> {
+  return (await storage.operators.list()).some(({ revokedAt }) => revokedAt === null);
 }
 
 /** Logs that a store was created, and creates its first key. Returns undefined if the store already has a key. */

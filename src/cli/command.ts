@@ -1,6 +1,7 @@
 /** Shared by all commands: help with examples, errors that refer to the help, and common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
+import { nearest } from '../config/misspellings.ts';
 import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
@@ -66,9 +67,35 @@ export function addListOptions(command: Command, id: (text: string) => bigint): 
 
 export function addGroup(program: Command, name: string, summary: string): Command {
   const group = program.command(name).description(summary);
+  group.on('command:*', ([word = '']: readonly string[]) => failForUnknown(word, group));
   return group
     .showHelpAfterError(`See "${fullName(group)} --help".`)
     .addHelpText('after', `\nFor details of a command: ${fullName(group)} COMMAND --help\n${settingsHint}`);
+}
+
+/** Words that other programs use for a command. */
+const synonyms: Readonly<Record<string, readonly string[]>> = {
+  show: ['get', 'describe', 'read', 'view', 'info'],
+  list: ['ls', 'all'],
+  create: ['add', 'new', 'issue'],
+  remove: ['delete', 'rm', 'del', 'destroy'],
+  revoke: ['delete', 'rm', 'remove', 'del', 'disable'],
+  close: ['delete', 'rm', 'remove', 'del', 'disable'],
+  cancel: ['delete', 'rm', 'remove', 'del'],
+  lift: ['delete', 'rm', 'remove', 'del'],
+  set: ['update', 'edit', 'put', 'name', 'rename'],
+  update: ['edit', 'set', 'change'],
+};
+
+function failForUnknown(word: string, group: Command): never {
+  const suggestion = similarCommand(word, group);
+  const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
+  return group.error(`error: unknown command '${word}'${hint}`, { code: 'commander.unknownCommand' });
+}
+
+function similarCommand(word: string, group: Command): string | undefined {
+  const names = group.commands.map((command) => command.name());
+  return names.find((name) => synonyms[name]?.includes(word)) ?? nearest(word, names);
 }
 
 /** Adds a `help` command for commands at all levels. Commander's `help` supports only the first level. */
@@ -80,8 +107,7 @@ export function addHelp(program: Command): void {
     let found = program;
     for (const word of words) {
       const next = found.commands.find((command) => command.name() === word);
-      if (next === undefined) found.error(`error: unknown command '${word}'`);
-      else found = next;
+      found = next ?? failForUnknown(word, found);
     }
     found.help();
   });

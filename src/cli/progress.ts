@@ -115,10 +115,6 @@ function remaining(seconds: number): string {
 
 const mib = 1_048_576;
 
-export function mebibytes(bytes: number): string {
-  return `${(bytes / mib).toLocaleString('en-US', { maximumFractionDigits: 1 })} MiB`;
-}
-
 export class BytesProgress implements Disposable {
   readonly #noun: string;
   #bar: Progress | undefined;

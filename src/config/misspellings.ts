@@ -15,6 +15,12 @@ function maxEdits({ length }: string): number {
   return length > 9 ? 2 : 1;
 }
 
+/** Returns the name with the fewest edits, at most two. */
+export function nearest(found: string, names: readonly string[]): string | undefined {
+  const edits = names.map((name) => ({ name, distance: editDistance(found, name) }));
+  return edits.sort((a, b) => a.distance - b.distance).find(({ distance }) => distance <= 2)?.name;
+}
+
 /** First words of settings that are also common in the settings of other programs. */
 const wordsOfOthers = ['DATABASE', 'OPERATOR', 'POSTGRES', 'REDIS'];
 

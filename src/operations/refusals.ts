@@ -13,12 +13,24 @@ const nouns = {
   key_not_found: 'key',
   ban_not_found: 'ban on key',
   webhook_not_found: 'webhook',
+  operator_not_found: 'operator',
 } as const;
 
 export function foundById<T>(thing: T | undefined, otherwise: keyof typeof nouns, id: number | bigint): T {
   if (thing === undefined)
     throw new Refusal(otherwise, { message: `There is no ${nouns[otherwise]} ${id}.` });
   return thing;
+}
+
+const shopNouns: Readonly<Record<string, string>> = { pet: 'animal', order: 'order', category: 'category' };
+
+/** Adds the id in the path to an error about a missing object. Returns all other errors unchanged. */
+export function withId(error: unknown, params: Readonly<Record<string, unknown>>): unknown {
+  if (!(error instanceof Refusal) || error.message !== undefined) return error;
+  const name = /^(\w+)_not_found$/.exec(error.code)?.[1] ?? '';
+  const id = params[`${name}Id`];
+  if (shopNouns[name] === undefined || id === undefined) return error;
+  return new Refusal(error.code, { message: `There is no ${shopNouns[name]} ${id}.` });
 }
 
 export function invalidMember(name: string, message: string): Refusal {

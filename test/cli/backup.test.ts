@@ -66,7 +66,7 @@ describe('the backup command', () => {
     await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
     await place.output('import', 'pets.csv');
     expect(await place.output('backup', 'made.backup')).toMatch(
-      /^Backed up 2 animals and 1 account as of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ to made\.backup \([\d.]+ MiB\)\.\nTo check it: animal-store backup verify made\.backup\n$/,
+      /^Backed up 2 animals and 1 account as of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ to made\.backup \([\d.]+ [KM]iB\)\.\nTo check it: animal-store backup verify made\.backup\n$/,
     );
     expect(statSync(place.path('made.backup')).mode & 0o777).toBe(0o600);
     const last = 'SELECT operation, object FROM audit ORDER BY id DESC LIMIT 1';

@@ -36,8 +36,7 @@ test('categories set renames a category, categories show prints it, and categori
     expect(await place.run(['categories', command, '7'])).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr:
-        'animal-store: There is no category with this id. For a list, run "animal-store categories list".\n',
+      stderr: 'animal-store: There is no category 7. For a list, run "animal-store categories list".\n',
     });
   }
 });

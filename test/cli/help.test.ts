@@ -76,7 +76,22 @@ test('help accepts a command at any depth', async () => {
     expect(await place.run(['help', ...words])).toEqual(await place.run([...words, '--help']));
   }
   expect(await place.failure(2, 'help', 'keys', 'craete')).toBe(
-    'animal-store: unknown command \'craete\'\nSee "animal-store keys --help".\n',
+    'animal-store: unknown command \'craete\'\n(Did you mean create?)\nSee "animal-store keys --help".\n',
+  );
+});
+
+test.each([
+  ['pets', 'delete', 'remove'],
+  ['pets', 'get', 'show'],
+  ['pets', 'edit', 'update'],
+  ['keys', 'delete', 'revoke'],
+  ['keys', 'add', 'create'],
+  ['accounts', 'rm', 'close'],
+  ['orders', 'delete', 'cancel'],
+  ['orders', 'lst', 'list'],
+])('%s %s suggests the command %s', async (group, word, meant) => {
+  expect(await place.failure(2, group, word, '1')).toContain(
+    `unknown command '${word}'\n(Did you mean ${meant}?)`,
   );
 });
 

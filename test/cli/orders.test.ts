@@ -40,7 +40,7 @@ test("a rule violation fails with the API's error message and exit code 1, and c
     [['place', petId], 'The animal is "pending". Only an available animal can be ordered.'],
     [['return', String(id)], 'The order is placed and cannot be returned. Allowed: approve, cancel.'],
     [['place', '999999'], 'petId is not the id of an animal.'],
-    [['show', '999999'], 'There is no order with this id. For a list, run "animal-store orders list".'],
+    [['show', '999999'], 'There is no order 999999. For a list, run "animal-store orders list".'],
   ];
   for (const [args, message] of refusals) {
     expect(await place.run(['orders', ...args])).toEqual({

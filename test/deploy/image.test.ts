@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
+import { newWorkplace } from '../support/cli.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
 
@@ -31,4 +32,12 @@ test('the image copies all files that its build needs, and the built file runs',
   expect([await building.exited, building.stderr()]).toEqual([0, '']);
   await using running = start([join(folder.path, 'dist/animal-store'), '--version'], { cwd: folder.path });
   expect([await running.exited, running.stdout()]).toEqual([0, `${packageJson.version}\n`]);
+});
+
+test('compose.yaml shows a command that creates an API key, which the program accepts', async () => {
+  const [, line = ''] =
+    /docker compose exec store-1 animal-store (keys create .*)$/m.exec(read('compose.yaml')) ?? [];
+  await using place = await newWorkplace();
+  await place.json('accounts', 'create', '--name', 'default', '--plan', 'free');
+  expect(await place.output(...line.split(' '))).toContain('ask_');
 });

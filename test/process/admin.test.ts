@@ -5,7 +5,15 @@ import { join } from 'node:path';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { consoleOf, operatorOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import {
+  consoleOf,
+  makeStore,
+  operatorOf,
+  serveCommand,
+  settingsIn,
+  start,
+  startService,
+} from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
 import { workersTests } from './worker-stores.ts';
@@ -97,6 +105,19 @@ test('without a terminal, the log shows a command that creates a token for the c
   expect(await pasted.exited).toBe(0);
   const [token = ''] = /aso_\w+/.exec(pasted.stdout()) ?? [];
   expect((await sendAdmin(url, 'GET', '/session', { token })).body).toMatchObject({ role: 'admin' });
+});
+
+test('a service with an operator does not log that the console needs a token', async () => {
+  await using folder = await temporaryFolder();
+  await makeStore(folder.path);
+  {
+    await using admin = await operatorOf(folder.path);
+    await admin.operators.create('anna', 'viewer');
+  }
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+  service.signal('SIGTERM');
+  await service.logged('"msg":"stopped"');
+  expect(service.stderr()).not.toContain('operator token');
 });
 
 testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(

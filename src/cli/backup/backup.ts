@@ -10,9 +10,10 @@ import {
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
 import { printable } from '../../domain/printable.ts';
+import { bytesText } from '../../domain/store-facts.ts';
 import { entryOf } from '../../operations/changes/by-operator.ts';
 import { backupTaskCommand } from '../processes.ts';
-import { BackupProgress, BytesProgress, doing, mebibytes } from '../progress.ts';
+import { BackupProgress, BytesProgress, doing } from '../progress.ts';
 import { interruption } from '../signals.ts';
 import {
   CommandError,
@@ -50,7 +51,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (json) return printJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   printLine(
-    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${mebibytes(facts.bytes)}).`,
+    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${bytesText(facts.bytes)}).`,
   );
   printLine(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
@@ -110,14 +111,14 @@ function printVerified(name: string, verified: Verified): void {
     printLine(
       verified.bytes === null
         ? `Counted all rows in ${name}. To check its files, use the server's own tools.`
-        : `Read all of ${name} (${mebibytes(verified.bytes)}): no damage was found.`,
+        : `Read all of ${name} (${bytesText(verified.bytes)}): no damage was found.`,
     );
     return;
   }
   const { createdAt, madeBy, bytes, limitBytes } = verified;
   const limits = limitBytes === 0 ? 'without counts or bans' : 'with counts and bans';
   printLine(
-    `Backup of ${instant(createdAt)}, created by version ${madeBy}, ${limits} (${mebibytes(bytes)}).`,
+    `Backup of ${instant(createdAt)}, created by version ${madeBy}, ${limits} (${bytesText(bytes)}).`,
   );
   printLine(`${name} is intact.`);
 }

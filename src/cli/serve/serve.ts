@@ -44,7 +44,7 @@ export async function serve(
       const { url, encryption } = app;
       const database = maskedUrl(config.databaseUrl);
       log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
-      if (app.console !== undefined && process.stdout.isTTY !== true) {
+      if (app.console !== undefined && !app.hasOperators && process.stdout.isTTY !== true) {
         const create = `${inThisFolder(command)} operators create NAME --role admin`;
         log.info({ console: app.console.url, create }, createToken);
       }
@@ -56,7 +56,7 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Logged instead of a sign-in link if standard output is not a terminal. */
+/** Logged instead of a sign-in link if there are no operators and standard output is not a terminal. */
 const createToken =
   "the console needs an operator token: this command creates one, using the service's settings";
 

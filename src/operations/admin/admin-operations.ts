@@ -12,6 +12,7 @@ import { writeAs } from '../changes/by-operator.ts';
 import { OperatorOnce } from '../changes/operator-once.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { importHandlers } from '../imports/handlers.ts';
+import { withId } from '../refusals.ts';
 import type { ReadStore } from '../resources/rows.ts';
 import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
 import { ownSessionHandlers } from '../sign-in/own-sessions.ts';
@@ -118,8 +119,7 @@ function outcomeOf(
   { input, preconditions }: AdminRequest,
   asking: Omit<Asking, 'preconditions'>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id))
-    return performShared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
+  if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
   // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...asking, preconditions });
@@ -130,7 +130,7 @@ export function performOnStore(
   id: StoreOperationId,
   input: AdminInputOf<StoreOperationId>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return performShared(services, id, input as AdminInputOf<ShopOperationId>, {});
+  if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, {});
   const handler = storeHandlers[id as keyof typeof storeHandlers] as StoreHandler;
   return handler(services, input as never, { preconditions: {} });
 }
@@ -144,6 +144,21 @@ type Handler = (services: Services, input: never, asking: Asking) => Awaitable<u
 
 export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
+}
+
+/** Like `performShared`, but errors about missing objects contain the id, as in all operations for operators. */
+function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
+  const { params } = args[2];
+  try {
+    const outcome = performShared(...args);
+    return outcome instanceof Promise
+      ? outcome.catch((error) => {
+          throw withId(error, params);
+        })
+      : outcome;
+  } catch (error) {
+    throw withId(error, params);
+  }
 }
 
 /** Runs client operations on behalf of an operator, with the same readers and units of work. */

@@ -2,7 +2,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewOperator, Operator, Session } from '../../tables/operators.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
-import { found } from '../refusals.ts';
+import { foundById } from '../refusals.ts';
 import { shownOperator } from '../shown.ts';
 
 const subject = subjectsOf(
@@ -69,7 +69,7 @@ async function rotateOperator(
   { operators, sessions }: Transaction,
   { id, fingerprint, lastFour }: { id: number; fingerprint: string; lastFour: string },
 ): Promise<Operator> {
-  const operator = found(await operators.find(id), 'operator_not_found');
+  const operator = foundById(await operators.find(id), 'operator_not_found', id);
   if (operator.revokedAt !== null) throw new Refusal('operator_revoked');
   await operators.update(id, { fingerprint, lastFour });
   await sessions.removeOf(id, 0);
@@ -80,7 +80,7 @@ async function revokeOperator(
   { operators, sessions }: Transaction,
   { id, at }: { id: number; at: number },
 ): Promise<Operator> {
-  const operator = found(await operators.find(id), 'operator_not_found');
+  const operator = foundById(await operators.find(id), 'operator_not_found', id);
   const revokedAt = operator.revokedAt ?? at;
   await operators.update(id, { revokedAt });
   await sessions.removeOf(id, 0);
