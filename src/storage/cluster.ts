@@ -48,6 +48,7 @@ import { pets } from '../tables/pets.ts';
 import { entities } from '../tables/tables.ts';
 import type { StoreFacts } from './admin.ts';
 import { entitiesOf } from './entity.ts';
+import type { Notice } from './outage.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PostgresChangedIds } from './postgres/changed-ids.ts';
 import { PostgresDatabase } from './postgres/database.ts';
@@ -62,6 +63,7 @@ import { PostgresPets } from './postgres/entities/pets.ts';
 import { PostgresSearch } from './postgres/entities/search.ts';
 import { PostgresUsage } from './postgres/entities/usage.ts';
 import { factsOf } from './postgres/facts.ts';
+import { isTimeout } from './postgres/failures.ts';
 import { identify } from './postgres/identity.ts';
 import { Lineage } from './postgres/lineage.ts';
 import { Replicas } from './postgres/replicas/replicas.ts';
@@ -91,13 +93,18 @@ export async function openCluster(
   const { url, rules, serving, create, migrates, units, notice, events } = options;
   const { redisUrl, redisTimeoutMs: timeoutMs, poolSize, statementTimeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
-  await database.migrate(create, migrates);
-  const encryption = await database.encryption();
   const clock = new ServerClock(options.clock, notice);
   const runner: Runner = { run: (statement) => database.read(statement) };
-  // A failure is not fatal here, because the next statement reports it.
-  await readPrimary(runner, clock).catch(() => undefined);
-  const identity = await identify(database, options.redisPrefix, { serving, notice, clock });
+  const { encryption, identity } = await withSecondAttempt(notice, async () => {
+    await database.migrate(create, migrates);
+    const encryption = await database.encryption();
+    // A failure is not fatal here, because the next statement reports it.
+    await readPrimary(runner, clock).catch(() => undefined);
+    return {
+      encryption,
+      identity: await identify(database, options.redisPrefix, { serving, notice, clock }),
+    };
+  });
   const versions = new SharedVersions();
   const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
   const lineage = opened.use(new Lineage(database, notice));
@@ -149,6 +156,17 @@ export async function openCluster(
     maxStaleMs: maxStaleMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** Tries again after a timeout, because a server that is briefly busy or locked must not prevent a start. */
+async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    notice('PostgreSQL did not respond in time during the start; trying again');
+    return open();
+  }
 }
 
 export function readsOf(runner: Runner, spread?: Spread) {

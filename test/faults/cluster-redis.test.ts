@@ -12,7 +12,7 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('Redis outage', () => {
   // These tests are skipped if no database servers are available.
-  const { instances, issueKey, redis } = cluster ?? ({} as NonNullable<typeof cluster>);
+  const { instances, issueKey, redis, startInstance } = cluster ?? ({} as NonNullable<typeof cluster>);
   const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
   const urls = () => instances.map(({ url }) => url);
   const degraded = () => until(() => areAll(urls(), 'degraded'));
@@ -63,6 +63,28 @@ describe.skipIf(cluster === undefined)('Redis outage', () => {
       expect(reply.status).toBe(429);
     });
   }
+
+  test('a Redis that evicts keys causes one warning at each start, and a bounded Redis without eviction causes none', async () => {
+    const admin = new RedisClient(redis.url);
+    const configure = async (policy: string, bytes: string) => {
+      await admin.send('CONFIG', ['SET', 'maxmemory-policy', policy]);
+      await admin.send('CONFIG', ['SET', 'maxmemory', bytes]);
+    };
+    try {
+      await configure('noeviction', '1gb');
+      const quiet = await startInstance();
+      await configure('allkeys-lru', '1gb');
+      const evicting = await startInstance();
+      const { host } = new URL(redis.url);
+      await evicting.logged(
+        `Redis ${host} evicts keys when its memory is full (maxmemory-policy allkeys-lru), which resets limits and bans.`,
+      );
+      expect(quiet.stderr()).not.toContain('evicts');
+    } finally {
+      await configure('noeviction', '0');
+      admin.close();
+    }
+  });
 
   test('when Redis is emptied, counts are restored, and outdated cached pages are not served', async () => {
     const clients = clientsOf((await issueKey({ perMinute: 50, perDay: 50 })).key);

@@ -59,6 +59,13 @@ function isUnsent({ code, detail }: SQL.PostgresError): boolean {
   return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
 }
 
+/** Whether an error, or one of its causes, is a timeout, after which another attempt may succeed. */
+export function isTimeout(error: unknown): boolean {
+  if (error instanceof TooLate || error instanceof NoAnswer || busy.test(stateOf(error))) return true;
+  const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;
+  return cause !== undefined && isTimeout(cause);
+}
+
 export function isOvertaken(error: unknown): boolean {
   return error instanceof Overtaken || overtaken.test(stateOf(error));
 }

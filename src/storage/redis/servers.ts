@@ -37,6 +37,8 @@ export class RedisServers implements AsyncDisposable {
   #nodes: RedisNodes | undefined;
   #shards: readonly Shard[];
   #turns = 0;
+  /** Hosts with an eviction policy, which is reported once. */
+  readonly #evicting = new Set<string>();
 
   constructor(options: ServersOptions) {
     this.#options = options;
@@ -121,7 +123,26 @@ export class RedisServers implements AsyncDisposable {
     await this.#nodes.open();
   }
 
-  async #connected({ client, run, url }: Connection): Promise<void> {
+  /**
+   * Warns if the server evicts keys when its memory is full, because evicted counts and bans start over. Without
+   * permission for INFO, the policy is unknown.
+   */
+  async #checkEviction({ client, url }: Connection): Promise<void> {
+    const info = String(await client.send('INFO', ['memory']).catch(() => ''));
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+    if (policy === 'noeviction' || /^maxmemory:0\s/m.test(info)) return;
+    const { host } = new URL(url);
+    if (this.#evicting.has(host)) return;
+    this.#evicting.add(host);
+    this.#options.notice(
+      `Redis ${host} evicts keys when its memory is full (maxmemory-policy ${policy}), which resets limits and bans. Set ` +
+        'maxmemory-policy noeviction.',
+    );
+  }
+
+  async #connected(connection: Connection): Promise<void> {
+    void this.#checkEviction(connection);
+    const { client, run, url } = connection;
     if (this.#nodes !== undefined) return;
     const { urls, versions } = this.#options;
     // Without permission for INFO, Redis is treated as a single server.
@@ -159,7 +180,9 @@ export class RedisServers implements AsyncDisposable {
   }
 
   /** Exchanges versions with a node's shards, except for shards that have moved to another node. */
-  async #joined(address: string, slots: readonly number[], { run, url }: Connection): Promise<void> {
+  async #joined(address: string, slots: readonly number[], connection: Connection): Promise<void> {
+    void this.#checkEviction(connection);
+    const { run, url } = connection;
     const exchanges = this.#shards.map(async (shard, index) => {
       if (this.#nodes?.isAt(slots[index] as number, address) !== true) return;
       await shard.exchangeVersions(this.#options.versions, run).catch((error) => {
