@@ -97,13 +97,10 @@ export async function openCluster(
   const runner: Runner = { run: (statement) => database.read(statement) };
   const { encryption, identity } = await withSecondAttempt(notice, async () => {
     await database.migrate(create, migrates);
-    const encryption = await database.encryption();
     // A failure is not fatal here, because the next statement reports it.
     await readPrimary(runner, clock).catch(() => undefined);
-    return {
-      encryption,
-      identity: await identify(database, options.redisPrefix, { serving, notice, clock }),
-    };
+    const identity = await identify(database, options.redisPrefix, { serving, notice, clock });
+    return { identity, encryption: await database.encryption() };
   });
   const versions = new SharedVersions();
   const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
@@ -120,13 +117,7 @@ export async function openCluster(
       // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${options.redisPrefix}${identity.store}:`,
       process: identity.process,
-      timeoutMs,
-      clock,
-      rules,
-      snapshots,
-      versions,
-      serving,
-      notice,
+      ...{ timeoutMs, clock, rules, snapshots, versions, serving, notice },
     }),
   );
   await limits.open();
@@ -143,11 +134,11 @@ export async function openCluster(
     ...(replicas && { replicated: replicatedReads(runner, replicas, reads) }),
     limits,
     changedIds: new PostgresChangedIds(runner, () => versions.now, versions.required),
-    facts: async () => {
-      const [postgres, redis] = await Promise.all([factsOf(database), redisFactsOf(limits)]);
-      const engine = 'PostgreSQL and Redis';
-      return { engine, encryption, ...postgres, ...replicas?.facts, ...redis, ...writer.facts };
-    },
+    facts: async () => ({
+      ...{ engine: 'PostgreSQL and Redis', encryption },
+      ...{ ...(await factsOf(database)), ...replicas?.facts },
+      ...{ ...(await redisFactsOf(limits)), ...writer.facts },
+    }),
     write: (name, input) => writer.write(name, input),
     health: () => {
       const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);

@@ -61,7 +61,7 @@ export function outdatedStore(store: string, format: number, newest: number): St
   return new StorageUnusable(
     `${store} has format ${format}, from an older version of the service; this version needs format ${newest}. Nothing was ` +
       'changed. To upgrade the store, make a backup, then start the service with this version or run "animal-store migrate". ' +
-      'To leave it as it is, run this command with the older version.',
+      'To leave it unchanged, run this command with the older version.',
   );
 }
 

@@ -5,9 +5,7 @@ import { bare, codeIn, linesMatching, projectFiles, refuse, type Source } from '
 const files = projectFiles();
 const code = codeIn(files, 'src', 'client', 'console', 'test', 'scripts', 'bench');
 
-const longestFile = 300;
 const longestFunction = 60;
-const generatedFile = 'client/src/contract.ts';
 
 const holdsTest = (line: string) => /^\s*(?:test|describe|check)\w*(?:\.\w+)*\(/.test(line);
 
@@ -32,15 +30,6 @@ function functionsIn({ path, text }: Source): { readonly place: string; readonly
 }
 
 describe('code size', () => {
-  test(`no file of code is longer than ${longestFile} lines`, () => {
-    const long = code
-      .filter(({ path }) => path !== generatedFile)
-      .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
-      .filter(({ lines }) => lines > longestFile)
-      .map(({ path, lines }) => `${path} has ${lines}`);
-    refuse('Split the file by subject, and name the new file after its subject:', long);
-  });
-
   test(`no function is longer than ${longestFunction} lines`, () => {
     const long = code
       .flatMap(functionsIn)

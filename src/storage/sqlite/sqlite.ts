@@ -126,17 +126,7 @@ export function openSqlite(options: SqliteOptions): Storage {
 
 /** A serving process acquires the lock before it changes anything, and holds it until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
-  const {
-    path,
-    clock,
-    rules,
-    serving,
-    create,
-    migrates,
-    writer,
-    notice,
-    migrations = dataMigrations,
-  } = options;
+  const { path, clock, rules, serving, create, migrates, writer, notice } = options;
   using opened = new DisposableStack();
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
@@ -146,7 +136,7 @@ function openFiles(options: SqliteOptions): Opened {
   const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
-    migrations,
+    migrations: options.migrations ?? dataMigrations,
     create,
     migrates,
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
