@@ -1,10 +1,13 @@
 /** The service behind real proxies with the configurations in deploy/. */
 import { afterAll, describe, expect } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { maxStreams } from '../../src/contract/events.ts';
 import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
+import { root } from '../support/process.ts';
 import { breakOff } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
@@ -93,6 +96,18 @@ describe.each([
       expect([what, status === 501 || status < 500]).toEqual([what, true]);
       expect([what, await statusesOfOthers(proxy.url)]).toEqual([what, [200, 200, 200, 200]]);
     }
+  });
+
+  proxyTest('the lines in docs/operating.md also reject unknown methods', async () => {
+    const guide = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+    const lines = new RegExp(`\`\`\`${name}\n([^\`]+)\`\`\``).exec(guide)?.[1] ?? '';
+    const delivered = { nginx: / if \([^{]+\{[^}]+\}[^}]+\}/, haproxy: / acl known .*\n.* unless known/ }[
+      name
+    ];
+    const edit = (text: string) => replaced(text, delivered.exec(text)?.[0] ?? 'no such lines', lines);
+    await using proxy = await deliveredProxy(name, [app.url, app.url], edit);
+    expect(await statusOf(proxy?.url ?? '', head('FOO /v1/pets'))).toBe(405);
+    expect(await statusesOfOthers(proxy?.url ?? '')).toEqual([200, 200, 200, 200]);
   });
 
   proxyTest('a closed event stream no longer counts against the limit', async () => {
