@@ -26,6 +26,16 @@ function migrate(path: string, migrations: Migrations): Database {
 }
 
 describe('the data file', () => {
+  test('is migrated with temporary files in its folder, because a container may not be able to write elsewhere', async () => {
+    await using folder = await temporaryFolder();
+    let seen: unknown;
+    const look = (database: Database) => {
+      seen = database.query('PRAGMA temp_store_directory').get();
+    };
+    using _migrated = migrate(join(folder.path, 'store.db'), ['CREATE TABLE pets (id INTEGER)', look]);
+    expect(seen).toEqual({ temp_store_directory: folder.path });
+  });
+
   test('every commit is synced before its response is sent, in WAL mode with synchronous=FULL', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');

@@ -1,4 +1,5 @@
 import { Database, type SQLiteError } from 'bun:sqlite';
+import { dirname } from 'node:path';
 import type { Notice } from '../outage.ts';
 import {
   outdatedStore,
@@ -87,6 +88,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Returns the previous format of the file; 0 if the file was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
   if (pragma(database, 'user_version') === migrations.length) return 0;
+  // A new index is sorted in temporary files, and a container may not be able to write to any other folder.
+  const folder = dirname(database.filename).replaceAll("'", "''");
+  database.run(`PRAGMA temp_store_directory = '${folder}'`);
   // Uses an IMMEDIATE transaction and reads the version again, in case another process has migrated the file in the
   // meantime.
   const all = database.transaction(() => {
