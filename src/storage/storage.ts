@@ -49,22 +49,6 @@ export class WriteUncertain extends StorageUnavailable {
 /** The store cannot be opened; `message` gives the reason and the remedy. */
 export class StorageUnusable extends Error {}
 
-/** The message ends with `otherwise`, an alternative to finishing the copy. */
-export function unfinishedCopy(store: string, otherwise: string): StorageUnusable {
-  return new StorageUnusable(
-    `${store} is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or ${otherwise}.`,
-  );
-}
-
-/** `format` and `newest` are the format of the store and the format of this version. */
-export function outdatedStore(store: string, format: number, newest: number): StorageUnusable {
-  return new StorageUnusable(
-    `${store} has format ${format}, from an older version of the service; this version needs format ${newest}. Nothing was ` +
-      'changed. To upgrade the store, make a backup, then start the service with this version or run "animal-store migrate". ' +
-      'To leave it unchanged, run this command with the older version.',
-  );
-}
-
 /**
  * A channel for messages between two threads or processes. Messages arrive in order. Each message arrives complete and
  * exactly once, or not at all.

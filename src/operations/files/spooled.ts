@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { open, rm, statfs } from 'node:fs/promises';
+import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../../contract/refusal.ts';
 import { chunksOf } from './chunks.ts';
@@ -30,9 +29,9 @@ export async function spooled(content: AsyncIterable<Uint8Array>, folder: string
     throw new Refusal('service_unavailable', { message, cause });
   };
   await using kept = new AsyncDisposableStack();
-  const path = join(folder, `.animal-store-upload-${randomUUID()}`);
-  const file = kept.use(await open(path, 'wx+', 0o600).catch(refuse));
-  await rm(path).catch(refuse);
+  const place = await mkdtemp(join(folder, '.animal-store-upload-')).catch(refuse);
+  const file = kept.use(await open(join(place, 'file'), 'wx+', 0o600).catch(refuse));
+  await rm(place, { recursive: true }).catch(refuse);
   const reserve = Math.min(reserveBytes, (await freeBytesIn(folder)) / 2);
   const hash = new Bun.CryptoHasher('sha256');
   let [bytes, checkAt] = [0, 0];

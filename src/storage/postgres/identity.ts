@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { Notice } from '../outage.ts';
-import { StorageUnusable, unfinishedCopy } from '../storage.ts';
+import { StorageUnusable } from '../storage.ts';
+import { unfinishedCopy } from '../unusable.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** Identifiers of the store and of this process in Redis. */

@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import type { Notice } from '../outage.ts';
-import { outdatedStore, StorageUnusable } from '../storage.ts';
+import { StorageUnusable } from '../storage.ts';
+import { outdatedStore } from '../unusable.ts';
 import { type Begin, MigrationLocked, whenUnlocked } from './migration-locks.ts';
 import { migrationSteps } from './migration-steps.ts';
 

@@ -1,6 +1,7 @@
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
-import { type TableRow, type Tables, type TableValue, unfinishedCopy } from '../storage.ts';
+import type { TableRow, Tables, TableValue } from '../storage.ts';
+import { unfinishedCopy } from '../unusable.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';

@@ -1,13 +1,8 @@
 import { Database, type SQLiteError } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import type { Notice } from '../outage.ts';
-import {
-  outdatedStore,
-  StorageUnavailable,
-  StorageUnusable,
-  unfinishedCopy,
-  WriteUncertain,
-} from '../storage.ts';
+import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { outdatedStore, unfinishedCopy } from '../unusable.ts';
 import { fileReason, noStore } from './files.ts';
 import {
   backupApplicationId,

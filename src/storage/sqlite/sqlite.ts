@@ -5,6 +5,7 @@ import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entities } from '../../tables/tables.ts';
 import { entitiesOf } from '../entity.ts';
+import type { Notice } from '../outage.ts';
 import {
   type Admission,
   type Caller,
@@ -161,12 +162,7 @@ function openFiles(options: SqliteOptions): Opened {
     notice,
     lastAccountId: lastAccount(data),
   });
-  const open = role === 'serving' ? openToOthers(files) : [];
-  if (open.length > 0) {
-    notice(
-      `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
-    );
-  }
+  if (role === 'serving') reportOpenFiles(files, notice);
   const kept = opened.move();
   return {
     data,
@@ -177,6 +173,14 @@ function openFiles(options: SqliteOptions): Opened {
     created: files.created,
     [Symbol.dispose]: () => kept.dispose(),
   };
+}
+
+function reportOpenFiles(files: StoreFiles, notice: Notice): void {
+  const open = openToOthers(files);
+  if (open.length === 0) return;
+  notice(
+    `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
+  );
 }
 
 /** Throws `StorageUnusable`. */
