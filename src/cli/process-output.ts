@@ -153,8 +153,8 @@ const [standardOutput, standardError] = [1, 2] as const;
 
 /**
  * Standard output and standard error of this process. `write` of a stream that was taken over returns immediately and
- * never fails: the text waits in memory while it cannot be written, for example because a disk is full or a pipe
- * has no reader.
+ * never fails: the text waits in memory while it cannot be written, for example because a disk is full or a pipe has
+ * no reader.
  */
 export class ProcessOutput implements OutputHealth {
   readonly #output = new Stream(standardOutput);
@@ -187,8 +187,8 @@ export class ProcessOutput implements OutputHealth {
   }
 
   /**
-   * Resolves when all text was written, or a write fails, or the time is over. Returns false if a write is blocked,
-   * which keeps the process running.
+   * Resolves when all text was written, or a write fails, or the time is over. Returns false if a write is blocked. Then
+   * the process must be ended with `process.exit`.
    */
   async flush(withinMs?: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -190,7 +190,6 @@ testPipes(
       requests += replies.length;
     }
     const lost = await lostLines();
-    expect(lost).toBeGreaterThan(0);
     // Problems are cached for 5 s.
     await until(async () => {
       const { body } = await sendAdmin(admin, 'GET', '/overview', { token });

@@ -108,11 +108,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     health: () => {
       snapshot.versions();
       limits.expectIntact();
-      const found: Trouble[] = [];
-      if (storeLoss(files.identity) !== undefined) found.push(troubles.storeFiles);
-      else if (writer.trouble !== undefined) found.push(troubles.dataFile);
-      if (limits.trouble !== undefined) found.push(troubles.limitFile);
-      return found;
+      return troublesIn(files, writer.trouble);
     },
     ...(writer.lost && { lost: writer.lost }),
     maxStaleMs: 0,
@@ -123,6 +119,14 @@ export function openSqlite(options: SqliteOptions): Storage {
       kept.dispose();
     },
   };
+}
+
+function troublesIn({ identity, limits }: Opened, writeTrouble: string | undefined): Trouble[] {
+  const found: Trouble[] = [];
+  if (storeLoss(identity) !== undefined) found.push(troubles.storeFiles);
+  else if (writeTrouble !== undefined) found.push(troubles.dataFile);
+  if (limits.trouble !== undefined) found.push(troubles.limitFile);
+  return found;
 }
 
 /** A serving process acquires the lock before it changes anything, and holds it until its files are closed. */
