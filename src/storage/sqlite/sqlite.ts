@@ -131,7 +131,17 @@ function troublesIn({ identity, limits }: Opened, writeTrouble: string | undefin
 
 /** A serving process acquires the lock before it changes anything, and holds it until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
-  const { path, clock, rules, serving, create, migrates, writer, notice } = options;
+  const {
+    path,
+    clock,
+    rules,
+    serving,
+    create,
+    migrates,
+    writer,
+    notice,
+    migrations = dataMigrations,
+  } = options;
   using opened = new DisposableStack();
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
@@ -141,7 +151,7 @@ function openFiles(options: SqliteOptions): Opened {
   const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
-    migrations: options.migrations ?? dataMigrations,
+    migrations,
     create,
     migrates,
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
@@ -166,7 +176,7 @@ function openFiles(options: SqliteOptions): Opened {
     notice,
     lastAccountId: lastAccount(data),
   });
-  if (role === 'serving') reportOpenFiles(files, notice);
+  if (role === 'serving') reportOpenToOthers(files, notice);
   const kept = opened.move();
   return {
     data,
@@ -179,7 +189,7 @@ function openFiles(options: SqliteOptions): Opened {
   };
 }
 
-function reportOpenFiles(files: StoreFiles, notice: Notice): void {
+function reportOpenToOthers(files: StoreFiles, notice: Notice): void {
   const open = openToOthers(files);
   if (open.length === 0) return;
   notice(
