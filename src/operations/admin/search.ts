@@ -192,7 +192,7 @@ async function named(
     found.push(...(await store.search.containing(of, text, span, maxPerKind - found.length)));
     if (span.until >= until) break;
     await eventLoopTick();
-    // After a failover, ids continue after a gap that is far longer than a span.
+    // After a failover or a restore, ids continue after a gap that is far longer than a span.
     const next = await store.search.nextId(of, span.until);
     after = (next ?? until) - 1n;
   }

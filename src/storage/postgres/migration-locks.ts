@@ -33,7 +33,7 @@ const maxTables = 3;
  * frequent, because statements of running instances wait during an attempt.
  */
 export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptions): Promise<T> {
-  let logged = { pids: '', at: Number.NEGATIVE_INFINITY };
+  let logged: { oldest: number | null | undefined; at: number } = { oldest: undefined, at: 0 };
   for (let pauseMs = pollIntervalMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await step();
@@ -43,9 +43,11 @@ export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptio
     const until = performance.now() + pauseMs;
     const first = await blockersOf(options);
     const pids = pidsOf(first);
-    if (first.length > 0 && (pids !== logged.pids || performance.now() - logged.at > repeatMs)) {
+    // Younger transactions come and go.
+    const oldest = first[0]?.pid;
+    if (oldest !== undefined && (oldest !== logged.oldest || performance.now() - logged.at > repeatMs)) {
       options.notice(described(first, options.name));
-      logged = { pids, at: performance.now() };
+      logged = { oldest, at: performance.now() };
     }
     do await sleep(Math.min(pollIntervalMs, pauseMs));
     while (performance.now() < until && pidsOf(await blockersOf(options)) === pids && pids !== '');
@@ -97,7 +99,7 @@ function described(blockers: readonly Blocker[], name: string): string {
       state ?? 'state not visible',
       since && `since ${since}`,
     ];
-    const more = Number(count) > maxTables ? ` and ${Number(count) - maxTables} more tables` : '';
+    const more = Number(count) > maxTables ? ` and ${Number(count) - maxTables} more` : '';
     const locks = tables === null || tables === '' ? 'is migrating' : `has locked ${tables}${more}`;
     return `${session} (${facts.filter(Boolean).join(', ')}) ${locks}`;
   });
