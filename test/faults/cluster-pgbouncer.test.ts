@@ -57,7 +57,13 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
     await using database = await makeDatabase();
     const url = await bouncerBefore(database.url);
     const makeSchema = async () => ({ url, [Symbol.asyncDispose]: async () => {} });
-    const options = { seed: 20_301_210, steps: 500, mostSteps: 50_000, progress: () => {} };
+    const options = {
+      seed: 20_301_210,
+      crossesDays: false,
+      steps: 500,
+      mostSteps: 50_000,
+      progress: () => {},
+    };
     await walkAlike({ ...servers, makeSchema }, options);
   });
 

@@ -4,6 +4,7 @@
  */
 import { afterAll, test } from 'bun:test';
 import { walkAlike } from '../stress/walk/alike.ts';
+import { replayedAfterExpiry } from '../stress/walk/request.ts';
 import { testServers } from '../support/servers.ts';
 
 const servers = await testServers();
@@ -11,5 +12,19 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 
 test('on every store, every operation returns each of its possible responses, as the model predicts', async () => {
   // Other seeds need 5,000 to 30,000 requests until the rarest outcome occurs.
-  await walkAlike(servers, { seed: 20_301_210, steps: 500, mostSteps: 50_000, progress: () => {} });
+  await walkAlike(servers, {
+    seed: 20_301_210,
+    crossesDays: false,
+    steps: 500,
+    mostSteps: 50_000,
+    progress: () => {},
+  });
+});
+
+test('on every store, a response that replaces an expired or pruned one is replayed with the same id', async () => {
+  await walkAlike(servers, {
+    // Other seeds need up to 1,000 requests.
+    ...{ seed: 3, crossesDays: true, steps: 100, mostSteps: 5_000, progress: () => {} },
+    isRequired: (way) => way === `createPet ${replayedAfterExpiry(201)}`,
+  });
 });

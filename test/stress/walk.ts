@@ -83,6 +83,7 @@ const walkBoth: StressTest = {
     if (servers === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');
     return {
       'responses compared': await walkAlike(servers, {
+        crossesDays: true,
         steps: rounds,
         mostSteps: 10 * rounds,
         seed,

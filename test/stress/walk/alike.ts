@@ -3,6 +3,7 @@
  * must match the model and be identical on both stores, including ids and times.
  */
 import type { OperationId } from '../../../src/contract/operations.ts';
+import { retentionMs } from '../../../src/operations/changes/once.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { patientSettings } from '../../support/cluster.ts';
 import type { Checkable } from '../../support/contract.ts';
@@ -21,6 +22,10 @@ export interface AlikeOptions {
   /** Minimum number of requests. The walk continues until every outcome of every operation has occurred. */
   readonly steps: number;
   readonly mostSteps: number;
+  /** If true, days pass between some requests, so that stored responses expire. */
+  readonly crossesDays: boolean;
+  /** Selects the outcomes that must occur. Defaults to all outcomes. */
+  readonly isRequired?: (way: string) => boolean;
   readonly progress: (line: string) => void;
 }
 
@@ -30,25 +35,32 @@ const moreOfUnmet = 10;
 const stepsPerLook = 20;
 /** Before each request, the clocks advance with probability `often`, by up to `seconds`. */
 const clockStep = { often: 0.05, seconds: 10 } as const;
+/**
+ * More than a day passes with this probability, at most `most` times, so that stored responses expire. Sometimes,
+ * they are also pruned. `EVENTS_KEEP_DAYS` exceeds the sum, because the model forgets no events.
+ */
+const days = { often: 0.02, seconds: 25 * 3_600, most: 300, pruned: 0.3 } as const;
+const settings = { EVENTS_KEEP_DAYS: '365' };
 
 /**
  * Throws on the first wrong response. Returns the number of requests. Without servers, only the embedded store is
  * tested.
  */
 export async function walkAlike(servers: TestServers | undefined, options: AlikeOptions): Promise<number> {
-  const { steps, mostSteps, seed, progress } = options;
+  const { steps, mostSteps, seed, progress, crossesDays, isRequired = () => true } = options;
   await using started = new AsyncDisposableStack();
-  const embedded = started.use(await startTestApp());
+  const embedded = started.use(await startTestApp(settings));
   const apps = [embedded, ...(servers ? [await startOn(servers, started)] : [])];
   const shared = new Shared(() => embedded.clock.now());
-  const send = await sendTo(apps, started);
-  const inTurn = () => [...operationIds, ...unmetOperations(shared)];
+  const send = await sendTo(apps, started, crossesDays ? new Chance(seed, -2) : undefined);
+  const unmet = () => notMet(shared.answers, crossesDays).filter(isRequired);
+  const inTurn = () => [...operationIds, ...operationsOf(unmet())];
   const walker = new Walker({ index: 0, seed, send, shared, isAlone: true, inTurn });
   const failures = new Failures(seed);
   let done = 0;
-  const isDone = () => done >= steps && done % stepsPerLook === 0 && notMet(shared.answers).length === 0;
+  const isDone = () => done >= steps && done % stepsPerLook === 0 && unmet().length === 0;
   for (; failures.count === 0 && !isDone(); done++) {
-    if (done >= mostSteps) failures.add(done, `never met: ${notMet(shared.answers).join('; ')}`);
+    if (done >= mostSteps) failures.add(done, `never met: ${unmet().join('; ')}`);
     await failures.guard(done, () => walker.step([]));
     if (done % 100 === 0) progress(`${done} of ${steps} requests`);
   }
@@ -59,8 +71,8 @@ export async function walkAlike(servers: TestServers | undefined, options: Alike
 }
 
 /** Operations with missing outcomes, each repeated `moreOfUnmet` times. */
-function unmetOperations({ answers }: Shared): OperationId[] {
-  const unmet = new Set(notMet(answers).map((way) => way.split(' ')[0]));
+function operationsOf(ways: readonly string[]): OperationId[] {
+  const unmet = new Set(ways.map((way) => way.split(' ')[0]));
   return operationIds.filter((id) => unmet.has(id)).flatMap((id) => Array<OperationId>(moreOfUnmet).fill(id));
 }
 
@@ -70,11 +82,16 @@ async function startOn(
 ): Promise<TestApp> {
   const { url } = started.use(await makeSchema());
   const servers = { DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() };
-  return started.use(await startTestApp({ ...servers, ...patientSettings }));
+  return started.use(await startTestApp({ ...servers, ...settings, ...patientSettings }));
 }
 
 /** Sends each request to all services and returns the response. Throws if the responses differ. */
-async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): Promise<Send> {
+async function sendTo(
+  apps: readonly TestApp[],
+  started: AsyncDisposableStack,
+  chanceOfDay: Chance | undefined,
+): Promise<Send> {
+  let daysLeft: number = days.most;
   const callers = await Promise.all(
     apps.map(async ({ url, operator }) => started.use(new Caller([url], await callerKeys(operator)))),
   );
@@ -82,6 +99,10 @@ async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): 
     if (chance.often(clockStep.often)) {
       const seconds = chance.int(1, 1_000 * clockStep.seconds) / 1_000;
       for (const { clock } of apps) clock.advance(seconds);
+    }
+    if (chanceOfDay !== undefined && daysLeft > 0 && chanceOfDay.often(days.often)) {
+      daysLeft--;
+      await passDay(apps, chanceOfDay.often(days.pruned));
     }
     const spelling = chance.int(0, 2 ** 31);
     const answers = await Promise.all(callers.map((caller) => caller.send(request, new Chance(spelling, 0))));
@@ -91,6 +112,13 @@ async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): 
       throw new Error(`${request.method} ${request.target}: SQLite ${said}, PostgreSQL ${alsoSaid}`);
     return answer;
   };
+}
+
+async function passDay(apps: readonly TestApp[], isPruned: boolean): Promise<void> {
+  for (const { clock, operator } of apps) {
+    clock.advance(days.seconds);
+    if (isPruned) while (await operator.storage.write('pruneAnswers', clock.now() - retentionMs));
+  }
 }
 
 /** Headers that differ between any two services. */

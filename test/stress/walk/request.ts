@@ -102,15 +102,20 @@ export function perform(world: World, request: Request, answer: Checkable, tags:
   const kept = idempotencyKey === undefined ? undefined : world.kept.get(idempotencyKey);
   if (kept !== undefined) {
     if (kept.request !== words) return refusal(422, 'idempotency_key_reused');
-    return { ...kept.outcome, isReplayed: true };
+    const ways = kept.isAfterExpiry ? [replayedAfterExpiry(kept.outcome.status)] : [];
+    return { ...kept.outcome, isReplayed: true, ways };
   }
   const meets = (text: string | undefined) => isMet(request, text, tags);
   const outcome = request.act({ world, chosen: chosenBy(answer), meets });
   if (idempotencyKey !== undefined && outcome.status < 300) {
-    world.kept.set(idempotencyKey, { request: words, outcome });
+    const isAfterExpiry = world.expired.delete(idempotencyKey);
+    world.kept.set(idempotencyKey, { at: world.now, request: words, outcome, isAfterExpiry });
   }
   return isRead(request) && isHeld(request, outcome, tags) ? { ...outcome, status: 304 } : outcome;
 }
+
+/** Label of a replay whose original request used a key that had last been used more than 24 hours earlier. */
+export const replayedAfterExpiry = (status: number) => `${status} replayed after the expiry of its key`;
 
 function isMet({ ifMatch, isNew }: Request, text: string | undefined, tags: Tags): boolean {
   if (isNew && text !== undefined) return false;

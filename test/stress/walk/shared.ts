@@ -40,6 +40,10 @@ export class Shared {
     return this.#ticks++;
   }
 
+  get now(): number {
+    return this.#now();
+  }
+
   beforeSending(): Known {
     return { highest: new Map(this.#highest), at: this.#now() };
   }

@@ -1,5 +1,6 @@
 import { parseJson } from '../../../src/contract/json.ts';
 import { allOperations, isRepeatable, type OperationId } from '../../../src/contract/operations.ts';
+import { dayMs } from '../../../src/domain/clock.ts';
 import { type Checkable, checkResponse } from '../../support/contract.ts';
 import { ample } from '../../support/process.ts';
 import { Chance } from '../generate/chance.ts';
@@ -47,8 +48,9 @@ export class Walker {
   readonly #due: OperationId[] = [];
   #steps = 0;
   #repeatable: { readonly request: Request; readonly contest: Contest | undefined }[] = [];
-  /** Number of requests counted against the client's account. */
+  /** Number of requests counted in the current day window of the client's account, and the window's start. */
   #charged = 0;
+  #chargedSince = 0;
 
   constructor({ index, seed, send, shared, isAlone = false, inTurn = () => operationIds }: WalkerOptions) {
     this.#chance = new Chance(seed, index);
@@ -120,6 +122,7 @@ export class Walker {
     const { answer } = await this.#exchange(request);
     const { world, gone } = this.scene;
     const before = [...world.all(animals).keys()];
+    world.passTo(this.#shared.now);
     const expected = perform(world, request, answer, this.#shared.tags);
     const mistake = mistakeOf(request, expected, answer, this.#shared.tags);
     if (mistake !== undefined) throw new Error(`${request.method} ${request.target}: ${mistake}`);
@@ -166,6 +169,8 @@ export class Walker {
    * account.
    */
   #checkCharged({ operationId }: Request, { headers, text, status }: Checkable, isTwice: boolean): void {
+    if (this.#shared.now >= this.#chargedSince + dayMs) this.#charged = 0;
+    if (this.#charged === 0) this.#chargedSince = this.#shared.now;
     if (operationId !== 'getRateLimit') this.#charged++;
     else if (status === 200 && text !== '' && !text.includes(`"remaining":${ample.perDay - this.#charged},`))
       throw new Error(`${this.#charged} requests were sent, but the limits are ${text}`);

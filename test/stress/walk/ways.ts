@@ -1,11 +1,12 @@
 import type { Operation } from '../../../src/contract/operation.ts';
 import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 import { excludes } from './lists.ts';
+import { replayedAfterExpiry } from './request.ts';
 
 /** Outcomes that a walk has not reached yet. The required outcomes are derived from the operations' definitions. */
-export function notMet(answers: ReadonlyMap<string, number>): string[] {
+export function notMet(answers: ReadonlyMap<string, number>, crossesDays: boolean): string[] {
   return allOperations.flatMap((operation) =>
-    waysOf(operation)
+    [...waysOf(operation), ...(crossesDays ? expiredOf(operation) : [])]
       .map((way) => `${operation.operationId} ${way}`)
       .filter((way) => !answers.has(way)),
   );
@@ -25,6 +26,11 @@ function waysOf(operation: Operation): string[] {
     ...(success.stream || isEmpty(operation) ? [] : filtering(operation)),
     ...(operation.paginated ? foreignCursors(operation) : []),
   ];
+}
+
+/** Replays of a response that replaced an expired one. */
+function expiredOf(operation: Operation): string[] {
+  return isRepeatable(operation) && 201 in operation.success.descriptions ? [replayedAfterExpiry(201)] : [];
 }
 
 /** The walk delivers no events to webhooks, so operations on a delivery never succeed. */

@@ -1,5 +1,9 @@
 /** The walk's model of the store. It consists of plain maps and is derived only from the contract. */
 
+import { dayMs } from '../../../src/domain/clock.ts';
+
+const retentionMs = dayMs;
+
 /** A kind of object in the model. */
 export interface Kind<Thing> {
   readonly name: string;
@@ -61,8 +65,12 @@ export interface Turn {
 
 /** A successful response stored under an `Idempotency-Key`. */
 export interface Kept {
+  /** Unix ms. */
+  readonly at: number;
   readonly request: string;
   readonly outcome: Outcome;
+  /** Whether it replaced an expired response. */
+  readonly isAfterExpiry: boolean;
 }
 
 export interface RecordedEvent {
@@ -76,6 +84,10 @@ export interface RecordedEvent {
 export class World {
   readonly #things = new Map<Kind<never>, Map<bigint, never>>();
   readonly kept: Map<string, Kept>;
+  /** Keys whose stored response has expired. */
+  readonly expired = new Set<string>();
+  /** Time of the current request (Unix ms). */
+  now = 0;
   readonly events: RecordedEvent[] = [];
 
   constructor(from?: World) {
@@ -88,6 +100,15 @@ export class World {
     const things = this.#things.get(kind) ?? new Map<bigint, never>();
     this.#things.set(kind, things);
     return things as Map<bigint, unknown> as Map<bigint, Thing>;
+  }
+
+  passTo(now: number): void {
+    this.now = now;
+    for (const [key, { at }] of this.kept) {
+      if (at >= now - retentionMs) continue;
+      this.kept.delete(key);
+      this.expired.add(key);
+    }
   }
 
   record(type: string, text: string): void {
