@@ -39,6 +39,8 @@
  * node's accounts separately, and uses the versions from another node. Failed authentications are counted only in
  * Redis; their counts restart at zero if Redis loses its data.
  */
+import { hostname } from 'node:os';
+import { maskedUrl } from '../domain/masked-url.ts';
 import { redisUrlsOf } from '../domain/redis-urls.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
 import { accounts, keys } from '../tables/accounts.ts';
@@ -66,6 +68,7 @@ import { factsOf } from './postgres/facts.ts';
 import { isTimeout } from './postgres/failures.ts';
 import { identify } from './postgres/identity.ts';
 import { Lineage } from './postgres/lineage.ts';
+import { PostgresRedisReadings } from './postgres/redis-readings.ts';
 import { Replicas } from './postgres/replicas/replicas.ts';
 import { ServerClock } from './postgres/server-clock.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
@@ -73,6 +76,7 @@ import type { Runner } from './postgres/statements.ts';
 import { readState, type ServerState } from './postgres/versions.ts';
 import { type Announce, PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
+import { SharedRedis } from './shared-redis.ts';
 import { maxStaleMs, pollIntervalMs, SharedVersions } from './shared-versions.ts';
 import type { EntityStores, ReplicatedReads, Storage, StoreSettings } from './storage.ts';
 
@@ -111,16 +115,27 @@ export async function openCluster(
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
   const snapshots = new PostgresSnapshots(database);
-  const limits = opened.use(
+  const redis = opened.use(
+    new SharedRedis({
+      process: identity.process,
+      origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
+      readings: new PostgresRedisReadings(database),
+      identity: () => limits.servers.identity(identity.process),
+      notice,
+    }),
+  );
+  const limits: RedisLimits = opened.use(
     new RedisLimits({
       urls: redisUrlsOf(redisUrl),
       // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${options.redisPrefix}${identity.store}:`,
       process: identity.process,
       ...{ timeoutMs, clock, rules, snapshots, versions, serving, notice },
+      expectShared: () => redis.expectShared(),
     }),
   );
   await limits.open();
+  if (serving) await redis.open();
 
   const announce: Announce = (resource, version) => limits.announce(resource, version);
   const writer = new PostgresWriter(database, units, announce, { secret: identity.process, events });
@@ -141,6 +156,7 @@ export async function openCluster(
     }),
     write: (name, input) => writer.write(name, input),
     health: () => {
+      redis.expectShared();
       const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
       return [...troublesOf(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
     },

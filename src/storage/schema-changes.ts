@@ -190,4 +190,17 @@ export const schemaChanges: readonly SchemaChange[] = [
       WHEN (NEW.timeline IS DISTINCT FROM server_timeline()) EXECUTE FUNCTION skip_lost_ids();
     `,
   },
+  {
+    postgres: `
+    -- The identity of Redis as each process reads it, to detect instances that use different servers. Times are Unix ms.
+    CREATE TABLE redis_readings (
+      process    text   PRIMARY KEY,
+      origin     text   NOT NULL,
+      server     text   NOT NULL,
+      since      bigint NOT NULL,
+      read_from  bigint NOT NULL,
+      read_until bigint NOT NULL
+    );
+    `,
+  },
 ];

@@ -23,6 +23,7 @@ export const undescribed: Readonly<Record<string, string>> = {
   store: 'identifies this database',
   changed_ranges: 'versions of ranges of ids, which begin again after a move',
   unnumbered_events: 'events on their way to `events`, numbered before the copy',
+  redis_readings: 'which Redis each running process uses',
   usage_snapshots: 'what Redis is restored from; limits begin again after a move',
   ban_snapshots: 'what Redis is restored from; bans end with a move',
 };

@@ -9,6 +9,8 @@ export class RedisKeys {
   /** The scripts derive this name from `bans` in the same way. */
   readonly unsavedBans: string;
   readonly clock: string;
+  /** Identity of the server. */
+  readonly server: string;
 
   constructor(prefix: string) {
     this.prefix = prefix;
@@ -17,6 +19,7 @@ export class RedisKeys {
     this.bans = `${prefix}bans`;
     this.unsavedBans = `${this.bans}:unsaved`;
     this.clock = `${prefix}clock`;
+    this.server = `${prefix}server`;
   }
 
   /** The names for `callers` and `pets` are the same in every version of the service. */

@@ -50,6 +50,7 @@ const isReply: Readonly<Record<ScriptName, IsReply>> = {
   unsaved: areBans,
   saved: isNumber,
   lift: isNumber,
+  server: (reply) => typeof reply === 'string',
 };
 
 /** Returns the reply. Throws if it is not a valid reply from the script. */

@@ -9,6 +9,7 @@ import refund from './scripts/refund.lua' with { type: 'text' };
 import restore from './scripts/restore.lua' with { type: 'text' };
 import restoreBan from './scripts/restore-ban.lua' with { type: 'text' };
 import saved from './scripts/saved.lua' with { type: 'text' };
+import server from './scripts/server.lua' with { type: 'text' };
 import standing from './scripts/standing.lua' with { type: 'text' };
 import take from './scripts/take.lua' with { type: 'text' };
 import unsaved from './scripts/unsaved.lua' with { type: 'text' };
@@ -27,6 +28,7 @@ const sources = {
   unsaved,
   saved,
   lift,
+  server,
 };
 
 export type ScriptName = keyof typeof sources;

@@ -94,6 +94,12 @@ export class RedisServers implements AsyncDisposable {
     return this.#shards[length === 1 ? 0 : hashOf(address) % length] as Shard;
   }
 
+  /** Reads the identity of the server or cluster. If it has none, it adopts the proposed one. Rejects if it is down. */
+  async identity(proposed: string): Promise<string> {
+    const { link, keys } = this.#shards[0] as Shard;
+    return String(await link.run('server', [keys.server], [proposed]));
+  }
+
   async version(): Promise<string | undefined> {
     const links = this.#nodes?.links ?? [this.#first];
     return links.find((link) => link.trouble === undefined)?.version();
