@@ -66,7 +66,7 @@ import { PostgresSearch } from './postgres/entities/search.ts';
 import { PostgresUsage } from './postgres/entities/usage.ts';
 import { factsOf } from './postgres/facts.ts';
 import { isTimeout } from './postgres/failures.ts';
-import { identify } from './postgres/identity.ts';
+import { type Identity, identify } from './postgres/identity.ts';
 import { Lineage } from './postgres/lineage.ts';
 import { PostgresRedisReadings } from './postgres/redis-readings.ts';
 import { Replicas } from './postgres/replicas/replicas.ts';
@@ -94,8 +94,7 @@ export async function openCluster(
   options: ClusterSettings & StoreSettings & { url: string },
 ): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
-  const { url, rules, serving, create, migrates, units, notice, events } = options;
-  const { redisUrl, redisTimeoutMs: timeoutMs, poolSize, statementTimeoutMs } = options;
+  const { url, serving, create, migrates, units, notice, events, poolSize, statementTimeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   const clock = new ServerClock(options.clock, notice);
   const runner: Runner = { run: (statement) => database.read(statement) };
@@ -114,28 +113,7 @@ export async function openCluster(
   else opened.use(new PeriodicTask(readClockEveryMs, () => readPrimary(runner, clock)));
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
-  const snapshots = new PostgresSnapshots(database);
-  const redis = opened.use(
-    new SharedRedis({
-      process: identity.process,
-      origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
-      readings: new PostgresRedisReadings(database),
-      identity: () => limits.servers.identity(identity.process),
-      notice,
-    }),
-  );
-  const limits: RedisLimits = opened.use(
-    new RedisLimits({
-      urls: redisUrlsOf(redisUrl),
-      // The prefix contains the store's id, because several stores may share a Redis server.
-      prefix: `${options.redisPrefix}${identity.store}:`,
-      process: identity.process,
-      ...{ timeoutMs, clock, rules, snapshots, versions, serving, notice },
-      expectShared: () => redis.expectShared(),
-    }),
-  );
-  await limits.open();
-  if (serving) await redis.open();
+  const { limits, shared } = await openRedis(options, { opened, database, clock, identity, versions });
 
   const announce: Announce = (resource, version) => limits.announce(resource, version);
   const writer = new PostgresWriter(database, units, announce, { secret: identity.process, events });
@@ -156,7 +134,7 @@ export async function openCluster(
     }),
     write: (name, input) => writer.write(name, input),
     health: () => {
-      redis.expectShared();
+      shared.expectShared();
       const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
       return [...troublesOf(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
     },
@@ -174,6 +152,50 @@ async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Pro
     notice('PostgreSQL did not respond in time during the start; trying again');
     return open();
   }
+}
+
+interface RedisParts {
+  /** Closes Redis when the store is closed. */
+  readonly opened: AsyncDisposableStack;
+  readonly database: PostgresDatabase;
+  readonly clock: ServerClock;
+  readonly identity: Identity;
+  readonly versions: SharedVersions;
+}
+
+async function openRedis(
+  {
+    redisUrl,
+    redisPrefix,
+    redisTimeoutMs: timeoutMs,
+    rules,
+    serving,
+    notice,
+  }: ClusterSettings & StoreSettings,
+  { opened, database, clock, identity: { store, process }, versions }: RedisParts,
+) {
+  const shared = opened.use(
+    new SharedRedis({
+      process,
+      origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
+      readings: new PostgresRedisReadings(database),
+      identity: () => limits.servers.identity(process),
+      notice,
+    }),
+  );
+  const limits: RedisLimits = opened.use(
+    new RedisLimits({
+      urls: redisUrlsOf(redisUrl),
+      // The prefix contains the store's id, because several stores may share a Redis server.
+      prefix: `${redisPrefix}${store}:`,
+      snapshots: new PostgresSnapshots(database),
+      expectShared: () => shared.expectShared(),
+      ...{ process, timeoutMs, clock, rules, versions, serving, notice },
+    }),
+  );
+  await limits.open();
+  if (serving) await shared.open();
+  return { limits, shared };
 }
 
 export function readsOf(runner: Runner, spread?: Spread) {

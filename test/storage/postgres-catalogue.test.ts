@@ -3,15 +3,12 @@
  * rows they are based on have not changed.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { Pet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/contract/refusal.ts';
-import { retentionMs } from '../../src/operations/changes/once.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { now, openCatalogue, pausing } from './catalogue-kit.ts';
 import { lockers } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -154,82 +151,6 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
       answers.filter((answer) => !(answer as unknown as { isReplayed: boolean }).isReplayed),
     ).toHaveLength(1);
     expect(await store.reads.orders.list()).toHaveLength(1);
-  });
-
-  test('results, events, stored responses and audit entries contain the final ids', async () => {
-    await using store = await opened({}, 1);
-    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
-    const audited = { unit: 'createPet', input: { body: newPet('Ida'), now }, actor: 'operator:1', at: now };
-    const [order, kept, pet] = await Promise.all([
-      store.first.write('placeOrder', orderFor(one) as never),
-      store.first.write('once', {
-        operationId: 'placeOrder',
-        input: orderFor(two),
-        once: onceFor('k'),
-      } as never),
-      store.first.write('audited', audited as never),
-    ]);
-    const orders = await store.reads.orders.list();
-    expect(order).toEqual(orders.find(({ petId }) => petId === one) as never);
-    const second = orders.find(({ petId }) => petId === two);
-    expect(kept).toMatchObject({ location: `/orders/${second?.id}` });
-    expect((kept as unknown as { body: string }).body).toStartWith(`{"id":${second?.id},`);
-    const { id } = pet as unknown as Pet;
-    expect(await store.reads.pets.find(id)).toEqual({ id, ...newPet('Ida') });
-    const [entry] = await store.session`SELECT object, before, after FROM audit`;
-    expect(entry).toMatchObject({ object: `pet:${id}`, before: null });
-    expect(JSON.parse(entry.after)).toMatchObject({ id: Number(id) });
-    const events = await store.reads.events.list(0n, 100);
-    const placed = events
-      .filter(({ type }) => type === 'order.placed')
-      .map(({ data }) => JSON.parse(data).id);
-    expect(placed.toSorted()).toEqual(orders.map((each) => Number(each.id)).toSorted());
-    const replayed = await store.first.write('once', {
-      operationId: 'placeOrder',
-      input: orderFor(two),
-      once: onceFor('k'),
-    } as never);
-    const { status, body, location } = kept as unknown as { status: number; body: string; location: string };
-    expect(replayed).toMatchObject({ status, body, location, isReplayed: true });
-  });
-
-  test('a response that replaces an expired one contains the final id', async () => {
-    await using store = await opened({}, 1);
-    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
-    const order = (petId: bigint, at: number) =>
-      store.first.write('once', {
-        operationId: 'placeOrder',
-        input: { ...orderFor(petId), now: at },
-        once: onceFor('k'),
-      } as never);
-    await order(one, now);
-    const expiredAt = now + retentionMs + 1;
-    const next = (await order(two, expiredAt)) as unknown as object;
-    expect(next).toMatchObject({ location: '/orders/2', isReplayed: false });
-    expect(await order(two, expiredAt)).toEqual({ ...next, isReplayed: true } as never);
-  });
-
-  test('a unit of work that would store the id of an added row elsewhere than in a record fails alone', async () => {
-    const misuse = {
-      writes: ['pets', 'orders', 'categories'],
-      run: async ({ orders, categories }: Transaction, petId: bigint) => {
-        const placed = { petId, status: 'placed', createdAt: now, updatedAt: now } as const;
-        const { id } = await orders.add(placed);
-        await categories.put({ id: 1n, name: `for order ${id}` });
-      },
-    } as const;
-    await using store = await opened({ misuse }, 1);
-    const [one = 0n, two = 0n] = await store.add('Rex', 'Max');
-    const category = { params: { categoryId: 1n }, preconditions, body: { name: 'Dogs' }, now };
-    await store.first.write('putCategory', category as never);
-    const [misused, ordered] = await Promise.allSettled([
-      store.first.write('misuse', one as never),
-      store.first.write('placeOrder', orderFor(two) as never),
-    ]);
-    expect(misused).toMatchObject({ reason: { message: expect.stringContaining('id of a row') } });
-    expect(ordered.status).toBe('fulfilled');
-    expect(await store.reads.categories.list()).toEqual([{ id: 1n, name: 'Dogs' }]);
-    expect((await store.reads.orders.list()).map(({ petId }) => petId)).toEqual([two]);
   });
 
   test('a unit of work that reads a row added by another unit in its group runs after the commit', async () => {

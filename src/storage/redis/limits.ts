@@ -51,8 +51,7 @@ interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'se
   readonly timeoutMs: number;
   readonly snapshots: LimitSnapshots;
   readonly versions: SharedVersions;
-  /** Throws if requests must not be counted. */
-  readonly expectShared?: () => void;
+  readonly expectShared: RedisServers['expectShared'];
 }
 
 /**
@@ -66,13 +65,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #banKeeper: BanKeeper;
   readonly #liftedBans: LiftedBans;
   readonly #serving: boolean;
-  readonly #expectShared: (() => void) | undefined;
   #polling: PeriodicTask | undefined;
   #turns = 0;
 
   constructor({ serving, prefix, clock, rules, versions, process, ...options }: RedisLimitsOptions) {
     this.#serving = serving;
-    this.#expectShared = options.expectShared;
     this.banRules = rules.ban;
     this.servers = new RedisServers({
       ...options,
@@ -137,7 +134,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
-    this.#expectShared?.();
+    this.servers.expectShared();
     const { link } = this.servers.of(caller.accountId);
     if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
     return this.#takeFromRedis(caller, callersVersion);

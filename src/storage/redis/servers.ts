@@ -17,6 +17,7 @@ interface ServersOptions extends Pick<LinkOptions, 'timeoutMs' | 'scripts' | 'no
   readonly prefix: string;
   readonly clock: Clock;
   readonly versions: SharedVersions;
+  readonly expectShared: RedisServers['expectShared'];
   /** Called when a server recovers or is replaced. */
   readonly onRecovery: () => void;
 }
@@ -31,6 +32,8 @@ const maxParallelShards = 6;
 export class RedisServers implements AsyncDisposable {
   readonly #options: ServersOptions;
   readonly roundTrips = new RoundTrips();
+  /** Throws if other instances use a different Redis, so that requests must not be counted. */
+  readonly expectShared: () => void;
   readonly #opened = new AsyncDisposableStack();
   /** The single server, or the cluster node that reports the other nodes. */
   readonly #first: RedisLink;
@@ -43,6 +46,7 @@ export class RedisServers implements AsyncDisposable {
   constructor(options: ServersOptions) {
     this.#options = options;
     const { urls, prefix, clock } = options;
+    this.expectShared = options.expectShared;
     this.#first = this.#makeLink({ name: 'Redis', urls, isNode: false }, (connection) =>
       this.#connected(connection),
     );
