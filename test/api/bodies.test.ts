@@ -33,6 +33,8 @@ describe('201', () => {
     'Application/JSON',
     'application/json; charset=utf-8',
     'application/json;charset="UTF-8"',
+    'application/json; charset=utf8',
+    'application/json;charset="UTF8"',
     'application/json ; profile="x"; charset=utf-8',
     'application/json;',
   ])('is returned for the media type %s', async (type) => {
@@ -141,7 +143,7 @@ describe('413 body_too_large', () => {
 });
 
 describe('415 unsupported_media_type', () => {
-  const charsets = ['"utf-16"', 'utf8', '', 'utf-8; charset=latin1'];
+  const charsets = ['"utf-16"', 'utf81', '', 'utf-8; charset=latin1'];
   test.each([
     'application/json text/plain',
     ...charsets.map((charset) => `application/json; charset=${charset}`),

@@ -20,6 +20,12 @@ describe('If-Match', () => {
     ['"a"', ['"a"']],
     ['""', ['""']],
     ['W/"a"', ['"a"']],
+    // Suffixes that proxies add when they compress a response.
+    ...['-gzip', ';gzip', '--gzip', '-br', '-zstd', '-deflate'].map((suffix): [string, string[]] => [
+      `"a${suffix}", W/"b${suffix}"`,
+      ['"a"', '"b"'],
+    ]),
+    ['"a-gzip-b", "a-zip"', ['"a-gzip-b"', '"a-zip"']],
     ['"a","b"', ['"a"', '"b"']],
     ['"a" ,\t"b" , W/"c"', ['"a"', '"b"', '"c"']],
     ['"a,b"', ['"a,b"']],
@@ -81,12 +87,20 @@ describe('If-None-Match on a read', () => {
   const has = (value: string, etag: string | undefined = '"a"') =>
     isNotModified(headersOf({ 'If-None-Match': value }), etag);
 
-  test.each(['*', ' * ', '"a"', 'W/"a"', '"b", "a"', '"b",W/"a"', '"a,b" , "a"', '"b",,"a"'])(
-    'with the value %s matches the entity tag "a"',
-    (value) => {
-      expect(has(value)).toBe(true);
-    },
-  );
+  test.each([
+    '*',
+    ' * ',
+    '"a"',
+    'W/"a"',
+    '"b", "a"',
+    '"b",W/"a"',
+    '"a,b" , "a"',
+    '"b",,"a"',
+    '"a-gzip"',
+    'W/"a;gzip"',
+  ])('with the value %s matches the entity tag "a"', (value) => {
+    expect(has(value)).toBe(true);
+  });
 
   test.each(['', '""', '"b"', '"A"', '"aa"', 'a', '"*"', '"b, a"', '"b", "c"', 'W/"b"'])(
     'with the value %s does not match the entity tag "a"',

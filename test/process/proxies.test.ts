@@ -159,15 +159,23 @@ async function statusesOfOthers(url: string): Promise<number[]> {
   return statuses;
 }
 
-describe('behind nginx with compression', () => {
-  const gzip = 'gzip on; gzip_types application/json; gzip_min_length 0;';
+/** Directives that compress all responses, and the line below which they belong. */
+const compression = {
+  nginx: ['http {', 'gzip on; gzip_types application/json; gzip_min_length 0;'],
+  haproxy: ['defaults', '  compression algo gzip\n  compression type application/json'],
+} as const;
 
-  nginxTest(
+describe.each([
+  ['nginx', nginxTest],
+  ['haproxy', haproxyTest],
+] as const)('behind %s with compression', (name, proxyTest) => {
+  proxyTest(
     'a change with the weakened ETag of the current response succeeds, and a change with an older ETag fails',
     async () => {
-      const compressing = (text: string) => replaced(text, 'http {', `http { ${gzip}`);
-      await using proxy = await deliveredProxy('nginx', [app.url, app.url], compressing);
-      if (proxy === undefined) throw new Error('nginx is missing.');
+      const [section, directives] = compression[name];
+      const compressing = (text: string) => replaced(text, section, `${section}\n${directives}`);
+      await using proxy = await deliveredProxy(name, [app.url, app.url], compressing);
+      if (proxy === undefined) throw new Error(`${name} is missing.`);
       const pets = `${proxy.url}/v1/pets`;
       const headers = { authorization, 'Content-Type': 'application/json', 'Accept-Encoding': 'gzip' };
       const added = await fetch(pets, { method: 'POST', headers, body: newPet('Ozzy') });

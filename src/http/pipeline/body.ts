@@ -20,7 +20,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const noNames: ReadonlySet<string> = new Set();
 
 const mediaType = /^([^\t ;]+)[\t ]*(?:;(.*))?$/;
-const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
+/** `utf8` is accepted, because many programs send it for `utf-8`. */
+const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-?8"?[\t ]*(?:;|$))/i;
 
 /**
  * Reads a request's JSON body. Checks the media type and content coding, then the size, then the content. Throws

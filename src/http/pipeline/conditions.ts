@@ -11,12 +11,15 @@ import type { Preconditions } from '../../operations/changes/preconditions.ts';
 const tagList =
   /^(?:[\t ]*,)*[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
 const tag = /"[^"]*"/g;
+/** Suffixes that Apache, Caddy and Jetty add to the tag of a response that they compress. The service's tags have none. */
+const codingSuffix = /(?:--?|;)(?:gzip|br|zstd|deflate)"$/;
 
 const noPreconditions: Validated<Preconditions> = { value: {} };
 
 /**
  * The request's preconditions on the resource it changes; empty for operations that do not support preconditions. A
- * weak tag matches the corresponding strong tag, because proxies weaken the tag of a response that they compress.
+ * weak tag, or a tag with a suffix, matches the corresponding strong tag, because proxies change the tag of a response
+ * that they compress.
  */
 export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
   if (preconditions === undefined) return noPreconditions;
@@ -34,7 +37,7 @@ export function preconditionsOf({ preconditions }: Operation, headers: Headers):
   if (mistakes.length > 0) return { mistakes };
   return {
     value: {
-      ...(match !== undefined && { ifMatch: match === '*' ? match : [...(match.match(tag) ?? [])] }),
+      ...(match !== undefined && { ifMatch: match === '*' ? match : tagsIn(match) }),
       ...(noneMatch === '*' && { isNew: true }),
     },
   };
@@ -47,7 +50,11 @@ export function isNotModified(headers: Headers, etag: string | undefined): boole
   const held = headers.get('if-none-match');
   if (held === null || etag === undefined) return false;
   if (held.trim() === '*') return true;
-  return (held.match(tag) ?? []).some((one) => one === etag);
+  return tagsIn(held).includes(etag);
+}
+
+function tagsIn(list: string): string[] {
+  return Array.from(list.matchAll(tag), ([one]) => one.replace(codingSuffix, '"'));
 }
 
 function mistake(name: string, message: string): ErrorDetail {
