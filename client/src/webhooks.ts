@@ -16,7 +16,10 @@ import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './r
 /** Filters and paging for `deliveries`. */
 export interface DeliveryQuery extends ListQuery, ListDeliveriesFilters {}
 
-/** The account's webhooks. All calls require the `webhooks:write` scope. */
+/**
+ * The account's webhooks. All calls require the `webhooks:write` scope; calls that make a webhook send something, and
+ * changes other than disabling it, also require `events:read` and the read scopes of its types.
+ */
 export class Webhooks {
   readonly #send: Send;
   /** @internal */

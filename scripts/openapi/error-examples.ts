@@ -21,6 +21,7 @@ const particular: {
   unsupported_media_type: {
     details: [{ in: 'header', name: 'Content-Type', message: 'must be application/json, in UTF-8' }],
   },
+  insufficient_scope: { message: 'This API key needs the scope pets:write.' },
   status_transition_not_allowed: {
     message: 'The animal is "sold" and cannot become "pending"; it can become "available".',
   },

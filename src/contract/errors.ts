@@ -17,7 +17,7 @@ export const clientErrors = {
   invalid_api_key: { status: 401, message: 'The API key is not valid.' },
   insufficient_scope: {
     status: 403,
-    message: 'This API key lacks a required scope. See the WWW-Authenticate header.',
+    message: 'This API key lacks a required scope.',
   },
   pet_not_found: { status: 404, message: 'There is no animal with this id.' },
   category_not_found: { status: 404, message: 'There is no category with this id.' },

@@ -14,7 +14,7 @@ export class Refusal {
   /** Specific message. Defaults to the message of the code. */
   readonly message: string | undefined;
   readonly cause: unknown;
-  /** Required scopes, separated by spaces. Defaults to the scope of the operation. */
+  /** Missing scopes, separated by spaces; only for `insufficient_scope`. */
   readonly scope: string | undefined;
 
   constructor(code: ErrorCode, { details = [], message, cause, scope }: RefusalParts = {}) {

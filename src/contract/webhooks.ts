@@ -148,6 +148,9 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 
 const one = { path: '/webhooks/{webhookId}', params } as const;
 
+/** Appended to the descriptions of operations that make a webhook act. */
+const authority = ' Requires `events:read` and the read scopes of the types.';
+
 export const webhookOperations = rowsOf(
   {
     tag: { name: 'Webhooks', description: 'URLs that receive events. Each webhook belongs to one account.' },
@@ -160,7 +163,8 @@ export const webhookOperations = rowsOf(
       summary: 'Create a webhook',
       description:
         `Sends the account's future events of these types to a URL. An account can have up to ${maxWebhooks} webhooks. The ` +
-        '`secret` is shown only in this response.',
+        '`secret` is shown only in this response.' +
+        authority,
       body: { schema: NewWebhook },
       needs: ['caller', 'endpoint', 'events', 'secret'],
       success: created(
@@ -198,7 +202,8 @@ export const webhookOperations = rowsOf(
       summary: 'Change a webhook',
       description:
         'Applies a JSON merge patch (RFC 7396) and returns the webhook. An empty object ' +
-        'changes nothing. Enabling a disabled webhook removes the reason. Events that occurred while the webhook was disabled are not sent.',
+        'changes nothing. Enabling a disabled webhook removes the reason. Events that occurred while the webhook was disabled are not sent. ' +
+        'Except for disabling, a change requires `events:read` and the read scopes of the types before and after it.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'events'],
       sends: true,
@@ -220,7 +225,8 @@ export const webhookOperations = rowsOf(
       summary: "Rotate a webhook's secret",
       description:
         'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both secrets, so that a receiver can ' +
-        'switch without rejecting requests.',
+        'switch without rejecting requests.' +
+        authority,
       params,
       body: noMembers,
       needs: ['caller', 'secret'],
@@ -233,7 +239,8 @@ export const webhookOperations = rowsOf(
       summary: 'Send a test event',
       description:
         'Sends the event `webhook.test` once and returns the outcome. The status is 200 for any response from the receiver. ' +
-        'Disabled webhooks can also be tested.',
+        'Disabled webhooks can also be tested.' +
+        authority,
       params,
       body: noMembers,
       reads: ['webhooks'],
@@ -248,7 +255,8 @@ export const webhookOperations = rowsOf(
       summary: 'Send events again',
       description:
         "Resends all events of the webhook's types after the given id, including events already delivered. Use this after a receiver " +
-        'was down. A disabled webhook must be enabled first.',
+        'was down. A disabled webhook must be enabled first.' +
+        authority,
       params,
       body: { schema: Redelivery },
       needs: ['caller', 'events'],
@@ -261,7 +269,8 @@ export const webhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
-        "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead.",
+        "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead." +
+        authority,
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       needs: ['caller'],

@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
+import type { Scope } from '../domain/scope.ts';
 
 export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   if (thing === undefined) throw new Refusal(otherwise);
@@ -31,6 +32,14 @@ export function withId(error: unknown, params: Readonly<Record<string, unknown>>
   const id = params[`${name}Id`];
   if (shopNouns[name] === undefined || id === undefined) return error;
   return new Refusal(error.code, { message: `There is no ${shopNouns[name]} ${id}.` });
+}
+
+/** Rejects a request whose key lacks these scopes. `purpose` is an infinitive, such as `to read events`. */
+export function insufficientScope(missing: readonly Scope[], purpose?: string): Refusal {
+  const scope = missing.join(' ');
+  const noun = missing.length > 1 ? 'scopes' : 'scope';
+  const needed = `${noun} ${missing.join(' and ')}${purpose === undefined ? '' : ` ${purpose}`}`;
+  return new Refusal('insufficient_scope', { message: `This API key needs the ${needed}.`, scope });
 }
 
 export function invalidMember(name: string, message: string): Refusal {

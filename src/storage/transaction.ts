@@ -141,6 +141,15 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
   /** The resources in `writes` that the unit needs for a given input; defaults to all of `writes`. */
   readonly writesFor?: (input: Input) => readonly Resource[];
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
+  /**
+   * Throws if the caller may not get the stored response of a repeated request (`Idempotency-Key`). The request may have
+   * been sent with another key of the account.
+   */
+  readonly checkReplay?: (
+    transaction: Transaction,
+    input: Input,
+    response: { readonly body: string | undefined },
+  ) => Awaitable<void>;
 }
 
 /**

@@ -4,10 +4,22 @@ import { randomBytes } from 'node:crypto';
 import { errors } from '../../src/contract/errors.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath, isRead, methodsOf } from '../../src/contract/operations.ts';
+import type { webhookOperations } from '../../src/contract/webhooks.ts';
 import { makeKey } from '../../src/domain/key.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { faulty } from '../support/pets.ts';
 import { type Sample, sampleOf, send, sendNew } from '../support/requests.ts';
+
+/** Operations that make a webhook act (webhook-authority.test.ts). */
+const actingLater: ReadonlySet<string> = new Set<keyof typeof webhookOperations>([
+  'createWebhook',
+  'updateWebhook',
+  'rotateWebhookSecret',
+  'testWebhook',
+  'redeliverEvents',
+  'redeliver',
+]);
 
 /** Tables that admission reads to identify a caller. */
 const callerTables = ['accounts', 'keys', 'versions'];
@@ -176,9 +188,11 @@ describe.each(allOperations.filter(({ free }) => free))('$operationId', (operati
 describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
   const { scope } = operation;
 
-  test("requires only the operation's scope", async () => {
+  test("requires only the operation's scope, or also the scopes of a webhook's types", async () => {
     const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
-    const { key } = await app.app.admin.keys.create(account.id, 'only one', undefined, scope && [scope]);
+    const ofTypes: Scope[] = actingLater.has(operation.operationId) ? ['events:read', 'pets:read'] : [];
+    const only = scope && [scope, ...ofTypes];
+    const { key } = await app.app.admin.keys.create(account.id, 'only these', undefined, only);
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
   });
 });

@@ -16,7 +16,7 @@ async function createWebhook(
 ) {
   return storage.write('createWebhook', {
     body: { url, types: ['pet.created'] },
-    caller: { accountId, scopes: ['webhooks:write', 'pets:read'] },
+    caller: { accountId, scopes: ['webhooks:write', 'pets:read', 'events:read'] },
     endpoint: { mistake: undefined },
     events: await storage.events.bounds(),
     secret,

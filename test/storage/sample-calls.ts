@@ -122,7 +122,7 @@ const shopCallsAfter: readonly Call[] = [
   ['deleteCategory', category(1n)],
 ];
 
-const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read'] } as const;
+const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read', 'events:read'] } as const;
 const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
 const endpoint = { mistake: undefined };
 const newWebhook = {

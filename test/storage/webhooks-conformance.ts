@@ -8,7 +8,8 @@ import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
 const now = 1_800_000_000_001;
-const ofAccount = (accountId: number) => ({ accountId, scopes: ['webhooks:write', 'pets:read'] }) as const;
+const ofAccount = (accountId: number) =>
+  ({ accountId, scopes: ['webhooks:write', 'pets:read', 'events:read'] }) as const;
 
 function create({ write }: Writes, accountId = 1) {
   const given = {

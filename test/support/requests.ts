@@ -44,7 +44,7 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
   },
   // Created directly in the store, so that it does not count against the account's limits.
   webhookId: async ({ operator: { storage }, clock }, { accountId }) => {
-    const caller = { accountId, scopes: ['webhooks:write', 'pets:read'] } as const;
+    const caller = { accountId, scopes: ['webhooks:write', 'pets:read', 'events:read'] } as const;
     const given = {
       caller,
       endpoint: { mistake: undefined },

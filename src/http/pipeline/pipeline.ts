@@ -5,6 +5,7 @@ import type { IdSpan } from '../../domain/changed-ids.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
 import { CallerChanged } from '../../operations/admission/caller-changed.ts';
 import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
+import { insufficientScope } from '../../operations/refusals.ts';
 import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
@@ -71,7 +72,7 @@ function afterAdmission(
   if (routed.removedAt !== undefined && context.clock.now() >= routed.removedAt)
     throw new Refusal('operation_removed');
   const { scope } = routed.operation;
-  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw new Refusal('insufficient_scope');
+  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScope([scope]);
 
   return andThen(answerTo(context, incoming, routed, admission), (answer) =>
     reply(context, incoming, admission, isHeldBy(incoming, answer) ? notModified(answer) : answer),

@@ -147,7 +147,7 @@ function errorHeaders(
       };
     case 403:
       return {
-        'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope ?? routed?.operation.scope}"`,
+        'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope}"`,
       };
     case 405:
       return { Allow: route?.allow ?? '' };

@@ -41,6 +41,8 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
     if (kept !== undefined) {
       const outcome = replayOf(kept, once);
       if (typeof outcome === 'string') throw new Refusal(outcome);
+      const unit = units[operationId];
+      if (unit && 'run' in unit) await unit.checkReplay?.(transaction, input as never, outcome);
       return outcome;
     }
     const result = resultOf(operations[operationId], await runAlone(units[operationId], transaction, input));

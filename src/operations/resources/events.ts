@@ -2,13 +2,20 @@ import type { eventOperations, StoreEvent } from '../../contract/events.ts';
 import type { InputOfRow, Page } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import { type EventSelector, mayRead, scopeOf, selectedTypes } from '../../domain/event-type.ts';
-import type { Scope } from '../../domain/scope.ts';
+import {
+  type EventSelector,
+  type EventType,
+  mayRead,
+  scopeOf,
+  selectedTypes,
+} from '../../domain/event-type.ts';
+import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
 import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { type EventFeed, type Guard, mayReadAll, type Wanted } from '../events/feed.ts';
 import type { KeyWatch, Reader } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
+import { insufficientScope } from '../refusals.ts';
 import type { ReadersOf } from './rows.ts';
 
 export function eventReaders(
@@ -51,13 +58,17 @@ export function wantedEvents(
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
 ): Wanted {
   const selected = [...selectedTypes(selectors)];
-  const hidden = selected.filter((type) => !mayRead(scopes, type));
-  if (selectors.length > 0 && hidden.length > 0) {
-    const missing = [...new Set(hidden.map(scopeOf))];
-    const message = `This API key may not read events of type ${hidden.join(', ')}: it needs the scope ${missing.join(' and ')}.`;
-    throw new Refusal('insufficient_scope', { message, scope: missing.join(' ') });
-  }
+  if (selectors.length > 0) expectReadable(selected, scopes);
   return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };
+}
+
+/** Throws `insufficient_scope` unless a key with these scopes may read events of all these types. */
+export function expectReadable(types: readonly EventType[], scopes: ReadonlySet<Scope>): void {
+  const needed = new Set<Scope>(['events:read', ...types.map(scopeOf)]);
+  const missing = allScopes.filter((scope) => needed.has(scope) && !scopes.has(scope));
+  if (missing.length === 0) return;
+  const hidden = missing.includes('events:read') ? types : types.filter((type) => !mayRead(scopes, type));
+  throw insufficientScope(missing, `to read events of type ${hidden.join(', ')}`);
 }
 
 function notCombined(name: string): Refusal {

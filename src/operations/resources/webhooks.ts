@@ -11,15 +11,15 @@ import {
   typeGroups,
 } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { Storage } from '../../storage/storage.ts';
+import type { EventBounds, Storage } from '../../storage/storage.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { RowIn } from '../../tables/table.ts';
-import { deletedWebhookOwner, type webhooks as table } from '../../tables/webhooks.ts';
+import { deletedWebhookOwner, type deliveries as deliveryTable, type webhooks as table } from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { expectRetained } from '../events/feed.ts';
 import { found, invalidMember } from '../refusals.ts';
-import { wantedEvents } from './events.ts';
+import { expectReadable } from './events.ts';
 import { pageOf } from './pages.ts';
 import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
 
@@ -27,6 +27,7 @@ import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
 const formerSecretForMs = dayMs;
 
 type StoredWebhook = RowIn<typeof table>;
+type StoredDelivery = RowIn<typeof deliveryTable>;
 
 /** Sends a test event to a webhook. The secrets of `webhook` are encrypted. */
 export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
@@ -40,8 +41,11 @@ export const webhookReaders = (sendTest: SendTest) =>
       ),
     getWebhook: ({ webhooks }, { params }, { caller }) =>
       ownWebhook(webhooks, params.webhookId, caller.accountId),
-    testWebhook: async ({ webhooks }, { params }, { caller }) =>
-      sendTest(await ownWebhook(webhooks, params.webhookId, caller.accountId)),
+    testWebhook: async ({ webhooks }, { params }, { caller }) => {
+      const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      expectAuthority(caller.scopes, webhook);
+      return sendTest(webhook);
+    },
     listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
       pageOf(query, {
         path: `/webhooks/${webhookId}/deliveries`,
@@ -67,7 +71,7 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks }, { body, caller, endpoint, events, secret, now }) => {
       const { url, types = readableBy(caller.scopes), description } = body;
-      refuseUnreadable(types, caller);
+      expectAuthority(caller.scopes, { types });
       refuseEndpoint(endpoint);
       const { accountId } = caller;
       const others = await webhooks.list(undefined, maxWebhooks, { accountId });
@@ -75,14 +79,12 @@ export const webhookUnits = {
       const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
       return webhooks.add({ ...made, secret, position: events.last, createdAt: now });
     },
+    checkReplay: expectSecretAuthority,
   },
   updateWebhook: {
     writes,
     run: async ({ webhooks }, { params, body, preconditions, caller, endpoint, events }) => {
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
-      checkPreconditions(preconditions, webhookJson(before));
-      if (body.types !== undefined) refuseUnreadable(body.types, caller);
-      refuseEndpoint(endpoint);
       const { description, enabled = before.enabled } = body;
       const changes = {
         url: body.url ?? before.url,
@@ -92,7 +94,13 @@ export const webhookUnits = {
         disabledReason: body.enabled === undefined ? before.disabledReason : undefined,
       };
       const after = { ...before, ...changes };
-      if (webhookJson(after) === webhookJson(before)) return before;
+      const isUnchanged = webhookJson(after) === webhookJson(before);
+      const disabled = { ...before, enabled: false, disabledReason: undefined };
+      const onlyDisables = webhookJson(after) === webhookJson(disabled);
+      if (!isUnchanged && !onlyDisables) expectAuthority(caller.scopes, before, after);
+      checkPreconditions(preconditions, webhookJson(before));
+      refuseEndpoint(endpoint);
+      if (isUnchanged) return before;
       // A re-enabled webhook receives only events that occur after it was re-enabled.
       const isContinued = enabled && !before.enabled;
       await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
@@ -111,42 +119,63 @@ export const webhookUnits = {
     writes,
     run: async ({ webhooks }, { params, preconditions, caller, secret, now }) => {
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      expectAuthority(caller.scopes, before);
       checkPreconditions(preconditions, webhookJson(before));
       const formerSecretUntil = now + formerSecretForMs;
       const rotated = { secret, formerSecret: before.secret, formerSecretUntil };
       await webhooks.update(before.id, rotated);
       return { ...before, ...rotated };
     },
+    checkReplay: expectSecretAuthority,
   },
   redeliverEvents: {
     writes,
-    run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
-      const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
-      // Enabling a disabled webhook skips earlier events, so a request to send them again would have no effect.
-      if (!webhook.enabled) throw new Refusal('webhook_disabled');
-      expectRetained(after, events);
-      if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
-      // Deletes pending deliveries of these events, because new deliveries will be created for them.
-      await deliveries.withdraw(webhook.id, after);
+    run: async (transaction, { params, body, caller, events }) => {
+      const webhook = await ownWebhook(transaction.webhooks, params.webhookId, caller.accountId);
+      expectAuthority(caller.scopes, webhook);
+      await redeliverEvents(transaction, webhook, { ...body, events });
       return webhook;
     },
   },
   redeliver: {
     writes,
-    run: async ({ webhooks, deliveries }, { params: { webhookId, deliveryId }, caller, now }) => {
-      await ownWebhook(webhooks, webhookId, caller.accountId);
-      const delivery = await deliveries.find(deliveryId);
-      if (delivery?.webhookId !== webhookId) throw new Refusal('delivery_not_found');
-      const { eventId, type } = delivery;
-      const due = { status: 'pending', nextAttemptAt: now } as const;
-      if (delivery.status !== 'pending')
-        return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
-      // If the delivery is leased, an attempt is in progress.
-      if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
-      return { ...delivery, ...due };
+    run: async (transaction, { params: { webhookId, deliveryId }, caller, now }) => {
+      expectAuthority(caller.scopes, await ownWebhook(transaction.webhooks, webhookId, caller.accountId));
+      return redeliver(transaction, { webhookId, deliveryId }, now);
     },
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;
+
+/** Sends events after an id again. Throws `webhook_disabled` and `events_expired`. */
+export async function redeliverEvents(
+  { webhooks, deliveries }: Transaction,
+  webhook: StoredWebhook,
+  { after, events }: { readonly after: bigint; readonly events: EventBounds },
+): Promise<void> {
+  // Enabling a disabled webhook skips earlier events, so a request to send them again would have no effect.
+  if (!webhook.enabled) throw new Refusal('webhook_disabled');
+  expectRetained(after, events);
+  if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
+  // Deletes pending deliveries of these events, because new deliveries will be created for them.
+  await deliveries.withdraw(webhook.id, after);
+}
+
+/** Adds at most one delivery, so the number of deliveries is bounded by that of the requests. */
+export async function redeliver(
+  { deliveries }: Transaction,
+  { webhookId, deliveryId }: { readonly webhookId: bigint; readonly deliveryId: bigint },
+  now: number,
+): Promise<StoredDelivery> {
+  const delivery = await deliveries.find(deliveryId);
+  if (delivery?.webhookId !== webhookId) throw new Refusal('delivery_not_found');
+  const { eventId, type } = delivery;
+  const due = { status: 'pending', nextAttemptAt: now } as const;
+  if (delivery.status !== 'pending')
+    return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
+  // If the delivery is leased, an attempt is in progress.
+  if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
+  return { ...delivery, ...due };
+}
 
 /** Throws `webhook_not_found` if the webhook does not exist or belongs to another account. */
 function ownWebhook(
@@ -170,8 +199,27 @@ function inOrder(types: readonly EventSelector[]): EventSelector[] {
   return eventSelectors.filter((selector) => types.includes(selector));
 }
 
-function refuseUnreadable(types: readonly EventSelector[], { accountId, scopes }: Needed['caller']): void {
-  wantedEvents(types, { accountId, scopes: new Set(scopes) });
+/**
+ * Throws `insufficient_scope` unless the caller may read all events that the webhook selects, before and after a change.
+ * The webhook sends them after the request has ended.
+ */
+function expectAuthority(
+  scopes: Iterable<Scope>,
+  ...webhooks: readonly Pick<StoredWebhook, 'types'>[]
+): void {
+  const selected = selectedTypes(webhooks.flatMap(({ types }) => types));
+  expectReadable([...selected], new Set(scopes));
+}
+
+/** Throws `insufficient_scope` if a stored response has the secret of a webhook whose events the caller may not read. */
+async function expectSecretAuthority(
+  { webhooks }: Transaction,
+  { caller }: Pick<Needed, 'caller'>,
+  { body = '' }: { readonly body: string | undefined },
+): Promise<void> {
+  const [, id = ''] = /^\{"id":(\d+)/.exec(body) ?? [];
+  const webhook = await webhooks.find(BigInt(id));
+  if (webhook !== undefined) expectAuthority(caller.scopes, webhook);
 }
 
 function refuseEndpoint({ mistake }: Needed['endpoint']): void {

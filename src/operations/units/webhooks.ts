@@ -5,7 +5,7 @@ import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { foundById } from '../refusals.ts';
-import { webhookUnits } from '../resources/webhooks.ts';
+import { redeliver, redeliverEvents } from '../resources/webhooks.ts';
 
 /** The `webhook.disabled` event. `now` is Unix ms. */
 export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
@@ -64,11 +64,9 @@ const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},
 
 const writes = ['webhooks'] as const;
 
-/** Finds the owner of a webhook, so that an operator can act on the owner's behalf. Throws `webhook_not_found`. */
-async function ownerOf(transaction: Transaction, id: bigint) {
-  const { accountId } = foundById(await find(transaction, id), 'webhook_not_found', id);
-  return { accountId, scopes: [] };
-}
+/** Throws `webhook_not_found`. */
+const existing = async (transaction: Transaction, id: bigint) =>
+  foundById(await find(transaction, id), 'webhook_not_found', id);
 
 /**
  * Operators' changes to webhooks. Some return a boolean instead of the webhook, because the outcome is stored and must
@@ -101,18 +99,18 @@ export const operatorWebhookUnits = {
   redeliverAccountEvents: {
     writes,
     subject: position.byParam('webhookId'),
-    run: async (transaction: Transaction, input: RedeliveringEvents): Promise<true> => {
-      const caller = await ownerOf(transaction, input.params.webhookId);
-      await webhookUnits.redeliverEvents.run(transaction, { ...input, caller });
+    run: async (transaction: Transaction, { params, body, events }: RedeliveringEvents): Promise<true> => {
+      const webhook = await existing(transaction, params.webhookId);
+      await redeliverEvents(transaction, webhook, { ...body, events });
       return true;
     },
   },
   redeliverAccountDelivery: {
     writes,
     subject: { ...byParam('webhookId'), made: (delivery) => deliveryJson(delivery as Delivery) },
-    run: async (transaction: Transaction, input: Redelivering) => {
-      const caller = await ownerOf(transaction, input.params.webhookId);
-      return webhookUnits.redeliver.run(transaction, { ...input, caller });
+    run: async (transaction: Transaction, { params, now }: Redelivering) => {
+      await existing(transaction, params.webhookId);
+      return redeliver(transaction, params, now);
     },
   },
 } as const satisfies AuditedUnits;
