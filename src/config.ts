@@ -123,6 +123,7 @@ function configOf(values: Values) {
     webhooks: Object.freeze({
       areSent: values.WEBHOOKS === 'on',
       allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
+      perSecond: values.WEBHOOK_DELIVERIES_PER_SECOND,
       secretsKeys: values.SECRETS_KEY,
     }),
     drainSeconds: values.DRAIN_SECONDS,

@@ -439,7 +439,7 @@ export interface ErrorCodes {
   readonly 401: 'invalid_api_key' | 'missing_api_key';
   readonly 403: 'insufficient_scope';
   readonly 404: 'category_not_found' | 'delivery_not_found' | 'order_not_found' | 'pet_not_found' | 'webhook_not_found';
-  readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed' | 'too_many_webhooks' | 'webhook_disabled';
+  readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'redelivery_in_progress' | 'status_transition_not_allowed' | 'too_many_webhooks' | 'webhook_disabled';
   readonly 410: 'events_expired' | 'operation_removed';
   readonly 412: 'precondition_failed';
   readonly 413: 'body_too_large';

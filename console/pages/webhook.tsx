@@ -44,7 +44,7 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
 }
 
 function Shown({ webhook }: { webhook: Webhook }) {
-  const { id, types, description, accountId, accountName, disabledReason, createdAt } = webhook;
+  const { id, types, description, accountId, accountName, disabledReason, onHoldReason, createdAt } = webhook;
   return (
     <>
       {disabledReason !== undefined && (
@@ -52,6 +52,14 @@ function Shown({ webhook }: { webhook: Webhook }) {
           <Icon name="warning" />
           <span>
             <strong>Disabled.</strong> {named(disabledReason)}
+          </span>
+        </p>
+      )}
+      {onHoldReason !== undefined && (
+        <p class="message warn">
+          <Icon name="warning" />
+          <span>
+            <strong>On hold.</strong> {onHoldReason}
           </span>
         </p>
       )}

@@ -72,6 +72,9 @@ function columnsOf(choose: (chosen: WebhookAct) => void): readonly Column<Webhoo
           {webhook.disabledReason !== undefined && (
             <span class="under long">{named(webhook.disabledReason)}</span>
           )}
+          {webhook.onHoldReason !== undefined && (
+            <span class="under long">On hold. {webhook.onHoldReason}</span>
+          )}
         </>
       ),
     },

@@ -58,13 +58,14 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
  * processes do.
  */
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
-  const { areSent } = config.webhooks;
+  const { areSent, perSecond } = config.webhooks;
   const { clock, log, store, worker = 1, webhooks, counter } = parts;
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
     store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
     send: webhooks.send,
     clock,
+    perSecond,
     random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
     follow: follower(store, parts.tail),
     count: (outcome, attempts) => {
@@ -77,11 +78,10 @@ export function startSending(config: Config, parts: SendingParts): Pick<Dispatch
 function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
   return {
     hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
-    ...(isAlone && {
-      release: async () => {
-        while (await store.write('releaseDeliveries', clock.now()));
-      },
-    }),
+    prepare: async () => {
+      while (await store.write('addPaces', null));
+      while (isAlone && (await store.write('releaseDeliveries', clock.now())));
+    },
     dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
     bodies: async (eventIds) => {
       const found = await store.events.findMany(eventIds);

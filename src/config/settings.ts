@@ -199,6 +199,11 @@ export const settings = {
     'Private IP addresses or CIDR networks to which webhooks may be sent, even over http. Separated by commas.',
     networks('any client could make the service send requests to every machine it can reach'),
   ),
+  WEBHOOK_DELIVERIES_PER_SECOND: setting(
+    '50',
+    'Maximum number of requests per second to all webhooks of an account, from all instances.',
+    integer(1, 10_000),
+  ),
   SECRETS_KEY: setting(
     '',
     'Key that encrypts webhook secrets: 32 bytes in base64. To change it, set the new key, a comma and the old key.',

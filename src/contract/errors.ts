@@ -46,6 +46,11 @@ export const clientErrors = {
     status: 409,
     message: 'The account has 16 webhooks, which is the limit. Delete one first.',
   },
+  redelivery_in_progress: {
+    status: 409,
+    message:
+      'Events are already being sent again to the webhook. Try again when no delivery of these events is due, or disable and enable the webhook to cancel the rest.',
+  },
   webhook_disabled: { status: 409, message: 'The webhook is disabled. Enable it first.' },
   idempotency_key_in_use: {
     status: 409,

@@ -262,7 +262,7 @@ export const webhookOperations = rowsOf(
       needs: ['caller', 'events'],
       sends: true,
       success: accepted(Webhook, webhookJson, 'The events will be sent.'),
-      errors: ['webhook_disabled', 'events_expired'],
+      errors: ['webhook_disabled', 'redelivery_in_progress', 'events_expired'],
     },
     redeliver: {
       method: 'POST',

@@ -1,5 +1,7 @@
 /** Delivery types that the store and the sending process share. Times are Unix ms. */
 import type { DeliveryStatus } from './delivery-status.ts';
+import type { EventType } from './event-type.ts';
+import type { Scope } from './scope.ts';
 
 /** Maximum requests in flight: to one webhook from all processes, and to all webhooks from one process. */
 export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
@@ -52,6 +54,12 @@ export interface TakeRequest {
   readonly fast: readonly bigint[];
   /** The last webhook of the previous round; 0 if there was none. */
   readonly after: bigint;
+  /** Webhooks with leased deliveries that this process has not started to send. */
+  readonly waiting: readonly bigint[];
+  /** Maximum number of deliveries per second and account. */
+  readonly perSecond: number;
+  /** Number of this round. The account's webhooks take turns, so that one backlog does not use up the pace. */
+  readonly round: number;
 }
 
 /** An event to send. */
@@ -60,6 +68,7 @@ export interface TakenDelivery {
   readonly webhookId: bigint;
   readonly accountId: number;
   readonly eventId: bigint;
+  readonly type: EventType;
   /** JSON of the attempts so far. */
   readonly attempts: string;
   readonly createdAt: number;
@@ -79,6 +88,13 @@ export interface Taken {
   readonly isMore: boolean;
   /** Number of events that expired before deliveries were created for them. */
   readonly expired: number;
+  /** Whether an account has used up its pace, so that some of its deliveries may be due. */
+  readonly isPaced: boolean;
+  /**
+   * The scopes of the events that may be sent to the webhooks in `waiting`, by webhook id. Omits disabled and deleted
+   * webhooks.
+   */
+  readonly sendable: Readonly<Record<string, readonly Scope[]>>;
 }
 
 /** The outcome of an attempt. Ignored if the lease was lost. */
@@ -111,4 +127,28 @@ export function takenOfWebhook(room: number, isFast: boolean): number {
   const isRoomy = room > maxInFlight.perProcess / 2;
   if (isFast) return isRoomy ? maxTaken : maxInFlight.perWebhook;
   return isRoomy ? maxInFlight.perWebhook : 1;
+}
+
+/** An account may have this many deliveries at once after a pause: those of a second. */
+const burstMicroseconds = 1_000_000;
+
+/**
+ * The pace of an account as a virtual schedule: each delivery takes up an interval after `pacedUntil` (Unix
+ * microseconds).
+ */
+export function paceOf(pacedUntil: number, { now, perSecond }: Pick<TakeRequest, 'now' | 'perSecond'>) {
+  const at = now * 1_000;
+  const interval = intervalOf(perSecond);
+  // A time in the future was stored before the clock was set back.
+  const from = pacedUntil > at ? at - interval : Math.max(pacedUntil, at - burstMicroseconds);
+  return { from, interval, allowed: Math.floor((at - from) / interval) };
+}
+
+/** An account whose `pacedUntil` is at most this may have a delivery now. */
+export function latestPaced({ now, perSecond }: Pick<TakeRequest, 'now' | 'perSecond'>): number {
+  return now * 1_000 - intervalOf(perSecond);
+}
+
+function intervalOf(perSecond: number): number {
+  return Math.floor(1_000_000 / perSecond);
 }

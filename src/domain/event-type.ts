@@ -42,6 +42,9 @@ function groupOf(type: EventType): string {
   return type === 'pets.imported' ? 'pet.*' : type.replace(/\..*/, '.*');
 }
 
+/** The scopes of all event types. */
+export const eventScopes: readonly Scope[] = [...new Set<Scope>(Object.values(scopeByType))];
+
 /** The scope that events of this type require in addition to `events:read`. */
 export function scopeOf(type: EventType): Scope {
   return scopeByType[type];

@@ -8,6 +8,25 @@ const auditByOperation = `
   CREATE INDEX audit_by_object_and_actor_and_operation ON audit (object, actor, operation, at, id);
 `;
 
+const readersOf = (position: 'instr' | 'strpos') =>
+  [
+    ['pets', 'pets:read'],
+    ['orders', 'orders:read'],
+    ['webhooks', 'webhooks:write'],
+  ]
+    .map(
+      ([name, scope]) => `
+      CREATE INDEX event_readers_of_${name} ON keys (account_id, (coalesce(expires_at, 9223372036854775807)))
+      WHERE revoked_at IS NULL AND ${position}(scopes, 'events:read') > 0 AND ${position}(scopes, '${scope}') > 0;`,
+    )
+    .join('');
+
+const dueByScope = `
+  CREATE INDEX due_deliveries_by_scope ON deliveries (webhook_id, (CASE WHEN substr(type, 1, 6) = 'order.'
+    THEN 'orders:read' WHEN substr(type, 1, 8) = 'webhook.' THEN 'webhooks:write' ELSE 'pets:read' END), next_attempt_at, id)
+  WHERE status = 'pending';
+`;
+
 /**
  * Migration steps of both engines, which follow the earlier, engine-specific steps. Append new steps; never change
  * existing steps.
@@ -201,6 +220,43 @@ export const schemaChanges: readonly SchemaChange[] = [
       read_from  bigint NOT NULL,
       read_until bigint NOT NULL
     );
+    `,
+  },
+  {
+    // An event is sent only while its account has an active key that may read it. Each index answers this for a scope with
+    // one look-up, however many keys the account has had.
+    sqlite: readersOf('instr'),
+    postgres: readersOf('strpos'),
+  },
+  { sqlite: dueByScope, postgres: dueByScope },
+  { sqlite: 'DROP INDEX due_deliveries;', postgres: 'DROP INDEX due_deliveries;' },
+  {
+    // The accounts of earlier webhooks get their rows when a process begins to send (`addPaces`).
+    sqlite: `
+    ALTER TABLE webhooks ADD COLUMN redelivering_to INTEGER;
+    CREATE TABLE webhook_paces (
+      account_id  INTEGER PRIMARY KEY,
+      -- Unix microseconds.
+      paced_until INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE TRIGGER paced_webhooks AFTER INSERT ON webhooks BEGIN
+      INSERT INTO webhook_paces (account_id) VALUES (new.account_id) ON CONFLICT DO NOTHING;
+    END;
+    `,
+    postgres: `
+    ALTER TABLE webhooks ADD COLUMN redelivering_to bigint;
+    -- Rows are overwritten many times a second; with free space on a page, the index needs no change.
+    CREATE TABLE webhook_paces (
+      account_id  bigint PRIMARY KEY,
+      -- Unix microseconds.
+      paced_until bigint NOT NULL DEFAULT 0
+    ) WITH (fillfactor = 50);
+    -- A trigger, so that webhooks created by an instance of an older version have a row.
+    CREATE FUNCTION pace_webhook() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO webhook_paces (account_id) VALUES (NEW.account_id) ON CONFLICT DO NOTHING;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER paced_webhooks AFTER INSERT ON webhooks FOR EACH ROW EXECUTE FUNCTION pace_webhook();
     `,
   },
 ];

@@ -198,6 +198,16 @@ export interface EventStore {
 
 export interface DeliveryStore extends EntityReads<typeof deliveries> {
   backlog(): Awaitable<DeliveryBacklog>;
+  /**
+   * The scopes of the events that may be sent to the webhooks of these accounts at `now` (Unix ms): of those that an
+   * active key may read, while the account is open.
+   */
+  sendable(accountIds: readonly number[], now: number): Awaitable<readonly SendableEvents[]>;
+}
+
+export interface SendableEvents {
+  readonly accountId: number;
+  readonly scopes: readonly Scope[];
 }
 
 export interface EventBounds {

@@ -81,15 +81,20 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
   /**
+   * Adds the pace of some accounts whose webhooks are older than paces, and returns whether more may be missing. Without
+   * it, `take` finds none of these webhooks.
+   */
+  addPaces(): Awaitable<boolean>;
+  /**
    * Ends some leases, and returns whether more may remain. Call this only after the processes that hold the leases have
    * exited.
    */
   release(now: number): Awaitable<boolean>;
   /**
-   * Removes up to 900 of the webhook's pending deliveries of events after `after`, except for deliveries in flight. The
-   * events of any others are sent twice.
+   * Moves the position of a webhook back to `after`, and makes pending deliveries of later events due, except for those
+   * in flight. Returns false and changes nothing while deliveries of an earlier redelivery are due.
    */
-  withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
+  startRedelivery(webhookId: bigint, after: bigint, now: number): Awaitable<boolean>;
   /**
    * Removes some deliveries of a deleted webhook, and the webhook when it has none left. `after` is the result of the
    * previous call. Returns undefined if nothing was removed.

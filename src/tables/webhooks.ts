@@ -27,6 +27,8 @@ export const webhooks = table(
     formerSecretUntil: optional(integer),
     /** Id of the last event for which deliveries were created. */
     position: int64,
+    /** Id of the last event that a redelivery sends again. The redelivery continues while `position` is lower. */
+    redeliveringTo: optional(int64),
     /** Time of the last successful delivery, to the minute. */
     succeededAt: optional(integer),
     createdAt: integer,

@@ -90,11 +90,9 @@ export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, in
   const { now, secretRetryAt, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
   const lease = { id, webhookId, leasedUntil };
-  const pending = (attempts: string, nextAttemptAt: number): Judged => {
-    return { settled: { ...lease, status: 'pending', attempts, nextAttemptAt, finishedAt: null } };
-  };
-  if ('error' in outcome && outcome.error === 'aborted') return pending(delivery.attempts, now);
-  if ('error' in outcome && outcome.error === 'secret') return pending(delivery.attempts, secretRetryAt);
+  if ('error' in outcome && outcome.error === 'aborted') return { settled: pendingAgain(delivery, now) };
+  if ('error' in outcome && outcome.error === 'secret')
+    return { settled: pendingAgain(delivery, secretRetryAt) };
   const made = [...(JSON.parse(delivery.attempts) as DeliveryAttempt[]), attemptOf(outcome, instants.at)];
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
@@ -105,8 +103,24 @@ export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, in
   if (isGone(result))
     return { settled, counted: 'failed', disabled: { reason: reasons.gone, since: undefined } };
   const delayMs = delayAfter(made.length, result, random);
-  if (delayMs !== undefined) return { ...pending(attempts, now + delayMs), counted: 'repeated' };
+  if (delayMs !== undefined) {
+    const repeated = pendingAgain({ ...delivery, attempts }, now + delayMs);
+    return { settled: repeated, counted: 'repeated' };
+  }
   return { settled, counted: 'failed', disabled: { reason: reasons.failing, since: createdAt } };
+}
+
+/** Ends the lease of a delivery, which is due again at `nextAttemptAt` (Unix ms). */
+export function pendingAgain(
+  {
+    id,
+    webhookId,
+    leasedUntil,
+    attempts,
+  }: Pick<TakenDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'attempts'>,
+  nextAttemptAt: number,
+): SettledDelivery {
+  return { id, webhookId, leasedUntil, status: 'pending', attempts, nextAttemptAt, finishedAt: null };
 }
 
 const reasons = {

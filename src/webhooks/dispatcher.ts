@@ -9,7 +9,9 @@ import type {
   TakenDelivery,
   TakeRequest,
 } from '../domain/delivery.ts';
-import { type Impossible, judge, type Send } from './attempt.ts';
+import { scopeOf } from '../domain/event-type.ts';
+import type { Scope } from '../domain/scope.ts';
+import { type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
 import { Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
 
@@ -28,16 +30,18 @@ const fastMs = 1_000;
 const secretRetryMs = 60_000;
 /** Interval between checks for due retries, and for events that this process was not notified of. */
 const pollIntervalMs = 1_000;
+/** Interval between checks while an account has used up its pace. */
+const pacedIntervalMs = 100;
 /** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
 
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
   /**
-   * Releases all leases. Defined only if no other process sends deliveries. Called once, before the first lease,
-   * because any remaining leases belong to a crashed process.
+   * Called once, before the first lease. Releases all leases if no other process sends deliveries, because any remaining
+   * leases belong to a crashed process.
    */
-  readonly release?: () => Promise<unknown>;
+  prepare(): Promise<void>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
   /** The request bodies of events. Expired events are omitted. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
@@ -49,6 +53,8 @@ interface DispatcherOptions {
   readonly store: DeliveryStore;
   readonly send: Send;
   readonly clock: Clock;
+  /** Maximum number of deliveries per second and account. */
+  readonly perSecond: number;
   /** Returns a random number in [0, 1). */
   readonly random: () => number;
   /** Makes sure that `wake` is called when there are new events. Called at every check. */
@@ -67,9 +73,11 @@ export class Dispatcher {
   #settled: SettledDelivery[] = [];
   /** The last webhook of the previous round. */
   #after = 0n;
+  #round = 0;
+  #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
-  #isReleased = false;
+  #isPrepared = false;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -91,6 +99,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#pacedTimer);
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
     this.#ending.abort();
@@ -106,8 +115,8 @@ export class Dispatcher {
     try {
       const { store, follow } = this.#options;
       if (!(await store.hasWebhooks()) || this.#isStopping) return;
-      if (!this.#isReleased) await store.release?.();
-      this.#isReleased = true;
+      if (!this.#isPrepared) await store.prepare();
+      this.#isPrepared = true;
       await follow(this.wake);
       this.wake();
     } catch {
@@ -121,7 +130,7 @@ export class Dispatcher {
 
   async #rounds(): Promise<void> {
     try {
-      while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#round();
+      while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#runRound();
     } catch {
       // The store has already logged the outage. The outcomes are stored at the next check.
     } finally {
@@ -129,27 +138,51 @@ export class Dispatcher {
     }
   }
 
-  async #round(): Promise<void> {
-    const { store, clock, count, notice } = this.#options;
+  async #runRound(): Promise<void> {
+    const { store, clock, perSecond, count, notice } = this.#options;
     const settled = this.#settled;
     this.#settled = [];
     this.#isWoken = false;
     const now = clock.now();
     this.#lanes.resume(now);
     const room = this.#isStopping ? 0 : this.#lanes.room;
-    const { held, fast } = this.#lanes;
-    const request = { now, leasedUntil: now + leaseMs, room, after: this.#after, held, fast };
+    const { held, fast, waiting } = this.#lanes;
+    const leasedUntil = now + leaseMs;
+    const round = this.#round++;
+    const request = { now, leasedUntil, room, after: this.#after, held, fast, waiting, perSecond, round };
     const taken = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
     });
     this.#after = taken.after;
     if (taken.isMore) this.#isWoken = true;
+    if (taken.isPaced) this.#wakeLater();
+    for (const webhookId of waiting) this.#withhold(webhookId, taken.sendable[String(webhookId)] ?? []);
     if (taken.expired > 0) {
       notice('events expired before they were sent', { events: taken.expired });
       count('expired', taken.expired);
     }
     if (taken.deliveries.length > 0) await this.#begin(taken.deliveries);
+  }
+
+  #wakeLater(): void {
+    if (this.#isStopping) return;
+    this.#pacedTimer ??= setTimeout(() => {
+      this.#pacedTimer = undefined;
+      this.wake();
+    }, pacedIntervalMs).unref();
+  }
+
+  /**
+   * Ends the leases of queued deliveries that may no longer be sent, because the webhook was disabled or its account has
+   * lost these scopes.
+   */
+  #withhold(webhookId: bigint, scopes: readonly Scope[]): void {
+    const now = this.#options.clock.now();
+    const withheld = this.#lanes.withdraw(webhookId, ({ delivery: { type } }) =>
+      scopes.includes(scopeOf(type)),
+    );
+    this.#settled.push(...withheld.map(({ delivery }) => pendingAgain(delivery, now)));
   }
 
   async #begin(deliveries: readonly TakenDelivery[]): Promise<void> {

@@ -50,6 +50,22 @@ export class Lanes {
     return [...this.#fast].filter((id) => !this.#lanes.has(id));
   }
 
+  /** Webhooks with leased deliveries that are queued. */
+  get waiting(): bigint[] {
+    return [...this.#lanes].filter(([, { waiting }]) => waiting.length > 0).map(([id]) => id);
+  }
+
+  /** Removes and returns the queued deliveries of a webhook that do not satisfy the condition. */
+  withdraw(webhookId: bigint, isKept: (loaded: Loaded) => boolean): Loaded[] {
+    const lane = this.#lanes.get(webhookId);
+    if (lane === undefined) return [];
+    const { true: kept = [], false: removed = [] } = Object.groupBy(lane.waiting, (one) => `${isKept(one)}`);
+    lane.waiting.splice(0, lane.waiting.length, ...kept);
+    this.#taken -= removed.length;
+    if (lane.inFlight + lane.waiting.length === 0) this.#lanes.delete(webhookId);
+    return removed;
+  }
+
   /**
    * Stops leasing deliveries of a webhook until the given time (Unix ms). Returns false if too many webhooks are
    * suspended.

@@ -29,7 +29,17 @@ async function withDeliveries(count: number) {
   const now = app.clock.now();
   await storage.write('dispatchDeliveries', {
     settled: [],
-    take: { now, leasedUntil: now, room: 0, after: 0n, held: {}, fast: [] },
+    take: {
+      now,
+      leasedUntil: now,
+      room: 0,
+      after: 0n,
+      held: {},
+      fast: [],
+      waiting: [],
+      perSecond: 10_000,
+      round: 0,
+    },
   });
   const events = Array.from({ length: count }, (_, at) => last + BigInt(at + 1));
   return { owner, events, list: `/webhooks/${webhookId}/deliveries` };

@@ -26,7 +26,17 @@ const patch =
 
 async function deliveryOf(webhookId: bigint): Promise<bigint> {
   const now = app.clock.now();
-  const take = { now, leasedUntil: now, room: 0, after: 0n, held: {}, fast: [] };
+  const take = {
+    now,
+    leasedUntil: now,
+    room: 0,
+    after: 0n,
+    held: {},
+    fast: [],
+    waiting: [],
+    perSecond: 10_000,
+    round: 0,
+  };
   await storage.write('dispatchDeliveries', { settled: [], take });
   const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId });
   return delivery?.id ?? 0n;

@@ -127,6 +127,7 @@ const classOf = (error: AnimalStoreError): string => {
     case 'order_transition_not_allowed':
     case 'idempotency_key_in_use':
     case 'webhook_disabled':
+    case 'redelivery_in_progress':
     case 'missing_api_key':
     case 'invalid_api_key':
     case 'precondition_failed':

@@ -44,11 +44,11 @@ const rowAt: Readonly<Record<string, (at: number) => Values>> = {
   keys: (id) => ({
     ...{
       id,
-      accountId: 1,
+      accountId: id,
       name: 'k',
       fingerprint: `${id}`,
       lastFour: 'wxyz',
-      scopes: 'pets:read',
+      scopes: 'pets:read events:read',
       createdAt: 1,
     },
   }),

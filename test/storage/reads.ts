@@ -164,7 +164,11 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
     newest: [[limit]],
     bounds: [[]],
   },
-  deliveries: { ...readsOf(deliveries, ids, filterValues(deliveries)), backlog: [[]] },
+  deliveries: {
+    ...readsOf(deliveries, ids, filterValues(deliveries)),
+    backlog: [[]],
+    sendable: [[many, last]],
+  },
   imports: { ...readsOf(imports, ['7'], {}), findParts: [['7']] },
   sessions: readsOf(sessions, [`${last}`], {}),
   audit: {

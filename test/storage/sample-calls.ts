@@ -133,7 +133,17 @@ const newWebhook = {
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {}, fast: [] };
+const take = {
+  now,
+  leasedUntil: now + 9,
+  room: 9,
+  after: 0n,
+  held: {},
+  fast: [],
+  waiting: [],
+  perSecond: 10_000,
+  round: 0,
+};
 const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,
@@ -144,10 +154,12 @@ const settled = {
 } as const;
 
 const webhookCalls: readonly Call[] = [
+  ['setKeyScopes', { id: 1, scopes: ['pets:read', 'events:read'], preconditions: {} }],
   ['createWebhook', newWebhook],
   ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
   // Assigns event ids on PostgreSQL.
   ['skipEvents', null],
+  ['addPaces', null],
   ['dispatchDeliveries', { settled: [], take }],
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
   ['releaseDeliveries', now],
@@ -168,8 +180,9 @@ const webhookCalls: readonly Call[] = [
       },
     ],
   ],
-  ['redeliverAccountEvents', { ...write, params: { webhookId: 2n }, events: bounds, body: { after: 2n } }],
+  ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
+  ['redeliverAccountEvents', { ...write, params: { webhookId: 2n }, events: bounds, body: { after: 2n } }],
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['pruneEvents', now + 1],
   ['deleteWebhook', webhook(1n)],

@@ -55,6 +55,8 @@ const bounded =
 const mayScan: Exceptions = [
   ['the rows that are counted are those of a limit', bounded],
   ['some leases are ended at a time', /^UPDATE deliveries SET leased_until = NULL, next_attempt_at = \?1/],
+  ['sorts at most 64 due deliveries of each scope', /^UPDATE deliveries SET leased_until = \?3/],
+  ['once per start, the accounts of webhooks', /^INSERT INTO webhook_paces/],
   ['the migration folds all names', /^SELECT id, name FROM accounts$/],
   ['the first page begins at the first row', /^SELECT [^()]* FROM \w+ ORDER BY \w+(?: DESC)? LIMIT \?1$/],
   [

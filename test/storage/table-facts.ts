@@ -22,6 +22,7 @@ export const undescribed: Readonly<Record<string, string>> = {
   animal_store_format: 'the format of this database',
   store: 'identifies this database',
   changed_ranges: 'versions of ranges of ids, which begin again after a move',
+  webhook_paces: 'how fast deliveries were sent in the last second',
   unnumbered_events: 'events on their way to `events`, numbered before the copy',
   redis_readings: 'which Redis each running process uses',
   usage_snapshots: 'what Redis is restored from; limits begin again after a move',
@@ -71,6 +72,9 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
   'releaseDeliveries webhooks': 'changes no reference',
   'sweepWebhooks webhooks': 'removes only deleted webhooks, and locks the row',
+  'addPaces webhooks': 'a trigger adds the pace of a webhook that is created meanwhile',
+  'dispatchDeliveries keys': 'a change of a key takes effect in the next round',
+  'dispatchDeliveries accounts': 'closing an account takes effect in the next round',
   'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
@@ -79,6 +83,8 @@ export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is not a caller',
   'dispatchDeliveries webhooks': 'no response shows the position and the last success',
   'sweepWebhooks webhooks': 'no response shows deleted webhooks',
+  'redeliverEvents webhooks': 'no response shows the position',
+  'redeliverAccountEvents webhooks': 'no response shows the position',
 };
 
 /** References to rows that may not exist, each with the reason. */
@@ -88,6 +94,7 @@ export const danglingReferences: Readonly<Record<string, string>> = {
   'inventory_by_category.category_id': 'also counts the animals of such categories',
   'events.account_id': 'accounts are closed, never deleted',
   'webhooks.account_id': 'accounts are closed, never deleted',
+  'webhook_paces.account_id': 'accounts are closed, never deleted',
   'deliveries.event_id': 'a delivery may outlast its event',
   'usage_hours.key_id': 'keys are revoked, never deleted',
   'usage_hours.account_id': 'accounts are closed, never deleted',

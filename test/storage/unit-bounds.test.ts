@@ -91,7 +91,7 @@ function onPostgres(session: SQL): CountRows {
 
 const now = 1_790_000_000_000;
 const write = { params: {}, preconditions: {}, now };
-const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read'] } as const;
+const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read', 'events:read'] } as const;
 const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
 const events = { oldest: 1n, last: BigInt(filledRows) };
 const sample = (name: UnitName) => sampleCalls.find((call) => call[0] === name) as Call;
@@ -100,7 +100,10 @@ const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
   ...{ id: BigInt(filledRows + 1 + index), webhookId: filledWebhooks.leased, leasedUntil: 5, attempts: '[]' },
   ...({ status: 'succeeded', nextAttemptAt: null, finishedAt: now } as const),
 }));
-const take = { now, leasedUntil: now + 9, room: 100, after: 3n, held: {}, fast: [] };
+const take = {
+  ...{ now, leasedUntil: now + 9, room: 100, after: 3n, held: {}, fast: [], waiting: [] },
+  ...{ perSecond: 10_000, round: 0 },
+};
 const ofPet = (petId: bigint) => ({ ...write, params: { petId } });
 const ofOrder = (orderId: bigint) => ({ ...write, params: { orderId } });
 const operator = {
@@ -147,7 +150,11 @@ const calls: Partial<Record<UnitName, Call>> = {
   ],
   deleteWebhook: ['deleteWebhook', webhook(filledWebhooks.finished)],
   rotateWebhookSecret: ['rotateWebhookSecret', { ...webhook(1n), secret: 'other' }],
-  redeliverEvents: ['redeliverEvents', { ...webhook(filledWebhooks.pending), events, body: { after: 0n } }],
+  // At this time, no pending delivery is due.
+  redeliverEvents: [
+    'redeliverEvents',
+    { ...webhook(filledWebhooks.pending), events, body: { after: 0n }, now: 0 },
+  ],
   redeliver: [
     'redeliver',
     {
@@ -158,7 +165,7 @@ const calls: Partial<Record<UnitName, Call>> = {
   ],
   redeliverAccountEvents: [
     'redeliverAccountEvents',
-    { ...write, params: { webhookId: filledWebhooks.pending }, events, body: { after: 0n } },
+    { ...write, params: { webhookId: filledWebhooks.pending }, events, body: { after: 0n }, now: 0 },
   ],
   redeliverAccountDelivery: [
     'redeliverAccountDelivery',
@@ -178,6 +185,7 @@ const calls: Partial<Record<UnitName, Call>> = {
 
 /** Units that change nothing in a filled store, each with the reason. */
 const withoutEffect: Partial<Record<UnitName, string>> = {
+  addPaces: 'no webhook is older than paces',
   createFirstKey: 'there are other accounts',
   enableWebhookByOperator: 'the webhook is enabled',
   reopenAccount: 'the account is open',

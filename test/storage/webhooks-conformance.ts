@@ -1,9 +1,19 @@
 import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/webhooks.ts';
-import { maxPending, type Taken, type TakenDelivery, type TakeRequest } from '../../src/domain/delivery.ts';
+import {
+  maxInFlight,
+  maxPending,
+  type SettledDelivery,
+  type Taken,
+  type TakenDelivery,
+  type TakeRequest,
+} from '../../src/domain/delivery.ts';
+import { plans } from '../../src/domain/plan.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import type { Store, Writes } from '../../src/operations/units.ts';
 import { deliveryBatch } from '../../src/storage/delivery-row.ts';
 import type { UnitOfWork } from '../../src/storage/transaction.ts';
+import type { NewKey } from '../../src/tables/accounts.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -11,7 +21,31 @@ const now = 1_800_000_000_001;
 const ofAccount = (accountId: number) =>
   ({ accountId, scopes: ['webhooks:write', 'pets:read', 'events:read'] }) as const;
 
-function create({ write }: Writes, accountId = 1) {
+type Reader = Awaited<ReturnType<typeof addReader>>;
+
+/** Adds an account with a key that may read animals. */
+async function addReader({ write }: Writes) {
+  const { id: accountId } = await write('createAccount', {
+    name: 'reader',
+    plan: 'free',
+    quota: plans.free,
+    createdAt: now,
+  });
+  return { accountId, keyId: await addKey({ write }, accountId) };
+}
+
+/** Adds a key that may read animals, or has other properties. Returns its id. */
+async function addKey({ write }: Writes, accountId: number, also: Partial<NewKey> = {}): Promise<number> {
+  const scopes: Scope[] = ['pets:read', 'events:read'];
+  const key = { name: 'reader', lastFour: 'aaaa', createdAt: now, expiresAt: null, scopes };
+  return (await write('createKey', { ...key, accountId, fingerprint: `print ${++lastPrint}`, ...also })).id;
+}
+
+let lastPrint = 0;
+
+/** Creates a webhook, and its account unless that exists. */
+async function create({ write, accounts }: Store, accountId = 1) {
+  if ((await accounts.find(accountId)) === undefined) await addReader({ write });
   const given = {
     caller: ofAccount(accountId),
     endpoint: { mistake: undefined },
@@ -32,6 +66,9 @@ const requestAt = (at: number, room: number): TakeRequest => ({
   after: 0n,
   held: {},
   fast: [],
+  waiting: [],
+  perSecond: 10_000,
+  round: 0,
 });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
@@ -54,6 +91,54 @@ const addDeliveries = {
       await deliveries.add({ ...due, webhookId, eventId: BigInt(added + 1), type: 'pet.created' });
   },
 } satisfies UnitOfWork<{ readonly webhookId: bigint; readonly count: number }, void>;
+
+function ended({ id, webhookId, leasedUntil }: TakenDelivery): SettledDelivery {
+  const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
+  return { ...done, id, webhookId, leasedUntil };
+}
+
+/** Sends all due deliveries. Returns their number. */
+async function takeRest(
+  store: Store,
+  seen: (taken: TakenDelivery) => void = () => undefined,
+): Promise<number> {
+  let count = 0;
+  let settled: SettledDelivery[] = [];
+  await store.events.bounds();
+  for (;;) {
+    const { deliveries, isMore } = await store.write('dispatchDeliveries', {
+      settled,
+      take: requestAt(now, 100),
+    });
+    deliveries.forEach(seen);
+    count += deliveries.length;
+    settled = deliveries.map(ended);
+    if (settled.length === 0 && !isMore) return count;
+  }
+}
+
+/** Fails an attempt of every due delivery. The next attempt is due at `nextAttemptAt`. */
+async function failAll(store: Store, nextAttemptAt: number): Promise<void> {
+  let settled: SettledDelivery[] = [];
+  do {
+    const { deliveries } = await store.write('dispatchDeliveries', { settled, take: requestAt(now, 100) });
+    settled = deliveries.map((one) => ({
+      ...ended(one),
+      status: 'pending',
+      nextAttemptAt,
+      finishedAt: null,
+    }));
+  } while (settled.length > 0);
+}
+
+/** Requests a redelivery. Returns the code of the refusal, if any. */
+async function redeliver(store: Store, webhookId: bigint, after: bigint): Promise<string> {
+  const asked = { params: { webhookId }, body: { after }, events: await store.events.bounds(), now };
+  return store.write('redeliverAccountEvents', asked).then(
+    () => 'started',
+    ({ code }) => code,
+  );
+}
 
 export function webhooksConform(check: StoreTest): void {
   check(
@@ -283,4 +368,220 @@ export function webhooksConform(check: StoreTest): void {
       expect((await restarted.deliveries.list()).map((delivery) => delivery.webhookId)).toEqual([other.id]);
     },
   );
+
+  const scopeChanges: readonly [string, (write: Writes['write'], key: Reader) => Promise<unknown>][] = [
+    ['its key is revoked', (write, { keyId: id }) => write('revokeKey', { id, at: now })],
+    [
+      'its key no longer has the scope of the types',
+      (write, { keyId: id }) =>
+        write('setKeyScopes', { id, scopes: ['orders:read', 'events:read'], preconditions: {} }),
+    ],
+    [
+      'its key no longer has events:read',
+      (write, { keyId: id }) => write('setKeyScopes', { id, scopes: ['pets:read'], preconditions: {} }),
+    ],
+  ];
+  for (const [what, change] of scopeChanges) {
+    check(
+      `deliveries of an account wait after ${what}, and are sent when it has another such key`,
+      async ({ store }) => {
+        const reader = await addReader(store);
+        const { id } = await create(store);
+        await addPets(store, 3);
+        await take(store);
+        await change(store.write, reader);
+        await addPets(store, 2);
+        expect((await take(store, 100)).deliveries).toEqual([]);
+        expect(await store.deliveries.sendable([reader.accountId], now)).not.toContainEqual(
+          expect.objectContaining({ scopes: expect.arrayContaining(['pets:read']) }),
+        );
+        await addKey(store, reader.accountId, { expiresAt: now + 1 });
+        expect((await take(store, 100, now + 1)).deliveries).toEqual([]);
+        await addKey(store, reader.accountId, { expiresAt: now + 2 });
+        await take(store, 0, now + 1);
+        const taken = (await take(store, 100, now + 1)).deliveries;
+        expect(taken.map(({ webhookId, eventId }) => [webhookId, eventId])).toEqual(
+          fourEvents.map((eventId) => [id, eventId]),
+        );
+      },
+    );
+  }
+
+  check(
+    'only events that a key of the account may read are sent, whatever the webhook selects',
+    async (bench) => {
+      const { store } = bench;
+      const { accountId, keyId } = await addReader(store);
+      await create(store);
+      await addPets(store, 1);
+      await store.write('putCategory', {
+        ...{ params: { categoryId: 1n }, body: { name: 'Dogs' }, preconditions: {}, now },
+      });
+      await store.write('placeOrder', { body: { petId: 1n }, now });
+      await take(store);
+      await store.write('setKeyScopes', {
+        ...{ id: keyId, scopes: ['orders:read', 'events:read'], preconditions: {} },
+      });
+      const types = async () => (await take(store, 100)).deliveries.map(({ type }) => type);
+      expect(await types()).toEqual([]);
+      await addKey(store, accountId, { scopes: ['pets:read', 'events:read'] });
+      expect(await types()).toEqual(['pet.created', 'category.created', 'pet.updated']);
+    },
+  );
+
+  check('a process learns which of its queued deliveries may still be sent', async ({ store }) => {
+    const { accountId, keyId } = await addReader(store);
+    const [{ id }, other] = [await create(store), await create(store)];
+    const sendable = async () => {
+      const waiting = [id, other.id, 99n];
+      const asked = { settled: [], take: { ...requestAt(now, 0), waiting } };
+      return (await store.write('dispatchDeliveries', asked)).sendable;
+    };
+    const scopes: Scope[] = ['pets:read'];
+    expect(await sendable()).toEqual({ [`${id}`]: scopes, [`${other.id}`]: scopes });
+    await store.write('disableWebhookByOperator', { id, reason: 'Overloaded.', now });
+    expect(await sendable()).toEqual({ [`${other.id}`]: scopes });
+    await store.write('revokeKey', { id: keyId, at: now });
+    expect(await sendable()).toEqual({ [`${other.id}`]: [] });
+    await addKey(store, accountId);
+    await store.write('closeAccount', { id: accountId, closedAt: now });
+    expect(await sendable()).toEqual({});
+  });
+
+  check(
+    'closing an account disables its webhooks and no others, and none of its events is sent',
+    async (bench) => {
+      const { store } = bench;
+      const [closed, open] = [await addReader(store), await addReader(store)];
+      const webhooks = [await create(store, closed.accountId), await create(store, open.accountId)];
+      await addPets(store, 1);
+      await take(store);
+      await store.write('closeAccount', { id: closed.accountId, closedAt: now });
+      const found = await store.webhooks.list();
+      expect(found.map(({ enabled, disabledReason }) => [enabled, disabledReason])).toEqual([
+        [false, 'account_closed'],
+        [true, undefined],
+      ]);
+      const { last: lastEvent } = await store.events.bounds();
+      await store.write('enableWebhookByOperator', { id: webhooks[0]?.id ?? 0n, lastEvent });
+      await addPets(store, 1);
+      await take(store);
+      const taken = (await take(store, 100)).deliveries;
+      expect(taken.map(({ accountId }) => accountId)).toEqual([open.accountId, open.accountId]);
+      await store.write('reopenAccount', { id: closed.accountId, closedAt: null });
+      const resumed = (await take(store, 100)).deliveries;
+      expect(new Set(resumed.map(({ accountId }) => accountId))).toEqual(new Set([closed.accountId]));
+    },
+  );
+
+  check(
+    "the deliveries of an account's webhooks are paced together, and its webhooks take turns",
+    async ({ store, beside }) => {
+      await create(store);
+      const { accountId } = await addReader(store);
+      const own = [await create(store, accountId), await create(store, accountId)].map(({ id }) => id);
+      await addPets(store, 100);
+      await take(store);
+      const stores = [store, await beside()];
+      const settledOf = (taken: readonly TakenDelivery[]) => taken.map(ended);
+      let round = 0;
+      let settled: SettledDelivery[] = [];
+      /** The numbers of deliveries to each webhook of the account that are leased in a second, by two processes. */
+      const inSecond = async (second: number) => {
+        const counts = new Map(own.map((id) => [id, 0]));
+        for (let at = 0; at < 1_000; at += 50) {
+          const fast = [...own, 1n];
+          const taking = {
+            ...requestAt(now + second * 1_000 + at, 100),
+            fast,
+            perSecond: 20,
+            round: round++,
+          };
+          const one = stores[round % 2] as Store;
+          const { deliveries } = await one.write('dispatchDeliveries', { settled, take: taking });
+          settled = settledOf(deliveries);
+          for (const { webhookId } of deliveries) {
+            const count = counts.get(webhookId);
+            if (count !== undefined) counts.set(webhookId, count + 1);
+          }
+        }
+        return [...counts.values()];
+      };
+      const [first, second, third] = [await inSecond(0), await inSecond(1), await inSecond(2)];
+      // A second's deliveries may be leased at once after a pause.
+      expect((first[0] ?? 0) + (first[1] ?? 0)).toBe(39);
+      for (const [one = 0, other = 0] of [second, third])
+        expect([one + other, Math.abs(one - other) <= 1]).toEqual([20, true]);
+    },
+  );
+
+  check(
+    'a pace that was stored before the clock was set back does not stop deliveries',
+    async ({ store }) => {
+      await create(store);
+      await addPets(store, 30);
+      await take(store);
+      const taking = (at: number) => ({ ...requestAt(at, 100), fast: [1n], perSecond: 20 });
+      const leased = async (at: number) =>
+        (await store.write('dispatchDeliveries', { settled: [], take: { ...taking(at), held: { 1: 64 } } }))
+          .deliveries.length;
+      expect(await leased(now + 3_600_000)).toBe(20);
+      expect([await leased(now), await leased(now), await leased(now + 100)]).toEqual([1, 0, 2]);
+    },
+  );
+
+  check(
+    'a redelivery moves the position back, sends every event once, and cannot be repeated until none of them is due',
+    async ({ store }) => {
+      const { id } = await create(store);
+      await addPets(store, 250);
+      let leased = await takeRest(store);
+      expect(leased).toBe(250);
+      const last = 250n;
+      expect(await redeliver(store, id, 100n)).toBe('started');
+      expect((await store.webhooks.find(id))?.position).toBe(100n);
+      expect(await store.deliveries.list(undefined, 1, { webhookId: id, status: 'pending' })).toEqual([]);
+      expect(await redeliver(store, id, 0n)).toBe('redelivery_in_progress');
+      await take(store);
+      await take(store);
+      expect((await store.webhooks.find(id))?.position).toBe(last);
+      expect(await redeliver(store, id, 0n)).toBe('redelivery_in_progress');
+      leased = await takeRest(store);
+      expect(leased).toBe(150);
+      expect(await redeliver(store, id, 0n)).toBe('started');
+    },
+  );
+
+  check(
+    'a redelivery makes pending deliveries due instead of sending their events twice, even if no more deliveries fit',
+    async ({ store }) => {
+      const { id } = await create(store);
+      for (let added = 0; added < maxPending + 200; added += 200) await addPets(store, 200);
+      while ((await take(store)).isMore);
+      const later = now + 3_600_000;
+      await failAll(store, later);
+      expect((await take(store, 100)).deliveries).toEqual([]);
+      expect(await redeliver(store, id, 1n)).toBe('started');
+      const events = new Set<bigint>();
+      let attempts = 0;
+      await takeRest(store, ({ eventId }) => {
+        events.add(eventId);
+        attempts++;
+      });
+      expect([events.size, events.has(1n)]).toEqual([maxPending + 199, false]);
+      // Events are sent twice only if they were sent before the position could move.
+      expect(attempts).toBeWithin(maxPending + 199, maxPending + 199 + maxInFlight.perWebhook + 1);
+    },
+  );
+
+  check('a redelivery that a failing receiver stalls can be repeated', async ({ store }) => {
+    const { id } = await create(store);
+    for (let added = 0; added < maxPending + 200; added += 200) await addPets(store, 200);
+    while ((await take(store)).isMore);
+    await failAll(store, now + 3_600_000);
+    expect(await redeliver(store, id, 0n)).toBe('started');
+    expect(await redeliver(store, id, 0n)).toBe('redelivery_in_progress');
+    await failAll(store, now + 3_600_000);
+    expect(await redeliver(store, id, 0n)).toBe('started');
+  });
 }

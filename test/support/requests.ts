@@ -59,7 +59,17 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
     await idOf(app, 'POST', '/pets', newPet());
     const now = app.clock.now();
     for (let after = 0n; ; ) {
-      const take = { now, leasedUntil: now, room: 0, after, held: {}, fast: [] };
+      const take = {
+        now,
+        leasedUntil: now,
+        room: 0,
+        after,
+        held: {},
+        fast: [],
+        waiting: [],
+        perSecond: 10_000,
+        round: 0,
+      };
       ({ after } = await storage.write('dispatchDeliveries', { settled: [], take }));
       const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId: named.get('webhookId') });
       if (delivery !== undefined) return delivery.id;

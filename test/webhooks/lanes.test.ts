@@ -16,6 +16,7 @@ const loaded = (webhookId: bigint) => {
     ...webhook,
     id: 1n,
     eventId: 1n,
+    type: 'pet.created',
     attempts: '[]',
     createdAt: 0,
     leasedUntil: 0,

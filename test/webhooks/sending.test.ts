@@ -2,10 +2,13 @@
  * Sending events to webhooks: with real receivers on loopback, with both kinds of store, and from two instances on
  * PostgreSQL.
  */
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { isEmbedded } from '../../src/storage/open.ts';
+import { openSession } from '../storage/postgres-kit.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { type Buyer, buyerOf } from '../support/orders.ts';
+import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { type Receiver, response, startReceiver } from './receiver.ts';
@@ -17,25 +20,27 @@ interface Place extends AsyncDisposable {
   readonly apps: readonly TestApp[];
 }
 
-async function onSqlite(): Promise<Place> {
-  const app = await startTestApp({ WEBHOOKS: 'on' });
+type Settings = Readonly<Record<string, string>>;
+
+async function onSqlite(more: Settings = {}): Promise<Place> {
+  const app = await startTestApp({ WEBHOOKS: 'on', ...more });
   return { apps: [app], [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
-async function onPostgres(): Promise<Place> {
+async function onPostgres(more: Settings = {}): Promise<Place> {
   await using made = new AsyncDisposableStack();
   if (servers === undefined) throw new Error('There are no servers.');
   const schema = made.use(await servers.makeSchema());
   const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
-  const settings = { WEBHOOKS: 'on', DATABASE_URL: schema.url, ...redis };
+  const settings = { WEBHOOKS: 'on', DATABASE_URL: schema.url, ...redis, ...more };
   const apps = [made.use(await startTestApp(settings)), made.use(await startTestApp(settings))];
   const kept = made.move();
   return { apps, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-const places: [string, () => Promise<Place>][] = [
+const places: [string, (more?: Settings) => Promise<Place>][] = [
   ['SQLite', onSqlite],
-  ...(servers === undefined ? [] : [['PostgreSQL', onPostgres] as [string, () => Promise<Place>]]),
+  ...(servers === undefined ? [] : [['PostgreSQL', onPostgres] as [string, typeof onPostgres]]),
 ];
 
 interface Shown {
@@ -265,6 +270,130 @@ describe.each(places)('on %s', (_name, start) => {
     expect((await owner.call('POST', `/webhooks/${id}/test`)).json).toMatchObject({
       error: expect.stringContaining('ECONNREFUSED'),
     });
+  });
+
+  test('events wait while no active key of the account may read them, and are sent when it has another key', async () => {
+    await using place = await start();
+    const [app, beside = app] = place.apps as [TestApp];
+    const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
+    await using receiver = await answering('200 OK');
+    await using others = await answering('200 OK');
+    const webhook = await subscribe(owner, receiver);
+    await subscribe(witness, others);
+    await owner.addPet();
+    await until(() => receiver.requests.length === 1 && others.requests.length === 1);
+    const { keys } = app.operator;
+    await keys.revoke(owner.keyId);
+    for (let at = 0; at < 3; at++) await witness.addPet();
+    await until(() => others.requests.length === 4);
+    expect(receiver.requests).toHaveLength(1);
+    await keys.create(owner.account.id, 'too few scopes', undefined, ['pets:read', 'webhooks:write']);
+    const enough = await keys.create(owner.account.id, 'enough scopes', undefined, [
+      'pets:read',
+      'events:read',
+    ]);
+    await until(() => receiver.requests.length === 4);
+    await keys.revoke(enough.id);
+    await clientOf(beside, witness.key).addPet();
+    await until(() => others.requests.length === 5);
+    expect([receiver.requests.length, idsAt(receiver).size]).toEqual([4, 4]);
+    expect(await app.operator.storage.webhooks.find(webhook.id)).toMatchObject({ enabled: true });
+  });
+
+  test('webhooks of an older version, whose accounts have no pace, get their events after a restart', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await answering('200 OK');
+    await subscribe(owner, receiver);
+    const { databaseUrl } = app.config;
+    const remove = 'DELETE FROM webhook_paces';
+    if (isEmbedded(databaseUrl)) {
+      using database = new Database(databaseUrl.replace('sqlite:', ''));
+      database.run('PRAGMA busy_timeout = 10000');
+      database.run(remove);
+    } else {
+      await using session = openSession(databaseUrl);
+      await session.unsafe(remove);
+    }
+    await owner.addPet();
+    for (const each of place.apps) await each.restart();
+    await until(() => receiver.requests.length === 1);
+  });
+
+  test('closing an account disables its webhooks, and starts none of the deliveries that are queued or due for a retry', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
+    let answers: (() => void)[] = [];
+    let isFast = true;
+    await using receiver = await startReceiver((socket) => {
+      const answer = () => socket.write(response('503 Unavailable'));
+      if (isFast) socket.write(response('200 OK'));
+      else answers.push(answer);
+    });
+    await using others = await answering('200 OK');
+    const webhook = await subscribe(owner, receiver);
+    await subscribe(witness, others);
+    await owner.addPet();
+    await until(() => receiver.requests.length === 1);
+    isFast = false;
+    // The receiver is fast, so that the process leases more deliveries than it starts at once.
+    await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
+    await until(() => receiver.requests.length === 5);
+    await app.operator.accounts.close(owner.account.id);
+    await witness.addPet();
+    await until(() => others.requests.length === 22);
+    const { storage } = app.operator;
+    const leased = async () =>
+      (await storage.deliveries.list(undefined, 100, { webhookId: webhook.id })).filter(
+        ({ leasedUntil }) => leasedUntil !== undefined,
+      );
+    await until(async () => (await leased()).length === 4);
+    for (const answer of answers) answer();
+    answers = [];
+    await until(async () => (await leased()).length === 0);
+    advance(place.apps, 10);
+    await witness.addPet();
+    await until(() => others.requests.length === 23);
+    expect(receiver.requests).toHaveLength(5);
+    expect(await storage.webhooks.find(webhook.id)).toMatchObject({
+      enabled: false,
+      disabledReason: 'account_closed',
+    });
+  });
+
+  test('an account gets no more deliveries than its pace allows, however often events are sent again', async () => {
+    await using place = await start({ WEBHOOK_DELIVERIES_PER_SECOND: '20' });
+    const [app] = place.apps as [TestApp];
+    const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
+    await using receiver = await answering('200 OK');
+    await using others = await answering('200 OK');
+    const webhooks = [await subscribe(owner, receiver), await subscribe(owner, receiver)];
+    await subscribe(witness, others);
+    for (let at = 0; at < 15; at++) await owner.addPet();
+    await until(() => receiver.requests.length === 20 && others.requests.length === 15);
+    const again = async () => {
+      const body = '{"after":0}';
+      const calls = webhooks.map(({ id }) => owner.call('POST', `/webhooks/${id}/redeliver`, { body }));
+      return (await Promise.all(calls)).map(({ status, text }) =>
+        status === 202 ? 202 : JSON.parse(text).code,
+      );
+    };
+    expect(await again()).toEqual([202, 202]);
+    for (let at = 0; at < 14; at++) expect(await again()).toEqual(Array(2).fill('redelivery_in_progress'));
+    let expected = 20;
+    for (let tenth = 0; tenth < 10; tenth++) {
+      advance(place.apps, 0.1);
+      expected += 2;
+      await until(() => receiver.requests.length >= expected);
+      expect(receiver.requests.length).toBe(expected);
+    }
+    advance(place.apps, 60);
+    // Of the 30 events, 20 were sent before the requests, and 10 were still pending.
+    await until(() => receiver.requests.length === 50);
+    for (const webhook of webhooks)
+      await until(async () => (await deliveriesOf(owner, webhook, 'pending')).length === 0);
   });
 
   test('a service releases its deliveries at shutdown, and sends them after a restart', async () => {

@@ -161,14 +161,15 @@ define(AccountWebhook, {
     ...(['id', 'accountId', 'accountName', 'url'] as const),
     ['TYPES', ({ types }) => types.join(',')],
     ['STATE', webhookState],
-    ['REASON', 'disabledReason'],
+    ['REASON', ({ disabledReason, onHoldReason }) => disabledReason ?? onHoldReason ?? ''],
   ],
   text: (webhook) => {
-    const { id, accountId, accountName, url, types, description, disabledReason, createdAt } = webhook;
+    const { id, accountId, accountName, url, types, description, createdAt } = webhook;
     const about = description === undefined ? '' : ` (${printable(description)})`;
-    const reason = disabledReason === undefined ? '' : ` Reason: ${printable(disabledReason)}`;
+    const why = webhook.disabledReason ?? webhook.onHoldReason;
+    const reason = why === undefined ? '' : ` Reason: ${printable(why)}`;
     return [
-      `Webhook ${id}${about} of account ${accountId} (${printable(accountName)}): ${webhookState(webhook)}.${reason}`,
+      `Webhook ${id}${about} of account ${accountId} (${printable(accountName)}): ${webhookState(webhook)}${webhook.onHoldReason === undefined ? '' : ', on hold'}.${reason}`,
       `Sends ${types.join(', ')} to ${printable(url)}. Created ${time(createdAt)}.`,
     ].join('\n');
   },

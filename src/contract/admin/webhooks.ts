@@ -29,18 +29,29 @@ export const AccountWebhook = shape('AccountWebhook', 'A webhook with its accoun
   id: id('ID of the webhook.'),
   accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
+  onHoldReason: z
+    .string()
+    .meta({
+      description: 'Reason why events of some types wait although the webhook is enabled.',
+      examples: [
+        'Events of type order.* wait until the account has an active key that may read them. Required scopes: events:read orders:read.',
+      ],
+    })
+    .optional(),
 });
 
 export interface AccountWebhook extends Webhook {
   readonly accountId: number;
   readonly accountName: string;
+  readonly onHoldReason?: string | undefined;
 }
 
 const AccountWebhooks = pageShape(AccountWebhook, 'AccountWebhooks', 'A page of webhooks.');
 
 function accountWebhookJson(webhook: AccountWebhook): string {
-  const { accountId, accountName } = webhook;
-  return `${webhookJson(webhook).slice(0, -1)},${JSON.stringify({ accountId, accountName }).slice(1)}`;
+  const { accountId, accountName, onHoldReason } = webhook;
+  const also = JSON.stringify({ accountId, accountName, onHoldReason });
+  return `${webhookJson(webhook).slice(0, -1)},${also.slice(1)}`;
 }
 
 export const webhookStates = ['enabled', 'disabled'] as const;
@@ -137,7 +148,7 @@ export const accountWebhookOperations = rowsOf(
       params,
       body: { schema: Redelivery },
       success: accepted(AccountWebhook, accountWebhookJson, 'The events will be sent.'),
-      errors: ['webhook_disabled', 'events_expired'],
+      errors: ['webhook_disabled', 'redelivery_in_progress', 'events_expired'],
     },
     redeliverAccountDelivery: {
       method: 'POST',

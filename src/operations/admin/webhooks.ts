@@ -1,5 +1,7 @@
 import type { AccountWebhook, accountWebhookOperations } from '../../contract/admin/webhooks.ts';
 import { andThen } from '../../domain/awaitable.ts';
+import { type EventSelector, scopeOf, selectedTypes } from '../../domain/event-type.ts';
+import { type Scope, scopesText } from '../../domain/scope.ts';
 import type { RowIn } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
 import { entryOf, type OperatorContext, writeAs } from '../changes/by-operator.ts';
@@ -20,7 +22,7 @@ interface WebhookServices extends OperatorContext {
 }
 
 export const webhookHandlers = {
-  listAccountWebhooks: async ({ store }, { query }) => {
+  listAccountWebhooks: async ({ store, clock }, { query }) => {
     const { items, next } = await pageOf(query, {
       path: '/webhooks',
       read: (after, limit, { accountId, state }) =>
@@ -29,9 +31,9 @@ export const webhookHandlers = {
           enabled: state === undefined ? undefined : state === 'enabled',
         }),
     });
-    return { items: await shown(store, items), next };
+    return { items: await shown({ store, clock }, items), next };
   },
-  getAccountWebhook: ({ store }, { params }) => findShown(store, params.webhookId),
+  getAccountWebhook: (services, { params }) => findShown(services, params.webhookId),
   listAccountDeliveries: ({ store }, { params: { webhookId }, query }) =>
     pageOf(query, {
       path: `/webhooks/${webhookId}/deliveries`,
@@ -41,12 +43,12 @@ export const webhookHandlers = {
   disableWebhook: async (services, { params: { webhookId: id }, body: { reason } }) => {
     const now = services.clock.now();
     expectWebhook(await writeAs(services, 'disableWebhookByOperator', { id, reason, now }), id);
-    return findShown(services.store, id);
+    return findShown(services, id);
   },
   enableWebhook: async (services, { params: { webhookId: id } }) => {
     const { last: lastEvent } = await services.store.events.bounds();
     expectWebhook(await writeAs(services, 'enableWebhookByOperator', { id, lastEvent }), id);
-    return findShown(services.store, id);
+    return findShown(services, id);
   },
   testAccountWebhook: async ({ sendTest, ...services }, { params: { webhookId } }) => {
     const { store } = services;
@@ -63,7 +65,7 @@ export const webhookHandlers = {
     const redelivering = { params, body, events: await store.events.bounds(), now: clock.now() };
     await writeAs(services, 'redeliverAccountEvents', redelivering);
     feed?.tail.nudge();
-    return findShown(store, params.webhookId);
+    return findShown(services, params.webhookId);
   },
   redeliverAccountDelivery: async (services, { params }) => {
     const delivery = await writeAs(services, 'redeliverAccountDelivery', {
@@ -86,20 +88,42 @@ function expectWebhook(exists: boolean, id: bigint): void {
   foundById(exists || undefined, 'webhook_not_found', id);
 }
 
-async function findShown(store: Store, id: bigint): Promise<AccountWebhook> {
-  const [webhook] = await shown(store, [await find(store, id)]);
+async function findShown(
+  services: Pick<WebhookServices, 'store' | 'clock'>,
+  id: bigint,
+): Promise<AccountWebhook> {
+  const [webhook] = await shown(services, [await find(services.store, id)]);
   return webhook as AccountWebhook;
 }
 
 /** The webhooks with the names of their accounts, without secrets. */
 async function shown(
-  { accounts }: Pick<Store, 'accounts'>,
+  { store: { accounts, deliveries }, clock }: Pick<WebhookServices, 'store' | 'clock'>,
   webhooks: readonly StoredWebhook[],
 ): Promise<AccountWebhook[]> {
-  const accountIds = new Set(webhooks.map(({ accountId }) => accountId));
-  const owners = mapById(await accounts.findMany([...accountIds]));
-  return webhooks.map(({ secret: _, formerSecret: _former, ...webhook }) => ({
-    ...webhook,
-    accountName: owners.get(webhook.accountId)?.name ?? '',
-  }));
+  const accountIds = [...new Set(webhooks.map(({ accountId }) => accountId))];
+  const owners = mapById(await accounts.findMany(accountIds));
+  const found = await deliveries.sendable(accountIds, clock.now());
+  const sendable = new Map(found.map(({ accountId, scopes }) => [accountId, scopes]));
+  return webhooks.map(({ secret: _, formerSecret: _former, ...webhook }) => {
+    const owner = owners.get(webhook.accountId);
+    const isClosed = owner !== undefined && owner.closedAt !== null;
+    const onHoldReason = isClosed ? closedReason : unreadableReason(webhook, sendable.get(webhook.accountId));
+    return { ...webhook, accountName: owner?.name ?? '', ...(webhook.enabled && { onHoldReason }) };
+  });
+}
+
+const closedReason = 'Events wait because the account is closed.';
+
+/** Describes the events that wait because no active key of the account may read them. */
+function unreadableReason(
+  { types }: Pick<StoredWebhook, 'types'>,
+  scopes: readonly Scope[] = [],
+): string | undefined {
+  const missingFor = (selector: EventSelector) =>
+    [...selectedTypes([selector])].map(scopeOf).filter((scope) => !scopes.includes(scope));
+  const waiting = types.filter((selector) => missingFor(selector).length > 0);
+  if (waiting.length === 0) return undefined;
+  const required = scopesText(['events:read', ...waiting.flatMap(missingFor)]);
+  return `Events of type ${waiting.join(', ')} wait until the account has an active key that may read them. Required scopes: ${required}.`;
 }

@@ -132,7 +132,7 @@ function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
     {
       what: `The oldest pending delivery to an enabled webhook is ${hours} hours old.`,
       remedy:
-        'Find webhooks with failed attempts, then notify their accounts or disable the webhooks. If there are no attempts, check WEBHOOKS and SECRETS_KEY.',
+        'Find webhooks with failed attempts, then notify their accounts or disable the webhooks. If there are no attempts, check whether the webhook is on hold because its account has no active key that may read the events, and check WEBHOOKS and SECRETS_KEY.',
     },
   ];
 }

@@ -14,7 +14,11 @@ import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, Storage } from '../../storage/storage.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { RowIn } from '../../tables/table.ts';
-import { deletedWebhookOwner, type deliveries as deliveryTable, type webhooks as table } from '../../tables/webhooks.ts';
+import {
+  deletedWebhookOwner,
+  type deliveries as deliveryTable,
+  type webhooks as table,
+} from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { expectRetained } from '../events/feed.ts';
@@ -103,7 +107,7 @@ export const webhookUnits = {
       if (isUnchanged) return before;
       // A re-enabled webhook receives only events that occur after it was re-enabled.
       const isContinued = enabled && !before.enabled;
-      await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
+      await webhooks.update(before.id, { ...changes, ...(isContinued && continuedAt(events.last)) });
       return after;
     },
   },
@@ -130,10 +134,10 @@ export const webhookUnits = {
   },
   redeliverEvents: {
     writes,
-    run: async (transaction, { params, body, caller, events }) => {
+    run: async (transaction, { params, body, caller, events, now }) => {
       const webhook = await ownWebhook(transaction.webhooks, params.webhookId, caller.accountId);
       expectAuthority(caller.scopes, webhook);
-      await redeliverEvents(transaction, webhook, { ...body, events });
+      await redeliverEvents(transaction, webhook, { ...body, events, now });
       return webhook;
     },
   },
@@ -146,18 +150,20 @@ export const webhookUnits = {
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;
 
-/** Sends events after an id again. Throws `webhook_disabled` and `events_expired`. */
+/** A webhook that is enabled again: later events are sent, and a redelivery is cancelled. */
+export const continuedAt = (position: bigint) => ({ position, redeliveringTo: undefined });
+
+/** Sends events after an id again. Throws `webhook_disabled`, `events_expired` and `redelivery_in_progress`. */
 export async function redeliverEvents(
-  { webhooks, deliveries }: Transaction,
+  { deliveries }: Transaction,
   webhook: StoredWebhook,
-  { after, events }: { readonly after: bigint; readonly events: EventBounds },
+  { after, events, now }: { readonly after: bigint; readonly events: EventBounds; readonly now: number },
 ): Promise<void> {
   // Enabling a disabled webhook skips earlier events, so a request to send them again would have no effect.
   if (!webhook.enabled) throw new Refusal('webhook_disabled');
   expectRetained(after, events);
-  if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
-  // Deletes pending deliveries of these events, because new deliveries will be created for them.
-  await deliveries.withdraw(webhook.id, after);
+  if (!(await deliveries.startRedelivery(webhook.id, after, now)))
+    throw new Refusal('redelivery_in_progress');
 }
 
 /** Adds at most one delivery, so the number of deliveries is bounded by that of the requests. */

@@ -1,11 +1,13 @@
 import { accountTagText } from '../../contract/admin/accounts.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { maxWebhooks } from '../../contract/webhooks.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { Account, NewAccount } from '../../tables/accounts.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
 import { shownAccount } from '../shown.ts';
+import { disabledEvent } from './webhooks.ts';
 
 export interface Limits {
   readonly plan: PlanName;
@@ -26,6 +28,11 @@ interface AccountChange {
   readonly note?: string | null | undefined;
   readonly preconditions?: Preconditions | undefined;
 }
+
+type Closing = AccountChange & { readonly closedAt: number };
+
+/** `disabledReason` of the webhooks of a closed account. */
+const closedReason = 'account_closed';
 
 /**
  * Changes the account; returns undefined if it does not exist. Closing an account twice keeps the first closing time.
@@ -50,6 +57,19 @@ async function change(
   return changed;
 }
 
+/** Also disables the account's webhooks. */
+async function close(transaction: Transaction, closing: Closing): Promise<Account | undefined> {
+  const closed = await change(transaction, closing);
+  if (closed === undefined) return undefined;
+  const { webhooks, events } = transaction;
+  const enabled = await webhooks.list(undefined, maxWebhooks, { accountId: closed.id, enabled: true });
+  for (const webhook of enabled) {
+    await webhooks.update(webhook.id, { enabled: false, disabledReason: closedReason });
+    events.add(disabledEvent(webhook, closedReason, closing.closedAt));
+  }
+  return closed;
+}
+
 function hasSameLimits(one: Limits, other: Limits): boolean {
   const [a, b] = [one.quota, other.quota];
   return one.plan === other.plan && a.perMinute === b.perMinute && a.perDay === b.perDay;
@@ -70,6 +90,6 @@ export const accountUnits = {
     run: ({ accounts }: Transaction, account: NewAccount) => accounts.add(account),
   },
   updateAccount: changing,
-  closeAccount: changing,
+  closeAccount: { writes: ['callers', 'webhooks'], subject: subject.byId, run: close },
   reopenAccount: changing,
 } as const satisfies AuditedUnits;

@@ -41,6 +41,11 @@ export const deliveryUnits = {
       return true;
     },
   },
+  /** Must be repeated until it returns false, before the first deliveries are leased. */
+  addPaces: {
+    writes: [],
+    run: ({ deliveries }: Transaction, _: null) => deliveries.addPaces(),
+  },
   /** Ends some leases, and returns whether more may remain. Used when no other process is sending. */
   releaseDeliveries: {
     writes: [],

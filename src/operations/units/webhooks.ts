@@ -5,7 +5,7 @@ import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { foundById } from '../refusals.ts';
-import { redeliver, redeliverEvents } from '../resources/webhooks.ts';
+import { continuedAt, redeliver, redeliverEvents } from '../resources/webhooks.ts';
 
 /** The `webhook.disabled` event. `now` is Unix ms. */
 export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
@@ -91,7 +91,7 @@ export const operatorWebhookUnits = {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       // The webhook receives only events that occur after it is enabled.
-      const continued = { enabled: true, disabledReason: undefined, position: lastEvent };
+      const continued = { enabled: true, disabledReason: undefined, ...continuedAt(lastEvent) };
       if (!webhook.enabled) await webhooks.update(id, continued);
       return true;
     },
@@ -99,9 +99,12 @@ export const operatorWebhookUnits = {
   redeliverAccountEvents: {
     writes,
     subject: position.byParam('webhookId'),
-    run: async (transaction: Transaction, { params, body, events }: RedeliveringEvents): Promise<true> => {
+    run: async (
+      transaction: Transaction,
+      { params, body, events, now }: RedeliveringEvents,
+    ): Promise<true> => {
       const webhook = await existing(transaction, params.webhookId);
-      await redeliverEvents(transaction, webhook, { ...body, events });
+      await redeliverEvents(transaction, webhook, { ...body, events, now });
       return true;
     },
   },

@@ -1,6 +1,7 @@
 import {
   atOnce,
   type DeliveryBacklog,
+  latestPaced,
   maxCountedPending,
   maxPending,
   maxWebhooksRead,
@@ -8,23 +9,30 @@ import {
   type SettledDelivery,
   type Taken,
   type TakeRequest,
-  takenBy,
 } from '../../../domain/delivery.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryBatch,
+  deliveryScope,
   type LeasedRow,
+  maxHastened,
+  missingPaces,
   nextRound,
+  pacesAfter,
   portionOf,
   type ReadyWebhook,
+  scopesOf,
+  sendingSql,
+  sharesOf,
   successEveryMs,
   takenOf,
-  withdrawalBatch,
 } from '../../delivery-row.ts';
-import type { DeliveryStore } from '../../storage.ts';
+import type { DeliveryStore, SendableEvents } from '../../storage.ts';
 import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
+
+const sending = sendingSql('strpos', 'clock.now');
 
 interface ReadyRow extends ReadyWebhook {
   readonly last: bigint;
@@ -60,6 +68,17 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
       oldestAt: row?.oldestAt == null ? undefined : Number(row.oldestAt),
     };
   }
+
+  async sendable(accountIds: readonly number[], now: number): Promise<SendableEvents[]> {
+    const found = await this.runner.run<{ accountId: bigint; sendable: string }[]>(
+      (sql) => sql`
+        SELECT account_id AS "accountId", ${sql.unsafe(sending.sendable)} AS sendable
+        FROM (SELECT value::bigint AS account_id
+              FROM json_array_elements_text(${JSON.stringify(accountIds)}::text::json) AS value) AS webhooks
+        CROSS JOIN (SELECT ${now}::bigint AS now) AS clock`,
+    );
+    return found.map((row) => ({ accountId: Number(row.accountId), scopes: scopesOf(row) }));
+  }
 }
 
 /**
@@ -75,18 +94,28 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   async take(request: TakeRequest): Promise<Taken> {
-    const { now, leasedUntil, room, after } = request;
-    const found = await this.#ready(request);
+    const { now, leasedUntil, room, after, waiting } = request;
+    const [found, standing] = await Promise.all([
+      this.#ready(request),
+      waiting.length > 0 ? this.#standing(request) : [],
+    ]);
     const behind = found.filter(({ isBehind }) => isBehind);
+    const shares = sharesOf(found, request);
     const [expired, leased] = await Promise.all([
       this.#queue(behind, now),
-      found.length > 0 && room > 0 ? this.#lease(found, request) : [],
+      found.length > 0 && room > 0 ? this.#lease(found, request, shares) : [],
     ]);
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
       return webhook === undefined ? [] : [takenOf(row, webhook, leasedUntil)];
     });
-    return { deliveries, ...nextRound(found, after, found[0]?.last ?? 0n), expired };
+    return {
+      deliveries,
+      ...nextRound(found, after, found[0]?.last ?? 0n),
+      expired,
+      isPaced: pacesAfter(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
+      sendable: Object.fromEntries(standing.map((webhook) => [String(webhook.id), scopesOf(webhook)])),
+    };
   }
 
   async settle(settled: readonly SettledDelivery[]): Promise<void> {
@@ -109,6 +138,14 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     await Promise.all([recorded, stored]);
   }
 
+  async addPaces(): Promise<boolean> {
+    const added = await this.#statements.run<unknown[]>(
+      (sql) => sql`
+        INSERT INTO webhook_paces (account_id) ${sql.unsafe(missingPaces)} ON CONFLICT DO NOTHING RETURNING 1`,
+    );
+    return added.length === deliveryBatch;
+  }
+
   async release(now: number): Promise<boolean> {
     const released = await this.#statements.run<unknown[]>(
       (sql) => sql`
@@ -119,15 +156,26 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return released.length === deliveryBatch;
   }
 
-  async withdraw(webhookId: bigint, after: bigint): Promise<void> {
+  async startRedelivery(webhookId: bigint, after: bigint, now: number): Promise<boolean> {
+    // Waits for the process that is creating deliveries, which has locked the row.
+    await this.#statements.run((sql) => sql`SELECT FROM webhooks WHERE id = ${webhookId} FOR NO KEY UPDATE`);
+    const rewound = await this.#statements.run<unknown[]>(
+      (sql) => sql`
+        WITH clock AS (SELECT ${now}::bigint AS now)
+        UPDATE webhooks SET position = least(position, ${after}::bigint),
+          redelivering_to = CASE WHEN position > ${after} THEN greatest(position, redelivering_to) ELSE redelivering_to END
+        FROM clock
+        WHERE id = ${webhookId} AND ${sql.unsafe(sending.isRedelivering)} IS NOT TRUE
+        RETURNING id`,
+    );
+    if (rewound.length === 0) return false;
     await this.#statements.run(
       (sql) => sql`
-        DELETE FROM deliveries WHERE id = ANY (ARRAY(
-          SELECT id FROM deliveries
-          WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after} AND leased_until IS NULL
-          LIMIT ${withdrawalBatch}
-        ))`,
+        UPDATE deliveries SET next_attempt_at = ${now} WHERE id = ANY (ARRAY(
+          SELECT id FROM deliveries WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after}
+            AND leased_until IS NULL AND next_attempt_at > ${now} LIMIT ${maxHastened}))`,
     );
+    return true;
   }
 
   /** Skips webhooks that another process is sweeping, and deliveries that another transaction has locked. */
@@ -176,17 +224,21 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /**
-   * Finds and locks webhooks that are ready. Skips webhooks locked by another process, because that process sends their
-   * deliveries.
+   * Finds and locks webhooks that are ready, and the paces of their accounts. Skips webhooks of accounts that another
+   * process has locked, because that process sends their deliveries.
    */
-  #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
+  #ready(request: TakeRequest): Promise<ReadyRow[]> {
+    const { after, now, room, held } = request;
     const rooms = JSON.stringify(held);
     return this.#statements.run(
       (sql) => sql`
-        SELECT id, account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
-          former_secret_until AS "formerSecretUntil", position, last, oldest,
-          position < last AND held IS NULL AS "isBehind"
+        SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
+          former_secret_until AS "formerSecretUntil", position, redelivering_to AS "redeliveringTo", last, oldest,
+          position < last AND held IS NULL AS "isBehind", ${sql.unsafe(sending.sendable)} AS sendable,
+          paced_until AS "pacedUntil"
         FROM webhooks
+        JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
+        CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
         CROSS JOIN LATERAL (
           SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
         ) AS bounds
@@ -194,13 +246,24 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
           SELECT 1 AS held FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
           OFFSET ${maxPending - 1} LIMIT 1
         ) AS pending ON position < last
-        WHERE id > ${after} AND enabled AND (
-          (position < last AND held IS NULL) OR (
-            EXISTS (SELECT FROM deliveries
-                    WHERE webhook_id = webhooks.id AND status = 'pending' AND next_attempt_at <= ${now})
+        WHERE webhooks.id > ${after} AND enabled AND (
+          (position < last AND held IS NULL AND ${sql.unsafe(sending.isAnyReadable)}) OR (
+            (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
-              SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ${now}))))
-        ORDER BY id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks SKIP LOCKED`,
+              SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
+            AND ${sql.unsafe(sending.isAnyDue)}))
+        ORDER BY webhooks.id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,
+    );
+  }
+
+  /** The webhooks in `waiting` that are enabled, with the scopes of the events that may be sent. */
+  #standing({ waiting, now }: TakeRequest): Promise<Pick<ReadyRow, 'id' | 'sendable'>[]> {
+    const ids = JSON.stringify(waiting.map(String));
+    return this.#statements.run(
+      (sql) => sql`
+        SELECT id, ${sql.unsafe(sending.sendable)} AS sendable
+        FROM webhooks CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
+        WHERE id IN (SELECT value::bigint FROM json_array_elements_text(${ids}::text::json) AS value) AND enabled`,
     );
   }
 
@@ -209,8 +272,8 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     if (behind.length === 0) return 0;
     const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));
     const rows = JSON.stringify(
-      portions.map(({ webhook: { id, accountId, last }, after, types }) => {
-        return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}` };
+      portions.map(({ webhook: { id, accountId, last }, after, types, isAgain }) => {
+        return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}`, isAgain };
       }),
     );
     await this.#statements.run(
@@ -218,14 +281,17 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         WITH chosen AS (
           SELECT id, "accountId" AS account_id, types, after, coalesce((
             SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${portionLength(behind.length) - 1} LIMIT 1
-          ), last) AS until
+          ), last) AS until, CASE WHEN "isAgain" THEN ARRAY(
+            SELECT event_id FROM deliveries
+            WHERE webhook_id = portion.id AND status = 'pending' AND event_id > portion.after
+          ) ELSE '{}' END AS pending
           FROM json_to_recordset(${rows}::text::json)
-            AS portion (id bigint, "accountId" bigint, types json, after bigint, last bigint)
+            AS portion (id bigint, "accountId" bigint, types json, after bigint, last bigint, "isAgain" boolean)
         ), wanted AS (
           SELECT chosen.id AS webhook_id, event.id AS event_id, event.type FROM chosen CROSS JOIN LATERAL (
             SELECT id, type FROM events
             WHERE id > chosen.after AND id <= chosen.until AND (account_id IS NULL OR account_id = chosen.account_id)
-              AND type IN (SELECT json_array_elements_text(chosen.types))
+              AND type IN (SELECT json_array_elements_text(chosen.types)) AND id <> ALL (chosen.pending)
             OFFSET 0
           ) AS event
         ), counted AS (
@@ -244,30 +310,57 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
   }
 
   /**
-   * Runs as a separate statement after the lock, because only later statements see the leases of the previous lock
-   * holder.
+   * Leases due deliveries and advances the paces of their accounts. Runs as a separate statement after the lock, because
+   * only later statements see the leases of the previous lock holder.
    */
-  async #lease(found: readonly ReadyRow[], request: TakeRequest): Promise<LeasedRow[]> {
-    const { now, leasedUntil, room, held } = request;
+  async #lease(
+    found: readonly ReadyRow[],
+    { now, leasedUntil, room, held }: TakeRequest,
+    shares: ReturnType<typeof sharesOf>,
+  ): Promise<LeasedRow[]> {
     const webhooks = JSON.stringify(
-      found.map(({ id }) => ({ id: `${id}`, most: takenBy(request, id), isHeld: `${id}` in held })),
+      found.map((webhook) => {
+        const { id, accountId } = webhook;
+        const { most = 0, pace } = shares.get(id) ?? {};
+        const paced = { from: pace?.from, interval: pace?.interval };
+        return {
+          id: `${id}`,
+          account: `${accountId}`,
+          most,
+          isHeld: `${id}` in held,
+          scopes: scopesOf(webhook),
+          ...paced,
+        };
+      }),
     );
     const rows = await this.#statements.run<LeasedRow[]>(
       (sql) => sql`
-        UPDATE deliveries SET leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
-        WHERE id = ANY (ARRAY(
-          SELECT due.id
-          FROM json_to_recordset(${webhooks}::text::json) AS webhook (id bigint, most bigint, "isHeld" boolean)
+        WITH chosen AS MATERIALIZED (
+          SELECT due.id, webhook.account, webhook."from", webhook."interval"
+          FROM json_to_recordset(${webhooks}::text::json)
+            AS webhook (id bigint, account bigint, most bigint, "isHeld" boolean, scopes json, "from" bigint, "interval" bigint)
           CROSS JOIN LATERAL (
-            SELECT id FROM deliveries
-            WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= ${now}
-            ORDER BY next_attempt_at, deliveries.id
+            SELECT next.id
+            FROM json_array_elements_text(webhook.scopes) AS readable (scope)
+            CROSS JOIN LATERAL (
+              SELECT id, next_attempt_at FROM deliveries
+              WHERE webhook_id = webhook.id AND status = 'pending' AND ${sql.unsafe(deliveryScope)} = readable.scope
+                AND next_attempt_at <= ${now}
+              ORDER BY next_attempt_at, deliveries.id LIMIT webhook.most
+            ) AS next
+            ORDER BY next_attempt_at, next.id
             LIMIT CASE WHEN webhook."isHeld" OR NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhook.id AND leased_until > ${now}
             ) THEN webhook.most ELSE 0 END
           ) AS due LIMIT ${room}
-        ))
-        RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", attempts, created_at AS "createdAt"`,
+        ), paced AS (
+          UPDATE webhook_paces SET paced_until = used."from" + used.count * used."interval"
+          FROM (SELECT account, "from", "interval", count(*) FROM chosen GROUP BY 1, 2, 3) AS used
+          WHERE account_id = used.account
+        )
+        UPDATE deliveries SET leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
+        WHERE id = ANY (ARRAY(SELECT id FROM chosen))
+        RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", type, attempts, created_at AS "createdAt"`,
     );
     return [...rows].sort((one, other) => Number(one.id - other.id));
   }

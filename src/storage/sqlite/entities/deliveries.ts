@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite';
 import {
   atOnce,
   type DeliveryBacklog,
+  latestPaced,
   maxCountedPending,
   maxPending,
   maxWebhooksRead,
@@ -10,40 +11,52 @@ import {
   type Taken,
   type TakenDelivery,
   type TakeRequest,
-  takenBy,
 } from '../../../domain/delivery.ts';
+import { eventScopes } from '../../../domain/event-type.ts';
+import type { Scope } from '../../../domain/scope.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryBatch,
+  deliveryScope,
   type LeasedRow,
+  maxHastened,
+  missingPaces,
   nextRound,
+  pacesAfter,
   portionOf,
   type ReadyWebhook,
+  scopesOf,
+  sendingSql,
+  sharesOf,
   successEveryMs,
   takenOf,
-  withdrawalBatch,
 } from '../../delivery-row.ts';
-import type { DeliveryStore } from '../../storage.ts';
+import type { DeliveryStore, SendableEvents } from '../../storage.ts';
 import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
 import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 
-const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
+const { pending: pendingOf, isAnyReadable, isAnyDue, sendable } = sendingSql('instr', '?3');
 const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL`;
-const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
+const hasPace = '(paced_until <= ?7 OR paced_until > ?3 * 1000)';
 const mayBeTaken = `coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
   readonly #oldest;
   readonly #pending;
   readonly #deleted;
+  readonly #sendable;
 
   constructor(database: Database, read: ReadIn) {
     super(database, deliveries, { read });
     this.#oldest = database.query<{ oldestAt: bigint | null }, []>(
       `SELECT min((SELECT created_at ${pendingOf} ORDER BY id LIMIT 1)) AS oldestAt
        FROM (SELECT id FROM webhooks WHERE enabled = 1 ORDER BY id LIMIT ${maxWebhooksRead}) AS webhooks`,
+    );
+    this.#sendable = database.query<{ accountId: bigint; sendable: string }, SqlValue[]>(
+      `SELECT account_id AS accountId, ${sendingSql('instr', '?2').sendable} AS sendable
+       FROM (SELECT value AS account_id FROM json_each(?1)) AS webhooks`,
     );
     this.#pending = this.prepare(
       `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${maxCountedPending}`,
@@ -62,6 +75,11 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
       return { pending: Math.max(pending, 0), oldestAt };
     });
   }
+
+  sendable(accountIds: readonly number[], now: number): SendableEvents[] {
+    const found = this.read(() => this.#sendable.all(JSON.stringify(accountIds), now));
+    return found.map((row) => ({ accountId: Number(row.accountId), scopes: scopesOf(row) }));
+  }
 }
 
 export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implements DeliveryWrites {
@@ -73,23 +91,35 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
   }
 
   take(request: TakeRequest): Taken {
-    const { now, leasedUntil, room, after, held } = request;
+    const { now, leasedUntil, room, after, held, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
-      ...[after, bounds.last, now, room, atOnce.webhooks, JSON.stringify(held)],
+      ...[after, bounds.last, now, room, atOnce.webhooks, JSON.stringify(held), latestPaced(request)],
     );
+    const shares = sharesOf(found, request);
     const taken: TakenDelivery[] = [];
     const portion = portionLength(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
     for (const webhook of found) {
       if (webhook.isBehind) expired += this.#queue(webhook, { ...bounds, portion }, now);
-      const left = Math.min(room - taken.length, webhook.mayBeTaken ? takenBy(request, webhook.id) : 0);
+      const most = webhook.mayBeTaken ? (shares.get(webhook.id)?.most ?? 0) : 0;
+      const left = Math.min(room - taken.length, most);
       if (left <= 0) continue;
-      const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left);
+      const scopes = JSON.stringify(scopesOf(webhook));
+      const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left, scopes);
       leased.sort((one, other) => Number(one.id - other.id));
       taken.push(...leased.map((row) => takenOf(row, webhook, leasedUntil)));
     }
-    return { deliveries: taken, ...nextRound(found, after, bounds.last), expired: Number(expired) };
+    const paces = pacesAfter(taken, shares);
+    for (const { accountId, pacedUntil } of paces) this.#statements.pace.run(accountId, pacedUntil);
+    const standing = this.#statements.standing.all(JSON.stringify(waiting.map(String)), now);
+    return {
+      deliveries: taken,
+      ...nextRound(found, after, bounds.last),
+      expired: Number(expired),
+      isPaced: paces.some(({ isUsedUp }) => isUsedUp),
+      sendable: Object.fromEntries(standing.map((webhook) => [String(webhook.id), scopesOf(webhook)])),
+    };
   }
 
   settle(settled: readonly SettledDelivery[]): void {
@@ -100,12 +130,20 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     }
   }
 
+  addPaces(): boolean {
+    return this.#statements.addPaces.run().changes === deliveryBatch;
+  }
+
   release(now: number): boolean {
     return this.#statements.release.run(now).changes === deliveryBatch;
   }
 
-  withdraw(webhookId: bigint, after: bigint): void {
-    this.#statements.withdraw.run(webhookId, after);
+  startRedelivery(webhookId: bigint, after: bigint, now: number): boolean {
+    const { isRedelivering, rewind, hasten } = this.#statements;
+    if (isRedelivering.all(webhookId, now).length > 0) return false;
+    rewind.run(webhookId, after);
+    hasten.run(webhookId, after, now);
+    return true;
   }
 
   sweep(): SweptTo | undefined {
@@ -133,12 +171,21 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     now: number,
   ): bigint {
     const { id, accountId, position } = webhook;
-    const { after, types } = portionOf(webhook, bounds);
+    const { after, types, isAgain } = portionOf(webhook, bounds);
     const until = this.#statements.portionEnd.get(after, bounds.portion - 1)?.id ?? bounds.last;
-    this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types));
+    this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types), isAgain ? 1 : 0);
     this.#statements.move.run(id, until);
     return after - position;
   }
+}
+
+/** The deliveries to lease next, of those whose events require a scope. */
+function dueOf(scope: Scope): string {
+  return `SELECT * FROM (
+    SELECT id, next_attempt_at FROM deliveries
+    WHERE webhook_id = ?1 AND status = 'pending' AND ${deliveryScope} = '${scope}' AND next_attempt_at <= ?2
+      AND EXISTS (SELECT 1 FROM json_each(?5) WHERE value = '${scope}')
+    ORDER BY next_attempt_at LIMIT ?4)`;
 }
 
 function statementsOf(database: Database) {
@@ -147,9 +194,33 @@ function statementsOf(database: Database) {
       `SELECT (SELECT last FROM counters WHERE name = 'events') AS last, (SELECT min(id) FROM events) AS oldest`,
     ),
     ready: database.query<ReadyWebhook & { readonly mayBeTaken: bigint }, SqlValue[]>(
-      `SELECT id, account_id AS accountId, url, types, secret, former_secret AS formerSecret,
-              former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind, ${mayBeTaken} AS mayBeTaken
-       FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR (${isDue} AND ${mayBeTaken})) ORDER BY id LIMIT ?5`,
+      `SELECT id, webhooks.account_id AS accountId, url, types, secret, former_secret AS formerSecret,
+              former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
+              (${isBehind}) AS isBehind, ${mayBeTaken} AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
+       FROM webhooks CROSS JOIN webhook_paces USING (account_id)
+       WHERE id > ?1 AND enabled = 1
+         AND ((${isBehind} AND ${isAnyReadable}) OR (${mayBeTaken} AND ${hasPace} AND ${isAnyDue}))
+       ORDER BY id LIMIT ?5`,
+    ),
+    addPaces: database.query<never, []>(`INSERT INTO webhook_paces (account_id) ${missingPaces}`),
+    pace: database.query<never, SqlValue[]>(
+      'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',
+    ),
+    standing: database.query<Pick<ReadyWebhook, 'id' | 'sendable'>, SqlValue[]>(
+      `SELECT id, ${sendingSql('instr', '?2').sendable} AS sendable FROM webhooks
+       WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1)) AND enabled = 1`,
+    ),
+    isRedelivering: database.query<unknown, SqlValue[]>(
+      `SELECT 1 FROM webhooks WHERE id = ?1 AND ${sendingSql('instr', '?2').isRedelivering}`,
+    ),
+    rewind: database.query<never, SqlValue[]>(
+      `UPDATE webhooks SET position = ?2, redelivering_to = max(position, coalesce(redelivering_to, 0))
+       WHERE id = ?1 AND position > ?2`,
+    ),
+    hasten: database.query<never, SqlValue[]>(
+      `UPDATE deliveries SET next_attempt_at = ?3 WHERE id IN (
+         SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2
+           AND leased_until IS NULL AND next_attempt_at > ?3 LIMIT ${maxHastened})`,
     ),
     portionEnd: database.query<{ id: bigint }, [bigint, number]>(
       'SELECT id FROM events WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2',
@@ -158,14 +229,15 @@ function statementsOf(database: Database) {
       `INSERT INTO deliveries (webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
        SELECT ?1, id, type, 'pending', '[]', ?2, ?2 FROM events
        WHERE id > ?3 AND id <= ?4 AND (account_id IS NULL OR account_id = ?5)
-         AND type IN (SELECT value FROM json_each(?6)) ORDER BY id`,
+         AND type IN (SELECT value FROM json_each(?6))
+         AND (?7 = 0 OR id NOT IN (SELECT event_id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending'))
+       ORDER BY id`,
     ),
     move: database.query<never, SqlValue[]>('UPDATE webhooks SET position = ?2 WHERE id = ?1'),
     lease: database.query<LeasedRow, SqlValue[]>(
       `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ?3 WHERE id IN (
-         SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND next_attempt_at <= ?2
-         ORDER BY next_attempt_at LIMIT ?4)
-       RETURNING id, webhook_id AS webhookId, event_id AS eventId, attempts, created_at AS createdAt`,
+         SELECT id FROM (${eventScopes.map(dueOf).join(' UNION ALL ')}) ORDER BY next_attempt_at LIMIT ?4)
+       RETURNING id, webhook_id AS webhookId, event_id AS eventId, type, attempts, created_at AS createdAt`,
     ),
     settle: database.query<never, SqlValue[]>(
       `UPDATE deliveries SET status = ?3, attempts = ?4, next_attempt_at = ?5, finished_at = ?6, leased_until = NULL
@@ -177,12 +249,6 @@ function statementsOf(database: Database) {
     release: database.query<never, SqlValue[]>(
       `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE id IN (
          SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch})`,
-    ),
-    withdraw: database.query<never, SqlValue[]>(
-      `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries
-         WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2 AND leased_until IS NULL
-         LIMIT ${withdrawalBatch})`,
     ),
     deleted: database.query<{ id: bigint }, []>(
       `SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY id LIMIT 1`,
