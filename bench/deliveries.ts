@@ -52,7 +52,7 @@ async function measure(): Promise<void> {
   await fill(store, 1);
   const [key = ''] = await issueKeys(store, 1);
   using receiver = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: receive });
-  const settings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+  const settings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', WEBHOOK_DELIVERIES_PER_SECOND: '10000' };
   await using server = await startService(store, key, { settings });
   for (let number = 1; number <= webhooks; number++) {
     const url = `http://127.0.0.1:${receiver.port}/${number}`;

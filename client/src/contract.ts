@@ -76,8 +76,8 @@ export interface Redelivery {
 /** `pending` until the receiver accepts the event, or the last attempt fails. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
-/** A change. Contains the resource after the change, or before its deletion. */
-export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
+/** A recorded event, or the event `webhook.test`. */
+export type SentEvent = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent | WebhookTestEvent;
 
 /** The event `pet.created`. */
 export interface PetCreatedEvent {
@@ -260,6 +260,22 @@ export interface WebhookDisabled {
   readonly reason: string;
 }
 
+/** The event `webhook.test`, which only a test sends. */
+export interface WebhookTestEvent {
+  /** Always 0, because the event is not recorded. */
+  readonly id: bigint;
+  readonly type: 'webhook.test';
+  /** Time of the test (UTC). */
+  readonly timestamp: string;
+  readonly data: WebhookTestData;
+}
+
+/** The tested webhook. */
+export interface WebhookTestData {
+  /** ID of the webhook. */
+  readonly id: bigint;
+}
+
 /** One mistake in the request. */
 export interface ErrorDetail {
   /** Part of the request that contains the mistake. */
@@ -276,6 +292,9 @@ export interface Inventory {
   readonly pending: number;
   readonly sold: number;
 }
+
+/** A change. Contains the resource after the change, or before its deletion. */
+export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
 /** The account's rate limits and remaining requests. */
 export interface RateLimit {

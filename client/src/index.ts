@@ -31,5 +31,5 @@ export type { OrderQuery, Orders, StepOptions } from './orders.js';
 export type { PetQuery, Pets } from './pets.js';
 export type { CallOptions, ChangeOptions, PostOptions } from './request.js';
 export type { AnimalStoreOptions, Fetch } from './settings.js';
-export { type RawHeaders, verifyWebhook, type WebhookEvent, type WebhookTestEvent } from './webhook.js';
+export { type RawHeaders, verifyWebhook, type WebhookEvent } from './webhook.js';
 export type { DeliveryQuery, Webhooks } from './webhooks.js';

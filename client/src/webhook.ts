@@ -2,19 +2,12 @@
  * Verifies webhook deliveries, which are signed according to Standard Webhooks 1.0:
  * https://www.standardwebhooks.com
  */
-import type { Event } from './contract.js';
+import type { SentEvent } from './contract.js';
 import { ArgumentError, WebhookError } from './errors.js';
 import { parseJson } from './json.js';
 
-/** The event sent by a test delivery. */
-export interface WebhookTestEvent {
-  readonly id: bigint;
-  readonly type: 'webhook.test';
-  readonly timestamp: string;
-  readonly data: unknown;
-}
-
-export type WebhookEvent = Event | WebhookTestEvent;
+/** A recorded event, or `webhook.test`, whose `id` is always 0. Detect duplicates by the header `webhook-id`. */
+export type WebhookEvent = SentEvent;
 
 /** `Headers`, or an object such as Node.js's `request.headers`. Header names are case-insensitive. */
 export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -25,7 +18,8 @@ const toleranceSeconds = 300;
 /**
  * Verifies a delivery and resolves with its event. Rejects with a WebhookError unless the delivery was signed
  * with the secret within the last 5 minutes. Pass the body exactly as received, and both secrets during a
- * rotation. An event may be delivered several times with the same `webhook-id`.
+ * rotation. An event may be delivered several times with the same `webhook-id`; each
+ * test has another one.
  */
 export async function verifyWebhook(
   secret: string | readonly string[],

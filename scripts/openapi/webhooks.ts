@@ -1,6 +1,6 @@
 /** Webhooks in the OpenAPI document (OpenAPI 3.1, section 4.8.1). */
 import type { ZodOpenApiPathItemObject } from 'zod-openapi';
-import { Event } from '../../src/contract/events.ts';
+import { SentEvent } from '../../src/contract/events.ts';
 import { webhookOperations } from '../../src/contract/webhooks.ts';
 
 const header = (name: string, description: string, example: string) => ({
@@ -23,7 +23,11 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
       'x-stability': 'beta',
       security: [],
       parameters: [
-        header('webhook-id', 'ID of the event, which is the same for every attempt.', 'evt_42'),
+        header(
+          'webhook-id',
+          '`evt_` and the ID of the event, which is the same for every attempt; `evt_test_` and a unique value for each test. Detect duplicates by this header.',
+          'evt_42',
+        ),
         header('webhook-timestamp', 'Time of the attempt, as a Unix timestamp in seconds.', '1795219200'),
         header(
           'webhook-signature',
@@ -31,7 +35,7 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
           'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
         ),
       ],
-      requestBody: { required: true, content: { 'application/json': { schema: Event } } },
+      requestBody: { required: true, content: { 'application/json': { schema: SentEvent } } },
       responses: {
         '2XX': {
           description: 'The event was received. Respond within 15 seconds. Any other status is retried.',

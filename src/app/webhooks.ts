@@ -39,7 +39,7 @@ export function webhookParts(
     renewSecret: (stored: string) => renewSecret(stored, keys, randomBytes),
     sender,
     send,
-    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock }),
+    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock, randomBytes }),
   };
 }
 

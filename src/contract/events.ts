@@ -82,6 +82,22 @@ const eventShapes = eventTypes.map((type) => {
   });
 });
 
+/** Sent by `testWebhook`, but never recorded. */
+const WebhookTestEvent = shape('WebhookTestEvent', 'The event `webhook.test`, which only a test sends.', {
+  id: int64('Always 0, because the event is not recorded.', 0),
+  type: z.literal('webhook.test'),
+  timestamp: instant('Time of the test (UTC).'),
+  data: shape('WebhookTestData', 'The tested webhook.', { id: int64('ID of the webhook.', 1) }),
+});
+
+/** What a receiver gets. */
+export const SentEvent = z
+  .discriminatedUnion('type', [...eventShapes, WebhookTestEvent] as unknown as [(typeof eventShapes)[0]])
+  .meta({
+    id: 'SentEvent',
+    description: 'A recorded event, or the event `webhook.test`.',
+  });
+
 export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventShapes)[0]]).meta({
   id: 'Event',
   description: 'A change. Contains the resource after the change, or before its deletion.',

@@ -18,7 +18,7 @@ import type { Scope } from '../domain/scope.ts';
  */
 export const successEveryMs = 60_000;
 /** Number of pending deliveries that a redelivery makes due at once. A webhook rarely has more. */
-export const maxHastened = 900;
+export const maxHastened = 990;
 /** Number of deliveries that are removed or released per transaction. Each of them changes six indexes. */
 export const deliveryBatch = 250;
 

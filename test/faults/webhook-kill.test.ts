@@ -12,7 +12,7 @@ afterAll(() => folder[Symbol.asyncDispose]());
 
 const kills = 5;
 const petsPerRound = 20;
-const settings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+const settings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', WEBHOOK_DELIVERIES_PER_SECOND: '10000' };
 
 async function issueKey(): Promise<string> {
   await using operator = await operatorOf(folder.path);

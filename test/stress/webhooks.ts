@@ -11,7 +11,10 @@ import { receiverKinds } from './webhook-kinds.ts';
 import type { Receiver } from './webhook-receivers.ts';
 import { deliveriesOf, Faults, Feed, Receivers, Writing } from './webhook-world.ts';
 
-export const webhookSettings = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+export const webhookSettings = {
+  WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+  WEBHOOK_DELIVERIES_PER_SECOND: '10000',
+};
 
 /** Number of changes between two kills. */
 const changesPerKill = { from: 4, to: 24 } as const;

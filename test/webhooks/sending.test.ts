@@ -5,6 +5,8 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { SentEvent } from '../../src/contract/events.ts';
+import { parseJson } from '../../src/contract/json.ts';
 import { isEmbedded } from '../../src/storage/open.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -262,10 +264,13 @@ describe.each(places)('on %s', (_name, start) => {
     expect(tested).toEqual({ status: 418n, milliseconds: expect.anything(), body: 'No coffee.' });
     const request = receiver.requests[0] ?? '';
     expect(verifies(secret, request, app)).toBe(true);
-    expect(JSON.parse(messageOf(request).body)).toMatchObject({
-      type: 'webhook.test',
-      data: { id: Number(id) },
+    expect(SentEvent.safeParse(parseJson(messageOf(request).body))).toMatchObject({
+      success: true,
+      data: { id: 0n, type: 'webhook.test', data: { id } },
     });
+    await owner.call('POST', `/webhooks/${id}/test`);
+    const ids = [...idsAt(receiver)];
+    expect(ids.map((testId) => testId?.replace(/_[0-9a-f]{32}$/, '_…'))).toEqual(Array(2).fill('evt_test_…'));
     await owner.call('PATCH', `/webhooks/${id}`, { body: '{"url":"http://127.0.0.1:1/"}' });
     expect((await owner.call('POST', `/webhooks/${id}/test`)).json).toMatchObject({
       error: expect.stringContaining('ECONNREFUSED'),
