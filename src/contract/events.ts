@@ -90,7 +90,7 @@ const WebhookTestEvent = shape('WebhookTestEvent', 'The event `webhook.test`, wh
   data: shape('WebhookTestData', 'The tested webhook.', { id: int64('ID of the webhook.', 1) }),
 });
 
-/** What a receiver gets. */
+/** The body of a request to a receiver. */
 export const SentEvent = z
   .discriminatedUnion('type', [...eventShapes, WebhookTestEvent] as unknown as [(typeof eventShapes)[0]])
   .meta({

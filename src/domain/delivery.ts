@@ -39,6 +39,12 @@ export interface DeliveryBacklog {
 export const maxCountedPending = 10_000;
 export const maxWebhooksRead = 1_000;
 
+/** The scopes of the events that may be sent to an account's webhooks. */
+export interface SendableEvents {
+  readonly accountId: number;
+  readonly scopes: readonly Scope[];
+}
+
 export interface TakeRequest {
   readonly now: number;
   /** End of the lease. */

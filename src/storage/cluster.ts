@@ -56,7 +56,7 @@ import { PostgresChangedIds } from './postgres/changed-ids.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresAccounts } from './postgres/entities/accounts.ts';
 import { PostgresAudit } from './postgres/entities/audit.ts';
-import { PostgresDeliveries } from './postgres/entities/deliveries.ts';
+import { PostgresDeliveries } from './postgres/entities/delivery-reads.ts';
 import { PostgresEntity } from './postgres/entities/entity.ts';
 import { PostgresEvents, type Spread } from './postgres/entities/events.ts';
 import { PostgresImports } from './postgres/entities/imports.ts';

@@ -6,7 +6,7 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { BanStatus } from '../domain/ban-status.ts';
 import type { ChangedIds } from '../domain/changed-ids.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { DeliveryBacklog } from '../domain/delivery.ts';
+import type { DeliveryBacklog, SendableEvents } from '../domain/delivery.ts';
 import type { BanRules, LimitRules, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import type { Resource, Unversioned, Versions } from '../domain/resources.ts';
@@ -203,11 +203,6 @@ export interface DeliveryStore extends EntityReads<typeof deliveries> {
    * active key may read, while the account is open.
    */
   sendable(accountIds: readonly number[], now: number): Awaitable<readonly SendableEvents[]>;
-}
-
-export interface SendableEvents {
-  readonly accountId: number;
-  readonly scopes: readonly Scope[];
 }
 
 export interface EventBounds {

@@ -1,10 +1,7 @@
 import {
   atOnce,
-  type DeliveryBacklog,
   latestPaced,
-  maxCountedPending,
   maxPending,
-  maxWebhooksRead,
   portionLength,
   type SettledDelivery,
   type Taken,
@@ -27,9 +24,8 @@ import {
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
-import type { DeliveryStore, SendableEvents } from '../../storage.ts';
 import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
-import type { Runner, Statements } from '../statements.ts';
+import type { Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
 const sending = sendingSql('strpos', 'clock.now');
@@ -37,48 +33,6 @@ const sending = sendingSql('strpos', 'clock.now');
 interface ReadyRow extends ReadyWebhook {
   readonly last: bigint;
   readonly oldest: bigint;
-}
-
-export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implements DeliveryStore {
-  constructor(runner: Runner) {
-    super(deliveries, runner);
-  }
-
-  async backlog(): Promise<DeliveryBacklog> {
-    const [row] = await this.runner.run<{ pending: bigint; deleted: bigint; oldestAt: bigint | null }[]>(
-      (sql) => sql`
-        SELECT (SELECT count(*) FROM (
-                  SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
-                  ORDER BY status, id LIMIT ${maxCountedPending}
-                ) AS counted) AS pending,
-               (SELECT count(*) FROM (
-                  SELECT FROM webhooks JOIN deliveries ON webhook_id = webhooks.id AND status = 'pending'
-                  WHERE account_id = ${deletedWebhookOwner} LIMIT ${maxCountedPending}
-                ) AS counted) AS deleted,
-               (SELECT min(oldest.created_at) FROM (
-                  SELECT id FROM webhooks WHERE (enabled, id) >= (true, 0) AND enabled
-                  ORDER BY enabled, id LIMIT ${maxWebhooksRead}
-                ) AS webhook CROSS JOIN LATERAL (
-                  SELECT created_at FROM deliveries WHERE webhook_id = webhook.id AND status = 'pending'
-                  ORDER BY webhook_id, status, id LIMIT 1
-                ) AS oldest) AS "oldestAt"`,
-    );
-    return {
-      pending: Math.max(Number(row?.pending ?? 0) - Number(row?.deleted ?? 0), 0),
-      oldestAt: row?.oldestAt == null ? undefined : Number(row.oldestAt),
-    };
-  }
-
-  async sendable(accountIds: readonly number[], now: number): Promise<SendableEvents[]> {
-    const found = await this.runner.run<{ accountId: bigint; sendable: string }[]>(
-      (sql) => sql`
-        SELECT account_id AS "accountId", ${sql.unsafe(sending.sendable)} AS sendable
-        FROM (SELECT value::bigint AS account_id
-              FROM json_array_elements_text(${JSON.stringify(accountIds)}::text::json) AS value) AS webhooks
-        CROSS JOIN (SELECT ${now}::bigint AS now) AS clock`,
-    );
-    return found.map((row) => ({ accountId: Number(row.accountId), scopes: scopesOf(row) }));
-  }
 }
 
 /**

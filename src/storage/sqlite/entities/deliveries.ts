@@ -7,6 +7,7 @@ import {
   maxPending,
   maxWebhooksRead,
   portionLength,
+  type SendableEvents,
   type SettledDelivery,
   type Taken,
   type TakenDelivery,
@@ -32,7 +33,7 @@ import {
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
-import type { DeliveryStore, SendableEvents } from '../../storage.ts';
+import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
 import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 
@@ -190,6 +191,7 @@ function dueOf(scope: Scope): string {
 
 function statementsOf(database: Database) {
   return {
+    ...authorityStatementsOf(database),
     bounds: database.query<{ last: bigint | null; oldest: bigint | null }, []>(
       `SELECT (SELECT last FROM counters WHERE name = 'events') AS last, (SELECT min(id) FROM events) AS oldest`,
     ),
@@ -201,26 +203,6 @@ function statementsOf(database: Database) {
        WHERE id > ?1 AND enabled = 1
          AND ((${isBehind} AND ${isAnyReadable}) OR (${mayBeTaken} AND ${hasPace} AND ${isAnyDue}))
        ORDER BY id LIMIT ?5`,
-    ),
-    addPaces: database.query<never, []>(`INSERT INTO webhook_paces (account_id) ${missingPaces}`),
-    pace: database.query<never, SqlValue[]>(
-      'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',
-    ),
-    standing: database.query<Pick<ReadyWebhook, 'id' | 'sendable'>, SqlValue[]>(
-      `SELECT id, ${sendingSql('instr', '?2').sendable} AS sendable FROM webhooks
-       WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1)) AND enabled = 1`,
-    ),
-    isRedelivering: database.query<unknown, SqlValue[]>(
-      `SELECT 1 FROM webhooks WHERE id = ?1 AND ${sendingSql('instr', '?2').isRedelivering}`,
-    ),
-    rewind: database.query<never, SqlValue[]>(
-      `UPDATE webhooks SET position = ?2, redelivering_to = max(position, coalesce(redelivering_to, 0))
-       WHERE id = ?1 AND position > ?2`,
-    ),
-    hasten: database.query<never, SqlValue[]>(
-      `UPDATE deliveries SET next_attempt_at = ?3 WHERE id IN (
-         SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2
-           AND leased_until IS NULL AND next_attempt_at > ?3 LIMIT ${maxHastened})`,
     ),
     portionEnd: database.query<{ id: bigint }, [bigint, number]>(
       'SELECT id FROM events WHERE id > ?1 ORDER BY id LIMIT 1 OFFSET ?2',
@@ -261,6 +243,32 @@ function statementsOf(database: Database) {
     prune: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
          SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveryBatch})`,
+    ),
+  };
+}
+
+/** Statements for paces, authority and redelivery. */
+function authorityStatementsOf(database: Database) {
+  return {
+    addPaces: database.query<never, []>(`INSERT INTO webhook_paces (account_id) ${missingPaces}`),
+    pace: database.query<never, SqlValue[]>(
+      'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',
+    ),
+    standing: database.query<Pick<ReadyWebhook, 'id' | 'sendable'>, SqlValue[]>(
+      `SELECT id, ${sendingSql('instr', '?2').sendable} AS sendable FROM webhooks
+       WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1)) AND enabled = 1`,
+    ),
+    isRedelivering: database.query<unknown, SqlValue[]>(
+      `SELECT 1 FROM webhooks WHERE id = ?1 AND ${sendingSql('instr', '?2').isRedelivering}`,
+    ),
+    rewind: database.query<never, SqlValue[]>(
+      `UPDATE webhooks SET position = ?2, redelivering_to = max(position, coalesce(redelivering_to, 0))
+       WHERE id = ?1 AND position > ?2`,
+    ),
+    hasten: database.query<never, SqlValue[]>(
+      `UPDATE deliveries SET next_attempt_at = ?3 WHERE id IN (
+         SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2
+           AND leased_until IS NULL AND next_attempt_at > ?3 LIMIT ${maxHastened})`,
     ),
   };
 }

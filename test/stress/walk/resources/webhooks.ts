@@ -13,6 +13,8 @@ interface Webhook {
   readonly description?: string | undefined;
   readonly enabled: boolean;
   readonly createdAt: string;
+  /** Whether events are being sent again. They never are, because webhooks are switched off during the walk. */
+  readonly isRedelivering?: boolean;
 }
 
 function webhookText({ id, url, types, description, enabled, createdAt }: Webhook): string {
@@ -119,7 +121,8 @@ function updateRequest(inputs: RequestInputs): Request {
     ...currentOf(scene, kind, id),
     act: (turn) =>
       onWebhook(turn, id, (before, webhooks) => {
-        const after = { ...before, ...changes };
+        const isContinued = !before.enabled && changes.enabled === true;
+        const after = { ...before, ...changes, ...(isContinued && { isRedelivering: false }) };
         webhooks.set(id, after);
         return { status: 200, text: webhookText(after) };
       }),
@@ -176,9 +179,12 @@ function redeliverEventsRequest(inputs: RequestInputs): Request {
     target: `/webhooks/${id}/redeliver`,
     ...bodyOf(chance, [['after', `${after}`]]),
     act: (turn) =>
-      onWebhook(turn, id, (webhook) => {
+      onWebhook(turn, id, (webhook, webhooks) => {
         if (!webhook.enabled) return refusal(409, 'webhook_disabled');
-        return after > 0n ? refusal(410, 'events_expired') : { status: 202, text: webhookText(webhook) };
+        if (after > 0n) return refusal(410, 'events_expired');
+        if (webhook.isRedelivering) return refusal(409, 'redelivery_in_progress');
+        webhooks.set(id, { ...webhook, isRedelivering: true });
+        return { status: 202, text: webhookText(webhook) };
       }),
   };
 }
