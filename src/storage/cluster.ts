@@ -179,7 +179,7 @@ async function openRedis(
       process,
       origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
       readings: new PostgresRedisReadings(database),
-      identity: () => limits.servers.identity(process),
+      identity: (proposed) => limits.servers.identity(proposed),
       notice,
     }),
   );

@@ -19,8 +19,12 @@ export interface RedisReading {
 }
 
 export interface RedisReadings {
-  /** The readings of all processes, and the current time. */
-  list(): Promise<{ readonly now: number; readonly readings: readonly RedisReading[] }>;
+  /** The readings of all processes, the current time, and a new identity for a server that has none. */
+  list(): Promise<{
+    readonly now: number;
+    readonly proposed: string;
+    readonly readings: readonly RedisReading[];
+  }>;
   /** Stores a reading that began after the time `from`. */
   save(reading: Pick<RedisReading, 'process' | 'origin' | 'server' | 'from'>): Promise<void>;
   remove(process: string): Promise<void>;
@@ -30,8 +34,8 @@ interface SharedRedisOptions {
   readonly process: string;
   readonly origin: string;
   readonly readings: RedisReadings;
-  /** Reads the identity of the Redis server. Rejects while Redis is down. */
-  readonly identity: () => Promise<string>;
+  /** Reads the identity of the Redis server, or proposes one. Rejects while Redis is down. */
+  readonly identity: (proposed: string) => Promise<string>;
   readonly notice: Notice;
 }
 
@@ -85,8 +89,8 @@ export class SharedRedis implements AsyncDisposable {
 
   async #check(): Promise<void> {
     const { readings, process, origin, identity } = this.#options;
-    const { now, readings: all } = await readings.list();
-    const server = await identity();
+    const { now, proposed, readings: all } = await readings.list();
+    const server = await identity(proposed);
     const own = all.find((reading) => reading.process === process);
     const running = all.filter((reading) => reading !== own && reading.until > now - runningWithinMs);
     this.#suspect = running.find((reading) => reading.server !== server);

@@ -1,6 +1,7 @@
 /** All instances of a store must use the same Redis. A restart or a failover is not mistaken for a second server. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
+import { troubles } from '../../src/domain/trouble.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { movableAddress } from '../support/movable-address.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
@@ -108,6 +109,18 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       await one.stop('SIGKILL');
       await one.start();
     },
+    'Redis has lost its data while an instance could not reach it': async ({ addresses, other, session }) => {
+      addresses[1].move('redis://127.0.0.1:1');
+      await until(() => other.store.health().includes(troubles.redis));
+      const [former] = await session`SELECT server FROM redis_readings LIMIT 1`;
+      await send(one.url, 'FLUSHALL');
+      await until(async () => {
+        const again: unknown[] = await session`
+          SELECT 1 FROM redis_readings WHERE server <> ${former.server} AND read_from > since + 2000`;
+        return again.length > 0;
+      });
+      addresses[1].move(one.url);
+    },
     'a replica has taken over, and an instance still used the former primary for a while': async (store) => {
       const { hostname, port } = new URL(one.url);
       await send(two.url, 'REPLICAOF', hostname, port);
@@ -124,12 +137,12 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
   for (const [name, change] of Object.entries(changes)) {
     test(`no instance rejects requests after ${name}`, async () => {
       await using store = await opened();
-      await store.session`UPDATE redis_readings SET read_until = 0`;
-      await change(store);
       const seen = new Set<string | undefined>();
       const watching = setInterval(() => {
         for (const instance of [store.first, store.other]) seen.add(refusalOf(instance));
       }, 5);
+      await change(store);
+      await store.session`UPDATE redis_readings SET read_until = 0`;
       await store.readings(1);
       await store.session`UPDATE redis_readings SET read_until = 0`;
       await store.readings(1);

@@ -18,9 +18,10 @@ export class PostgresRedisReadings implements RedisReadings {
   }
 
   async list() {
-    const rows = await this.#database.read<(Stored & { readonly now: bigint })[]>((sql) =>
-      sql.unsafe(`
-        SELECT ${now} AS now, process, origin, server, since, read_from AS from, read_until AS until
+    const rows = await this.#database.read<(Stored & { readonly now: bigint; readonly proposed: string })[]>(
+      (sql) =>
+        sql.unsafe(`
+        SELECT ${now} AS now, gen_random_uuid()::text AS proposed, process, origin, server, since, read_from AS from, read_until AS until
         FROM (SELECT) AS one LEFT JOIN redis_readings ON true`),
     );
     const readings = rows.flatMap((row) => {
@@ -28,7 +29,7 @@ export class PostgresRedisReadings implements RedisReadings {
       if (process === null) return [];
       return [{ process, origin, server, since: Number(since), from: Number(from), until: Number(until) }];
     });
-    return { now: Number(rows[0]?.now ?? 0n), readings };
+    return { now: Number(rows[0]?.now ?? 0n), proposed: rows[0]?.proposed ?? '', readings };
   }
 
   async save({
