@@ -136,7 +136,10 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
     await first.admin.storage.events.bounds();
     const lease = async ({ admin: { storage } }: LocalApp, settled: readonly SettledDelivery[] = []) => {
       const now = storage.clock.now();
-      const take = { now, leasedUntil: now + minuteMs, room: 10, held: {}, fast: [], after: 0n };
+      const take = {
+        ...{ now, leasedUntil: now + minuteMs, room: 10, held: {}, fast: [], after: 0n },
+        ...{ waiting: [], perSecond: 10_000, round: 0 },
+      };
       // The first round only creates the delivery, or stores the outcome of the attempt.
       await storage.write('dispatchDeliveries', { settled, take: { ...take, room: 0 } });
       return (await storage.write('dispatchDeliveries', { settled: [], take })).deliveries;
