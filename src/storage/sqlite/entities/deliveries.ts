@@ -201,7 +201,7 @@ function statementsOf(database: Database) {
               (${isBehind}) AS isBehind, ${mayBeTaken} AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
        FROM webhooks CROSS JOIN webhook_paces USING (account_id)
        WHERE id > ?1 AND enabled = 1
-         AND ((${isBehind} AND ${isAnyReadable}) OR (${mayBeTaken} AND ${hasPace} AND ${isAnyDue}))
+         AND ((${isBehind} AND ${isAnyReadable}) OR (${hasPace} AND ${isAnyDue} AND ${mayBeTaken}))
        ORDER BY id LIMIT ?5`,
     ),
     portionEnd: database.query<{ id: bigint }, [bigint, number]>(
