@@ -110,3 +110,17 @@ test('no response or audit entry contains a secret, even in encrypted form', asy
   const { text } = await ask('POST', `/webhooks/${first.id}/enable`);
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
+
+test('a webhook whose account has no active key that may read its events shows why they wait', async () => {
+  const cleo = await buyerOf(app);
+  const { id } = await created(cleo);
+  const reason = async () => (await done<{ onHoldReason?: string }>('GET', `/webhooks/${id}`)).onHoldReason;
+  expect(await reason()).toBeUndefined();
+  await app.operator.keys.revoke(cleo.keyId);
+  expect(await reason()).toBe(
+    'Events of type pet.* wait until the account has an active key that may read them. Required scopes: pets:read events:read.',
+  );
+  await app.operator.accounts.close(cleo.account.id);
+  expect(await reason()).toBeUndefined();
+  expect(await done('GET', `/webhooks/${id}`)).toMatchObject({ disabledReason: 'account_closed' });
+});
