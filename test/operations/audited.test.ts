@@ -36,6 +36,7 @@ test('every unit of work for operators declares which object it changes', () => 
       'disableWebhook',
       'releaseDeliveries',
       'sweepWebhooks',
+      'addPaces',
       'pruneDeliveries',
       'resealWebhooks',
     ],
