@@ -5,14 +5,14 @@
  */
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
-import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { storeFileNames } from '../../src/storage/sqlite/files.ts';
 import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
 
 const [path = '', worker = '', count = '', perDay = ''] = process.argv.slice(2);
 const limits = openLimits({
-  files: storeFiles(path, false),
+  files: storeFileNames(path),
   role: 'worker',
   worker: Number(worker),
   clock: systemClock(),

@@ -118,7 +118,7 @@ testWith({ name: 'nohup on Linux', package: 'coreutils' }, ['nohup', 'test', '-e
 
 test('the service does not start if HOST is not an address of this machine, and the error names HOST', async () => {
   await using place = await newWorkplace();
-  for (const HOST of ['192.0.2.1', 'nowhere.invalid', 'no name at all']) {
+  for (const HOST of ['192.0.2.1', 'nowhere.invalid']) {
     const { exitCode, stdout, stderr } = await place.run(['serve'], { environment: { HOST } });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toBe(

@@ -1,5 +1,6 @@
 /** Deliveries that operators trigger while the admin listener runs in the supervisor process. */
 import { expect } from 'bun:test';
+import { scopes } from '../../src/domain/scope.ts';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { consoleOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
@@ -28,7 +29,7 @@ test('test events and redelivered events reach the receiver', async (stores) => 
   await using receiver = await startReceiver((socket) => socket.write(response('202 Accepted', 'secret')));
   const { storage, accounts, keys } = stores.operator;
   const { id: accountId } = await accounts.create('shop', 'enterprise', { perMinute: 100, perDay: 100 });
-  const { key } = await keys.create(accountId, 'till');
+  const { key } = await keys.create(accountId, 'till', null, [...scopes]);
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
   const webhook = await createWebhook(stores, accountId, `http://127.0.0.1:${receiver.port}/`, secret);
   const networks = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
