@@ -168,7 +168,7 @@ testSmallDisk(
     expect(remaining).toEqual(served.map(() => 998));
     expect(reasons).toEqual([expect.stringMatching(/^no room for limit state: ENOSPC/)]);
     expect(notices[0]).toMatch(/^degraded: limit storage unavailable: ENOSPC/);
-    expect(files).toEqual(['store.db', 'store.limits']);
+    expect(files).toEqual(['store.limits']);
   },
 );
 

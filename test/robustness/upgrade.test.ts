@@ -24,8 +24,7 @@ testWith(...tracing)(
     const states = new Set<string>();
     await killAtEachCall({
       folder: folder.path,
-      // Any command that opens the store upgrades it.
-      words: ['accounts', 'list'],
+      words: ['migrate'],
       files: ['store.db', 'store.db-wal', 'store.limits'],
       check: async (place) => {
         states.add(isUpgraded(dataFileIn(place)) ? 'upgraded' : 'unchanged');
