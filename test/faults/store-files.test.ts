@@ -2,12 +2,15 @@
 import { expect, test } from 'bun:test';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,9 +28,11 @@ import {
   settingsIn,
   startService,
 } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
 import { untilReady } from '../support/ready.ts';
 import { until } from '../support/wait.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
+import { storedAnimals } from './stored.ts';
 
 interface Loss {
   readonly what: string;
@@ -156,6 +161,8 @@ test('a change that is committed after the data file was deleted is not acknowle
   }
 });
 
+const program = serveCommand.slice(0, -1);
+
 const refusal =
   / (is missing|is empty), but other files of its store exist: .*\. Put the data file back, or restore a backup/;
 
@@ -169,7 +176,6 @@ test.each([
   for (const name of remains) writeFileSync(join(folder.path, name), 'kept');
   if (contents !== undefined) writeFileSync(dataFileIn(folder.path), contents);
   const before = readdirSync(folder.path).sort();
-  const program = serveCommand.slice(0, -1);
   for (const words of [['serve'], ['import', '-', '--format', 'csv'], ['keys', 'list']]) {
     const { exitCode, stderr } = await finished([...program, ...words], {
       environment: settingsIn(folder.path),
@@ -202,4 +208,167 @@ test('the data of a deleted store can be saved while the service runs', async ()
   await using again = await startService(saved, { DRAIN_SECONDS: '0' });
   expect((await clientOf(again.url, key).get('/pets')).status).toBe(200);
   expectStored(saved, stored);
+});
+
+interface Interrupted {
+  readonly folder: string;
+  readonly key: string;
+  readonly stored: ReadonlyMap<string, number>;
+}
+
+/** Adds an animal, and ends the service with changes in the WAL. `lose` is called before the service ends. */
+async function interrupted(
+  place: string,
+  signal: NodeJS.Signals,
+  lose: (folder: string) => void = () => {},
+): Promise<Interrupted> {
+  const folder = await prepared(place);
+  const key = await issueKey(folder, 'enterprise', ample);
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  const { id } = JSON.parse((await clientOf(service.url, key).add('acknowledged')).text) as { id: number };
+  lose(folder);
+  service.signal(signal);
+  await service.exited;
+  expect(statSync(`${dataFileIn(folder)}-wal`).size).toBeGreaterThan(0);
+  return { folder, key, stored: new Map([['acknowledged', id]]) };
+}
+
+/** Expects these commands to fail with the message, and neither to create files nor to change the data file. */
+async function expectRefusals(folder: string, message: RegExp, commands: readonly string[][]) {
+  const found = () => [readdirSync(folder).sort(), Bun.hash(readFileSync(dataFileIn(folder)))];
+  const before = found();
+  for (const words of commands) {
+    const { exitCode, stderr } = await finished([...program, ...words], { environment: settingsIn(folder) });
+    expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringMatching(message)]);
+  }
+  expect(found()).toEqual(before);
+}
+
+const animals = 'name,categoryId,status\nImported,1,available\n';
+
+/** Commands that read or change a store. */
+function commandsIn(place: string): string[][] {
+  const file = join(place, 'animals.csv');
+  writeFileSync(file, animals);
+  return [
+    ['keys', 'list'],
+    ['keys', 'create', '--account', '1', '--name', 'till'],
+    ['import', file],
+    ['backup', join(place, 'made.backup')],
+    [
+      'copy',
+      '--from',
+      `sqlite:${dataFileIn(join(place, 'store'))}`,
+      '--to',
+      `sqlite:${join(place, 'target.db')}`,
+    ],
+  ];
+}
+
+const replacedBesideWal =
+  /store\.db was replaced, but \S+store\.db-wal still contains the latest changes .*\. Put the original data file back, or/;
+
+for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+  test(`after ${signal}, the WAL of a replaced data file is never applied to the other file`, async () => {
+    await using place = await temporaryFolder();
+    const other = join(place.path, 'other.db');
+    let undo = () => {};
+    const { folder, key, stored } = await interrupted(place.path, signal, (lost) => {
+      undo = moved(dataFileIn(lost), other);
+    });
+    await expectRefusals(folder, replacedBesideWal, [['serve'], ...commandsIn(place.path)]);
+    undo();
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+    expectStored(folder, stored);
+  });
+}
+
+test('after kill -9, the other data file is served once the WAL was moved away', async () => {
+  await using place = await temporaryFolder();
+  const { folder } = await interrupted(place.path, 'SIGKILL');
+  moved(dataFileIn(folder), join(place.path, 'other.db'));
+  moved(`${dataFileIn(folder)}-wal`);
+  await using _service = await startService(folder, { DRAIN_SECONDS: '0' });
+  expectStored(folder, new Map());
+});
+
+test.each([
+  ['moved', (from: string, to: string) => renameSync(from, to)],
+  ['copied', (from: string, to: string) => cpSync(from, to, { recursive: true })],
+  [
+    'replaced by its copy',
+    (from: string, to: string) => {
+      renameSync(from, `${from}.aside`);
+      cpSync(`${from}.aside`, from, { recursive: true });
+      renameSync(from, to);
+    },
+  ],
+])('after kill -9, a folder that was %s is served with all changes', async (_, take) => {
+  await using place = await temporaryFolder();
+  const { folder, key, stored } = await interrupted(place.path, 'SIGKILL');
+  const taken = join(place.path, 'taken');
+  take(folder, taken);
+  await using service = await startService(taken, { DRAIN_SECONDS: '0' });
+  expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  expectStored(taken, stored);
+});
+
+test('a backup is restored, and served, in place of a killed store whose data file was replaced', async () => {
+  await using place = await temporaryFolder();
+  const made = join(place.path, 'made.backup');
+  const { folder } = await interrupted(place.path, 'SIGKILL');
+  const environment = settingsIn(folder);
+  expect((await finished([...program, 'backup', made], { environment })).exitCode).toBe(0);
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  moved(dataFileIn(folder), join(place.path, 'other.db'));
+  service.signal('SIGKILL');
+  await service.exited;
+  expect((await finished([...program, 'restore', made, '--replace'], { environment })).exitCode).toBe(0);
+  await using _again = await startService(folder, { DRAIN_SECONDS: '0' });
+  expect([...storedAnimals(dataFileIn(folder)).keys()]).toEqual(['acknowledged']);
+});
+
+test.each(losses.filter(({ named, how }) => how === 'replaced' || /-(wal|shm)$/.test(named)))(
+  'commands refuse to use the files of a served store while $what',
+  async ({ lose, named }) => {
+    await using place = await temporaryFolder();
+    const folder = await prepared(place.path);
+    const key = await issueKey(folder, 'enterprise', ample);
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    const client = clientOf(service.url, key);
+    expect((await client.add('before')).status).toBe(201);
+    const undo = lose(folder);
+    await untilLost(service);
+    const message = new RegExp(`/${named} is not the file that the running service uses`);
+    await expectRefusals(folder, message, commandsIn(place.path));
+    undo?.();
+    await untilReady(service.url);
+    expect((await client.add('after')).status).toBe(201);
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect([...storedAnimals(dataFileIn(folder)).keys()]).toEqual(['before', 'after']);
+  },
+);
+
+test('a worker that restarts while the data file is replaced never serves the other file', async () => {
+  await using place = await temporaryFolder();
+  const folder = await prepared(place.path);
+  const key = await issueKey(folder, 'enterprise', ample);
+  await using service = await startService(folder, { WORKERS: '2', DRAIN_SECONDS: '0', ADMIN_PORT: 'off' });
+  const client = clientOf(service.url, key);
+  expect((await client.add('before')).status).toBe(201);
+  const undo = moved(dataFileIn(folder), join(place.path, 'other.db'));
+  process.kill(childrenOf(service.pid)[0] as number, 'SIGKILL');
+  await service.logged(/worker could not start[^\n]*|"msg":"worker serving"/);
+  expect(service.stderr()).toMatch(
+    /"reason":"[^"]*store\.db is not the file that the running service uses[^\n]*worker could not start/,
+  );
+  for (let request = 0; request < 20; request++) {
+    expect((await client.get('/pets?limit=1')).text).toContain('before');
+  }
+  undo();
+  await service.logged('"msg":"worker serving"');
+  await untilReady(service.url);
+  expect((await client.add('after')).status).toBe(201);
 });

@@ -36,6 +36,7 @@ import { FormatWatch } from './format-watch.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open-limits.ts';
 import { dataMigrations } from './migrations.ts';
+import { expectServedFiles } from './served-files.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
 import { WalIndex } from './wal-index.ts';
@@ -147,6 +148,7 @@ function openFiles(options: SqliteOptions): Opened {
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);
+  expectServedFiles(files, role);
   const index = role === 'worker' ? walIndexOf(files) : undefined;
   const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({

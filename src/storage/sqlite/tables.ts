@@ -8,6 +8,7 @@ import { attempt, openDatabase } from './database.ts';
 import { InventoryChange, InventoryWrites } from './entities/inventory.ts';
 import { storeFiles } from './files.ts';
 import { dataMigrations } from './migrations.ts';
+import { expectServedFiles } from './served-files.ts';
 import { lockOnce } from './serving-lock.ts';
 import { copyApplicationId, storeApplicationId } from './sqlite-file.ts';
 
@@ -17,6 +18,7 @@ const busyTimeoutMs = 10_000;
 export function openSqliteTables(path: string, mustExist: boolean): Tables {
   using opened = new DisposableStack();
   const files = storeFiles(path, !mustExist);
+  expectServedFiles(files, 'beside');
   const lock = lockOnce(files, opened);
   const database = openDatabase({
     path: files.data,

@@ -10,6 +10,7 @@ import {
 } from '../../backup.ts';
 import { freeBytesOf, sizeOf, syncFolderOf } from '../disk.ts';
 import { type StoreFiles, storeFiles } from '../files.ts';
+import { expectServedFiles } from '../served-files.ts';
 import { headerOf, isBackup } from './backup-file.ts';
 import { partialName, removeLeftOvers, removePartial } from './leftovers.ts';
 import type { MakeTask } from './make.ts';
@@ -53,6 +54,7 @@ export class SqliteBackupMaker implements BackupMaker {
   async make(path: string, { replace, now, signal, onProgress }: MakeOptions): Promise<BackupFacts> {
     const { madeBy, run } = this.#options;
     const files = storeFiles(this.#options.path, false);
+    expectServedFiles(files, 'beside');
     const name = targetOf(path, replace);
     removeLeftOvers(dirname(name), (other) => other === basename(name));
     const total = expectedBytes(files);

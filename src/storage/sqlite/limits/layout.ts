@@ -33,6 +33,9 @@ export const header = {
   stepping: 20,
   steps: 21,
   aheadMs: 11,
+  /** Position and number of 64-bit words: the identities of the files in use (`served-files.ts`). */
+  served: 14,
+  servedWords: 6,
   /** 1 if anything was written since the last sync began. */
   changed: 24,
   /** 1 if the last sync failed. */

@@ -4,6 +4,7 @@ import type { LimitRules } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
 import { StorageUnusable } from '../../storage.ts';
 import { fileReason, type StoreFiles } from '../files.ts';
+import { recordServed } from '../served-files.ts';
 import { commandLimits } from './command-limits.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
@@ -67,7 +68,7 @@ function openCounting(options: OpenLimits): Limits {
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
   const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
-  if (isSyncing) beginRun(file, clock);
+  if (isSyncing) beginRun(file, files, clock);
   else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
   const limits = new SqliteLimits(file, { clock, rules, notice, worker, isSyncing });
   limits.makeRoom(lastAccountId);
@@ -109,12 +110,13 @@ function openIntact(options: OpenLimits): LimitFile {
   return file;
 }
 
-/** Invalidates the locks of all earlier processes. */
-function beginRun({ i32, f64 }: LimitFile, clock: Clock): void {
+/** Invalidates the locks of all earlier processes, and records the files in use. */
+function beginRun({ i32, f64 }: LimitFile, files: StoreFiles, clock: Clock): void {
   const firstOwner = (i32[header.nextOwner] as number) + lostOwners;
   Atomics.store(i32, header.nextOwner, firstOwner);
   Atomics.store(i32, header.firstOwner, firstOwner);
   i32[header.failing] = 0;
+  recordServed(files, i32.buffer);
   const aheadMs = f64[header.aheadMs] as number;
   // Resets an invalid offset, such as one that results in a time before 1970.
   if (!(clock.now() - aheadMs >= 0) || !Number.isFinite(aheadMs)) f64[header.aheadMs] = 0;
