@@ -36,6 +36,7 @@ class Stream {
   /** The rest of an incompletely written chunk. It is never dropped, so that no line is torn. */
   #rest: Buffer | undefined;
   #unreported = 0;
+  /** When the write that has not succeeded yet was first attempted. */
   #startedAt: number | undefined;
   #lostAt = -Infinity;
   #failure: string | undefined;
@@ -75,7 +76,7 @@ class Stream {
 
   /** Takes the bytes to write next. Lost lines are reported before the first line after them. */
   begin(formatLoss: FormatLoss): Buffer {
-    this.#startedAt = performance.now();
+    this.#startedAt ??= performance.now();
     this.#chunk = this.#next(formatLoss);
     return this.#chunk.bytes;
   }
@@ -89,8 +90,10 @@ class Stream {
 
   failed({ message, code }: NodeJS.ErrnoException): void {
     const { lines } = this.#chunk as Chunk;
-    // Another process may have made the pipe non-blocking, so that a full pipe is an error.
-    this.#settled(code === 'EAGAIN' ? undefined : message);
+    // The runtime makes pipes non-blocking, so that a full pipe is an error. A pipe can still block, because other
+    // processes that share it can change this.
+    const isFull = code === 'EAGAIN';
+    this.#settled(isFull ? undefined : message, isFull ? this.#startedAt : undefined);
     this.#retryAt = performance.now() + retryMs;
     this.#lines.unshift(...lines);
     for (const line of lines) this.#waitingBytes += Buffer.byteLength(line);
@@ -107,9 +110,9 @@ class Stream {
     this.#rest = undefined;
   }
 
-  #settled(failure: string | undefined): void {
+  #settled(failure: string | undefined, startedAt?: number): void {
     this.#chunk = undefined;
-    this.#startedAt = undefined;
+    this.#startedAt = startedAt;
     this.#failure = failure;
   }
 
