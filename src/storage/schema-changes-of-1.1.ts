@@ -1,6 +1,9 @@
 import type { SchemaChange } from './schema-change.ts';
 
-/** Migration steps up to version 1.1.0. */
+/**
+ * Migration steps up to version 1.1.0 and of the days after. The first two were changed after the release:
+ * `addedTo11` completes the stores that it created.
+ */
 export const changesOf11: readonly SchemaChange[] = [
   {
     sqlite: `
@@ -157,9 +160,8 @@ export const changesOf11: readonly SchemaChange[] = [
       number      bigint NOT NULL,
       reported_at bigint NOT NULL
     );
-
-    CREATE INDEX lifted_bans ON ban_snapshots (lifted_until) WHERE lifted_until > 0;
     `,
+    postgresIndexes: 'CREATE INDEX lifted_bans ON ban_snapshots (lifted_until) WHERE lifted_until > 0',
   },
   {
     // The embedded store does not need this table, because rereading a page takes less time than checking whether the

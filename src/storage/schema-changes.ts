@@ -27,6 +27,28 @@ const dueByScope = `
   WHERE status = 'pending';
 `;
 
+const addedIndexes = (id: '' | ', id') => `
+  CREATE INDEX webhooks_by_state ON webhooks (enabled${id});
+  CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled${id});
+  CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
+`;
+
+/** Columns and indexes that stores of the release 1.1.0 lack. Stores of later versions have them. */
+const addedTo11: SchemaChange = {
+  sqlite: (database) => {
+    const columns = database.query("SELECT 1 FROM pragma_table_info('webhooks') WHERE name = 'succeeded_at'");
+    if (columns.get() === null) database.run('ALTER TABLE webhooks ADD COLUMN succeeded_at INTEGER');
+    database.run(addedIndexes('').replaceAll('CREATE INDEX', 'CREATE INDEX IF NOT EXISTS'));
+    database.run('DROP INDEX IF EXISTS due_deliveries_by_webhook');
+  },
+  postgres: `
+    ALTER TABLE webhooks ADD COLUMN IF NOT EXISTS succeeded_at bigint;
+    ALTER TABLE unnumbered_events SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+    DROP INDEX IF EXISTS due_deliveries_by_webhook;
+  `,
+  postgresIndexes: addedIndexes(', id'),
+};
+
 /**
  * Migration steps of both engines, which follow the earlier, engine-specific steps. Append new steps; never change
  * existing steps.
@@ -117,18 +139,18 @@ export const schemaChanges: readonly SchemaChange[] = [
     CREATE INDEX usage_key_operations_by_key ON usage_key_operations (key_id, day);
     INSERT INTO usage_operation_hours (hour, operation, code, requests)
     SELECT minute - minute % 3600000, operation, code, sum(requests) FROM usage_minutes GROUP BY 1, 2, 3;
-    CREATE UNIQUE INDEX keys_by_successor ON keys (successor_id);
     `,
+    postgresIndexes: 'CREATE UNIQUE INDEX keys_by_successor ON keys (successor_id)',
   },
   {
     // For operators who search for an order by its client-assigned reference.
     sqlite: 'CREATE INDEX orders_by_reference ON orders (reference) WHERE reference IS NOT NULL;',
-    postgres:
+    postgresIndexes:
       'CREATE INDEX orders_by_reference ON orders (reference COLLATE "C", id) WHERE reference IS NOT NULL;',
   },
   {
     sqlite: auditByOperation,
-    postgres: auditByOperation,
+    postgresIndexes: auditByOperation,
   },
   {
     postgres: `
@@ -226,9 +248,9 @@ export const schemaChanges: readonly SchemaChange[] = [
     // An event is sent only while its account has an active key that may read it. Each index answers this for a scope with
     // one look-up, however many keys the account has had.
     sqlite: readersOf('instr'),
-    postgres: readersOf('strpos'),
+    postgresIndexes: readersOf('strpos'),
   },
-  { sqlite: dueByScope, postgres: dueByScope },
+  { sqlite: dueByScope, postgresIndexes: dueByScope },
   { sqlite: 'DROP INDEX due_deliveries;', postgres: 'DROP INDEX due_deliveries;' },
   {
     // The accounts of earlier webhooks get their rows when a process begins to send (`addPaces`).
@@ -259,4 +281,5 @@ export const schemaChanges: readonly SchemaChange[] = [
     CREATE TRIGGER paced_webhooks AFTER INSERT ON webhooks FOR EACH ROW EXECUTE FUNCTION pace_webhook();
     `,
   },
+  addedTo11,
 ];

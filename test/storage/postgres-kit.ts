@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
+import { migrationSteps, takeWithIndexes } from '../../src/storage/postgres/migration-steps.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
@@ -21,11 +21,14 @@ export function openSession(url: string): SQL {
   return new SQL(url, { max: 1, bigint: true });
 }
 
-/** Processes that hold or await a lock on a table of the session's schema. */
+/**
+ * Processes that hold or await a lock on a table of the session's schema. The build of an index also awaits other
+ * transactions, but blocks none.
+ */
 export async function lockers(session: SQL, which: 'all' | 'waiting' = 'all'): Promise<number[]> {
   const rows: { pid: number }[] = await session`
     SELECT DISTINCT pid FROM pg_locks
-    WHERE pid <> pg_backend_pid() AND (${which === 'all'} OR NOT granted) AND pid IN (
+    WHERE pid <> pg_backend_pid() AND (${which === 'all'} OR (NOT granted AND locktype <> 'virtualxid')) AND pid IN (
       SELECT pid FROM pg_locks JOIN pg_class ON pg_class.oid = relation
       WHERE relnamespace = current_schema()::regnamespace
     )`;
@@ -93,13 +96,21 @@ export async function writeOldStore(session: SQL): Promise<void> {
   await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
 }
 
+/** The format of version 1.1.0. */
+export const formatOf11 = 10;
+
+/** Creates an empty store of the release 1.1.0, whose last two steps differed from those of later versions. */
+export async function writeStoreOf11(session: SQL): Promise<void> {
+  await session.unsafe(await Bun.file(join(import.meta.dir, 'store-1.1.0/postgres.sql')).text());
+}
+
 /** Creates a store in the given format. This is possible because released migrations never change. */
 export async function writeStoreOfFormat(session: SQL, format: number): Promise<void> {
   await session.unsafe(`
     CREATE TABLE animal_store_format (version integer NOT NULL);
     INSERT INTO animal_store_format VALUES (${format})`);
   for (const step of migrationSteps.slice(0, format)) {
-    await (typeof step === 'string' ? session.unsafe(step) : step(session));
+    await takeWithIndexes(step, session);
   }
 }
 

@@ -14,7 +14,15 @@ import {
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-import { lockAwaited, lockers, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
+import {
+  lockAwaited,
+  lockers,
+  openDatabase,
+  openSession,
+  outcomeOf,
+  untilDone,
+  writeStoreOf11,
+} from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -99,6 +107,28 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
       expect(Number(prepared[0].sessions)).toBeLessThanOrEqual(sessions);
     });
   }
+
+  test('instances that migrate a store at the same time through a single session build its indexes', async () => {
+    await using bouncer = await startBouncer({ settings: { default_pool_size: 1 } });
+    await writeStoreOf11(bouncer.direct);
+    await using one = openDatabase(bouncer.url, 60_000);
+    await using other = openDatabase(bouncer.url, 60_000);
+    await Promise.all([one.migrate(), other.migrate()]);
+    const [{ invalid }] = await bouncer.direct`SELECT count(*) AS invalid FROM pg_index WHERE NOT indisvalid`;
+    expect(invalid).toBe(0n);
+  });
+
+  test('a migration whose index takes longer than the statement timeout of the sessions names the remedy', async () => {
+    await using bouncer = await startBouncer({ connectQuery: 'SET statement_timeout = 500' });
+    await writeStoreOf11(bouncer.direct);
+    // The build waits for this transaction.
+    await bouncer.direct.unsafe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM accounts').simple();
+    await using database = openDatabase(bouncer.url, 500);
+    expect(String(await rejectionOf(database.migrate()))).toContain(
+      'Run "animal-store migrate" with a DATABASE_URL that connects to PostgreSQL directly.',
+    );
+    await bouncer.direct`COMMIT`;
+  });
 
   /** If the timeouts are not set in PgBouncer's sessions, each transaction sets them. */
   const sessionKinds = {

@@ -6,11 +6,13 @@ import type { SQL } from 'bun';
 import { type Resource, resources } from '../../src/domain/resources.ts';
 import { openTables } from '../../src/storage/open.ts';
 import { lock } from '../../src/storage/postgres/versions.ts';
+import { openDatabase as openSqliteFile } from '../../src/storage/sqlite/database.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { listPlan, sqlColumns, sqlKey, sqlName } from '../../src/tables/sql.ts';
 import { tables } from '../../src/tables/tables.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
-import { openSession } from './postgres-kit.ts';
+import { openDatabase, openSession, writeStoreOf11 } from './postgres-kit.ts';
 import { demand, postgresSchema, type Schema, sqliteSchema } from './schema.ts';
 import { columnsOfOneEngine, danglingReferences, tableFacts, undescribed } from './table-facts.ts';
 
@@ -112,3 +114,55 @@ test.skipIf(session === null)('every resource has a row in `counters` to lock on
 });
 
 const locked = (sql: SQL, resource: Resource) => lock(sql, new Set([resource])) as SQL.Query<unknown[]>;
+
+/** The parts of a schema that are not described, in any order of columns. */
+function sqliteParts(file: string): unknown[] {
+  using database = new Database(file, { readonly: true });
+  const parts = database.query(`
+    SELECT list.name, info.name, info.type, info."notnull", info.dflt_value
+    FROM pragma_table_list AS list JOIN pragma_table_xinfo(list.name) AS info WHERE list.schema = 'main'
+    UNION ALL SELECT tbl_name, name, sql, 0, '' FROM sqlite_master WHERE type IN ('index', 'trigger')`);
+  return parts
+    .values()
+    .map((part) => String(part).replaceAll(/\s+/g, ' '))
+    .toSorted();
+}
+
+async function postgresParts(sql: SQL): Promise<string[]> {
+  const rows: { part: string }[] = await sql`
+    SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) AS part
+    FROM information_schema.columns WHERE table_schema = current_schema()
+    UNION ALL SELECT replace(indexdef, current_schema(), '') FROM pg_indexes WHERE schemaname = current_schema()
+    UNION ALL SELECT replace(pg_get_triggerdef(pg_trigger.oid), current_schema(), '')
+    FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+    WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal
+    UNION ALL SELECT concat_ws(' ', proname, prosrc) FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+    UNION ALL SELECT concat_ws(' ', relname, reloptions::text) FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace`;
+  return rows.map(({ part }) => part.replaceAll(/\s+/g, ' ')).toSorted();
+}
+
+describe('a store of the release 1.1.0 has the schema of a new store after its upgrade', () => {
+  test('on SQLite', async () => {
+    const former = join(folder.path, '1.1.0.db');
+    {
+      using database = new Database(former, { create: true });
+      database.run('PRAGMA journal_mode = WAL');
+      database.run(await Bun.file(join(import.meta.dir, 'store-1.1.0/sqlite.sql')).text());
+    }
+    const lock = () => ({ [Symbol.dispose]: () => {} });
+    const options = { migrations: dataMigrations, create: false, migrates: true, busyTimeoutMs: 0, lock };
+    openSqliteFile({ path: former, ...options }).close();
+    expect(sqliteParts(former)).toEqual(sqliteParts(path));
+  });
+
+  test.skipIf(session === null)('on PostgreSQL', async () => {
+    if (!servers || session === null) return;
+    await using schema = await servers.makeSchema();
+    await using former = openSession(schema.url);
+    await writeStoreOf11(former);
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    expect(await postgresParts(former)).toEqual(await postgresParts(session));
+  });
+});

@@ -290,7 +290,7 @@ const changesRows =
 test('an upgrade changes no existing rows, because a step is a single transaction', () => {
   const statements = schemaChanges
     .slice(releasedChanges)
-    .flatMap(({ sqlite = '', postgres }) => [sqlite, postgres])
+    .flatMap(({ sqlite = '', postgres = '' }) => [String(sqlite), postgres])
     // The bodies of functions run later.
     .flatMap((step) => step.replaceAll(/\$\$.*?\$\$/gs, '').split(';'));
   expect(statements.filter((statement) => changesRows.test(statement))).toEqual([]);

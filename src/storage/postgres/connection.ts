@@ -1,6 +1,7 @@
 import { SQL } from 'bun';
 import { sslModeOf } from './encryption.ts';
 import { NoAnswer } from './failures.ts';
+import type { Session } from './index-builds.ts';
 import {
   BehindPooler,
   checkSchema,
@@ -93,6 +94,19 @@ export class Connection {
       await sql.unsafe(text).simple();
       return work(sql);
     });
+  }
+
+  /** Runs statements outside a transaction and without timeouts. */
+  async untimedSession<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    const session = { sql: this.sql, throughPooler: this.throughPooler };
+    // Through a pooler, a setting would affect other clients.
+    if (this.throughPooler) return work(session);
+    await this.sql.unsafe('SET statement_timeout = 0; SET lock_timeout = 0').simple();
+    try {
+      return await work(session);
+    } finally {
+      await this.sql.unsafe('RESET statement_timeout; RESET lock_timeout').simple();
+    }
   }
 
   /** Returns the reason why the connection was closed, or the statement's error if the connection is open. */

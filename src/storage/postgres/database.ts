@@ -104,6 +104,7 @@ export class PostgresDatabase implements AsyncDisposable {
       const { notice } = this.#options;
       const former = await migrate({
         begin: (work) => this.#pool.transaction(work),
+        session: (work) => this.#pool.session(work),
         ...{ create, migrates, notice },
       });
       if (former > 0) {

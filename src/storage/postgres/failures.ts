@@ -75,6 +75,11 @@ export function isLockTimeout(error: unknown): boolean {
   return stateOf(error) === '55P03';
 }
 
+/** The statement was canceled, for example by `statement_timeout`. */
+export function isCanceled(error: unknown): boolean {
+  return stateOf(error) === '57014';
+}
+
 /** The session is read-only, for example because the server became a standby. */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';

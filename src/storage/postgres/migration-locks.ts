@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQL } from 'bun';
 import type { Notice } from '../outage.ts';
+import { PeriodicTask } from '../periodic-task.ts';
 import { isLockTimeout, isOvertaken } from './failures.ts';
 
 export type Begin = <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>;
@@ -27,13 +28,14 @@ const maxPauseMs = 10_000;
 const repeatMs = 60_000;
 const maxNamed = 3;
 const maxTables = 3;
+const timeFormat = 'YYYY-MM-DD"T"HH24:MI:SS"Z"';
 
 /**
  * Runs a step until it gets its locks. While sessions that may block the step are running, attempts become less
  * frequent, because statements of running instances wait during an attempt.
  */
 export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptions): Promise<T> {
-  let logged: { oldest: number | null | undefined; at: number } = { oldest: undefined, at: 0 };
+  const log = new WaitLog(options.notice);
   for (let pauseMs = pollIntervalMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await step();
@@ -44,21 +46,61 @@ export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptio
     const first = await blockersOf(options);
     const pids = pidsOf(first);
     // Younger transactions come and go.
-    const oldest = first[0]?.pid;
-    if (oldest !== undefined && (oldest !== logged.oldest || performance.now() - logged.at > repeatMs)) {
-      options.notice(described(first, options.name));
-      logged = { oldest, at: performance.now() };
-    }
+    log.waits(first[0]?.pid, () => described(first, options.name));
     do await sleep(Math.min(pollIntervalMs, pauseMs));
     while (performance.now() < until && pidsOf(await blockersOf(options)) === pids && pids !== '');
   }
 }
 
-interface Blocker {
+/** Runs the build of an index, and reports for which transactions it waits. */
+export async function reportingWaits<T>(build: Promise<T>, options: StepOptions): Promise<T> {
+  const { begin, name, notice, lockTimeoutMs } = options;
+  const log = new WaitLog(notice);
+  await using _reports = new PeriodicTask(pollIntervalMs, async () => {
+    const [blocker] = await begin(
+      (sql) => sql<Session[]>`
+        SELECT activity.pid, nullif(application_name, '') AS application, state,
+               to_char(xact_start AT TIME ZONE 'UTC', ${timeFormat}) AS since
+        FROM pg_stat_progress_create_index AS build
+        JOIN pg_stat_activity AS activity ON activity.pid = current_locker_pid
+          AND xact_start < clock_timestamp() - ${lockTimeoutMs}::integer * interval '1 ms'
+        JOIN pg_class ON pg_class.oid = relid AND relnamespace = current_schema()::regnamespace`,
+    );
+    if (blocker === undefined) return;
+    const waiting = `waiting for the transaction of ${sessionOf(blocker)} to end`;
+    log.waits(blocker.pid, () => `${name}: ${waiting}. Running instances are not affected`);
+  });
+  return await build;
+}
+
+/** Logs a wait when it begins and every minute. */
+class WaitLog {
+  readonly #notice: Notice;
+  #pid: number | null | undefined;
+  #at = 0;
+
+  constructor(notice: Notice) {
+    this.#notice = notice;
+  }
+
+  /** `pid` identifies the wait; undefined if there is none. */
+  waits(pid: number | null | undefined, describe: () => string): void {
+    if (pid === undefined || (pid === this.#pid && performance.now() - this.#at < repeatMs)) return;
+    this.#notice(describe());
+    this.#pid = pid;
+    this.#at = performance.now();
+  }
+}
+
+interface Session {
+  /** Null for a prepared transaction. */
   readonly pid: number | null;
   readonly application: string | null;
   readonly state: string | null;
   readonly since: string | null;
+}
+
+interface Blocker extends Session {
   /** Tables on which the session holds a lock; null for the advisory lock. */
   readonly tables: string | null;
   readonly count: bigint;
@@ -74,7 +116,7 @@ function blockersOf({ begin, lockTimeoutMs, lockId }: StepOptions): Promise<Bloc
   return begin(
     (sql) => sql`
       SELECT locks.pid, nullif(application_name, '') AS application, state,
-             to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS since,
+             to_char(xact_start AT TIME ZONE 'UTC', ${timeFormat}) AS since,
              array_to_string((array_agg(DISTINCT relname ORDER BY relname))[1:${maxTables}::integer], ', ') AS tables,
              count(DISTINCT relname) AS count
       FROM pg_locks AS locks
@@ -92,20 +134,25 @@ function blockersOf({ begin, lockTimeoutMs, lockId }: StepOptions): Promise<Bloc
 }
 
 function described(blockers: readonly Blocker[], name: string): string {
-  const named = blockers.slice(0, maxNamed).map(({ pid, application, state, since, tables, count }) => {
-    const session = pid === null ? 'a prepared transaction (see pg_prepared_xacts)' : `session ${pid}`;
-    const facts = [
-      application ?? 'no application name',
-      state ?? 'state not visible',
-      since && `since ${since}`,
-    ];
+  const named = blockers.slice(0, maxNamed).map((blocker) => {
+    const { tables, count } = blocker;
     const more = Number(count) > maxTables ? ` and ${Number(count) - maxTables} more` : '';
     const locks = tables === null || tables === '' ? 'is migrating' : `has locked ${tables}${more}`;
-    return `${session} (${facts.filter(Boolean).join(', ')}) ${locks}`;
+    return `${sessionOf(blocker)} ${locks}`;
   });
   const others = blockers.length > maxNamed ? `; ${blockers.length - maxNamed} other sessions` : '';
   return (
     `${name}: waiting for locks: ${named.join('; ')}${others}. The migration continues when these transactions end; ` +
     'running instances are not affected'
   );
+}
+
+function sessionOf({ pid, application, state, since }: Session): string {
+  const session = pid === null ? 'a prepared transaction (see pg_prepared_xacts)' : `session ${pid}`;
+  const facts = [
+    application ?? 'no application name',
+    state ?? 'state not visible',
+    since && `since ${since}`,
+  ];
+  return `${session} (${facts.filter(Boolean).join(', ')})`;
 }

@@ -1,15 +1,27 @@
 import type { SQL } from 'bun';
 import { schemaChanges } from '../schema-changes.ts';
+import { indexesIn, type NewIndex } from './index-builds.ts';
 import { foldNames, operatorTables } from './migration-for-operators.ts';
 
-/** SQL, or code if SQL would behave differently on different servers. */
-type MigrationStep = string | ((transaction: SQL) => Promise<void>);
+export interface MigrationStep {
+  /** Built before the change, outside its transaction. */
+  readonly indexes: readonly NewIndex[];
+  /** SQL, or code if SQL would behave differently on different servers. */
+  readonly change: string | ((transaction: SQL) => Promise<void>);
+}
 
-/**
- * Add new steps to `schema-changes.ts`. A statement that inserts a row takes the row's id from `counters`. With a
- * sequence, a transaction could commit an id after readers have already seen a higher id.
- */
-export const migrationSteps: readonly MigrationStep[] = [
+/** Takes a step whose indexes have been built. */
+export async function take({ change }: MigrationStep, transaction: SQL): Promise<void> {
+  await (typeof change === 'string' ? transaction.unsafe(change) : change(transaction));
+}
+
+/** Takes a step of a store that no instance uses yet. */
+export async function takeWithIndexes(step: MigrationStep, transaction: SQL): Promise<void> {
+  for (const { create } of step.indexes) await transaction.unsafe(create);
+  await take(step, transaction);
+}
+
+const stepsWithoutIndexes: readonly MigrationStep['change'][] = [
   `
   CREATE TABLE counters (
     name text   PRIMARY KEY,
@@ -185,5 +197,16 @@ export const migrationSteps: readonly MigrationStep[] = [
   operatorTables,
   foldNames,
   'ALTER TABLE sessions ADD FOREIGN KEY (operator_id) REFERENCES operators (id)',
-  ...schemaChanges.map(({ postgres }) => postgres),
+];
+
+/**
+ * Add new steps to `schema-changes.ts`. A statement that inserts a row takes the row's id from `counters`. With a
+ * sequence, a transaction could commit an id after readers have already seen a higher id.
+ */
+export const migrationSteps: readonly MigrationStep[] = [
+  ...stepsWithoutIndexes.map((change) => ({ indexes: [], change })),
+  ...schemaChanges.map(({ postgres = '', postgresIndexes = '' }) => ({
+    indexes: indexesIn(postgresIndexes),
+    change: postgres,
+  })),
 ];

@@ -2,8 +2,9 @@ import type { SQL } from 'bun';
 import type { Notice } from '../outage.ts';
 import { StorageUnusable } from '../storage.ts';
 import { outdatedStore } from '../unusable.ts';
-import { type Begin, MigrationLocked, whenUnlocked } from './migration-locks.ts';
-import { migrationSteps } from './migration-steps.ts';
+import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-builds.ts';
+import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
+import { migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
 
 /** Id of the advisory lock that allows only one process to migrate at a time ("AnSt" in ASCII). */
 const lockId = 0x416e5374;
@@ -23,6 +24,7 @@ const idleTimeoutMs = 60_000;
 
 interface MigrateOptions {
   readonly begin: Begin;
+  readonly session: <T>(work: (session: Session) => Promise<T>) => Promise<T>;
   /** Whether to set up an empty database. */
   readonly create: boolean;
   /** Whether to migrate a store; otherwise, an older one is rejected. */
@@ -32,25 +34,42 @@ interface MigrateOptions {
 
 /**
  * Migrates the database. Each step is a transaction, which releases its locks before the next step, and is retried if
- * it cannot get its locks in time. Returns the previous format, or 0 if the database was empty or up to date. Throws
+ * it cannot get its locks in time. Indexes on existing tables are built before the transaction of their step. Returns the previous format, or 0 if the database was empty or up to date. Throws
  * `StorageUnusable`.
  */
-export async function migrate({ begin, create, migrates, notice }: MigrateOptions): Promise<number> {
+export async function migrate(options: MigrateOptions): Promise<number> {
+  const { begin, session, create, migrates, notice } = options;
   let former = 0;
   for (let version = await begin(versionOf); version !== migrationSteps.length; ) {
     expectUsable(version, create);
     if (!migrates && version > 0) throw outdatedStore('The database', version, migrationSteps.length);
     const name = version === 0 ? 'creating the store' : `migrating the database to format ${version + 1}`;
-    const step = () => begin((transaction) => takeStep(transaction, create));
-    const taken = await whenUnlocked(step, { name, begin, notice, lockTimeoutMs, lockId });
+    const retrying = { name, begin, notice, lockTimeoutMs, lockId };
+    const step = async () => {
+      const { unbuilt, ...taken } = await begin((transaction) => takeStep(transaction, create));
+      if (unbuilt !== undefined) {
+        notice(`${name}: building the index ${unbuilt.name} on ${unbuilt.table}`);
+        const built = session((opened) => buildIndex(unbuilt, opened, lockId));
+        await reportingWaits(built, retrying);
+      }
+      return taken;
+    };
+    const taken = await whenUnlocked(step, retrying);
     if (former === 0 && taken.to > taken.from) former = taken.from;
     version = taken.to;
   }
   return former;
 }
 
+interface Taken {
+  readonly from: number;
+  readonly to: number;
+  /** The index to build before the step can be taken. */
+  readonly unbuilt?: NewIndex;
+}
+
 /** Runs the next step, if there is one. An empty database is set up in a single transaction. */
-async function takeStep(transaction: SQL, create: boolean): Promise<{ from: number; to: number }> {
+async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
   // A step may run longer than a request's statement timeout.
   await transaction.unsafe(`
     SET LOCAL statement_timeout = 0;
@@ -63,9 +82,12 @@ async function takeStep(transaction: SQL, create: boolean): Promise<{ from: numb
   expectUsable(version, create);
   if (version === 0) await createFormat(transaction);
   const next = version === 0 ? migrationSteps.length : version + 1;
-  for (const step of migrationSteps.slice(version, next)) {
-    await (typeof step === 'string' ? transaction.unsafe(step) : step(transaction));
+  const steps = migrationSteps.slice(version, next);
+  if (version > 0) {
+    const unbuilt = await unbuiltOf(transaction, steps[0]?.indexes ?? []);
+    if (unbuilt !== undefined) return { from: version, to: version, unbuilt };
   }
+  for (const step of steps) await (version === 0 ? takeWithIndexes : take)(step, transaction);
   await transaction`UPDATE animal_store_format SET version = ${next}`;
   return { from: version, to: next };
 }

@@ -4,6 +4,7 @@ import { RoundTrips } from '../round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
 import { NoAnswer, TooLate } from './failures.ts';
+import type { Session } from './index-builds.ts';
 import type { Execute, Statement } from './statements.ts';
 import { TimedTransaction } from './timed-transaction.ts';
 
@@ -114,13 +115,11 @@ export class Pool {
   }
 
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#add(true, Number.POSITIVE_INFINITY, (connection) => {
-      connection.untimed = true;
-      const answer = connection.begin(work).finally(() => {
-        connection.untimed = false;
-      });
-      return { answer, stop: () => undefined };
-    });
+    return this.#untimed((connection) => connection.begin(work));
+  }
+
+  session<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    return this.#untimed((connection) => connection.untimedSession(work));
   }
 
   get facts(): PoolFacts {
@@ -132,6 +131,16 @@ export class Pool {
     clearInterval(this.#timer);
     this.#waiting.expire(new TooLate('the store is closing'));
     await this.connections.close(timeoutSeconds);
+  }
+
+  #untimed<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#add(true, Number.POSITIVE_INFINITY, (connection) => {
+      connection.untimed = true;
+      const answer = work(connection).finally(() => {
+        connection.untimed = false;
+      });
+      return { answer, stop: () => undefined };
+    });
   }
 
   #unanswered(): TooLate {
