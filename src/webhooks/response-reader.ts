@@ -8,7 +8,9 @@ const maxInterimResponses = 5;
 const maxReads = 1_000;
 
 const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: |$)/;
-const headerLine = /^([\w!#$%&'*+.^`|~-]+):[ \t]*(.*?)[ \t]*$/;
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+/** A control character other than a tab. RFC 9112 section 2.2 forbids a CR within a line. */
+const control = /[^\t -~\x80-\xff]/;
 const chunkSize = /^([\da-f]+)[ \t]*(?:;|$)/i;
 const switchingProtocols = 101;
 const statusesWithoutBody = [switchingProtocols, 204, 304];
@@ -95,20 +97,22 @@ export class ResponseReader {
     const [, minor, status] = statusLine.exec(line) ?? [];
     this.#begunStatus = Number(status);
     this.#headers = new Map();
-    this.#isPersistent = minor === '1';
+    this.#isPersistent = minor === '1' && !control.test(line);
     this.#readLine = this.#header;
     if (status === undefined) this.#stop('The response is not HTTP/1.1.');
   }
 
   #header(line: string): void {
-    const [, name, value = ''] = headerLine.exec(line) ?? [];
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     if (line === '') {
       this.#endHead(this.#begunStatus);
-    } else if (name === undefined) {
+    } else if (!token.test(name) || control.test(line)) {
       this.#isPersistent = false;
     } else {
-      const former = this.#headers.get(name.toLowerCase());
-      this.#headers.set(name.toLowerCase(), former === undefined ? value : `${former}, ${value}`);
+      const value = trimmed(line.slice(colon + 1));
+      const former = this.#headers.get(name);
+      this.#headers.set(name, former === undefined ? value : `${former}, ${value}`);
     }
   }
 
@@ -153,6 +157,7 @@ export class ResponseReader {
   }
 
   #trailer(line: string): void {
+    if (control.test(line)) this.#isPersistent = false;
     if (line === '') this.#complete();
   }
 
@@ -166,4 +171,16 @@ export class ResponseReader {
     this.isDone = true;
     if (problem !== undefined) this.problem = problem;
   }
+}
+
+/**
+ * Removes spaces and tabs at both ends, in linear time. A regular expression that matches them at the end takes quadratic
+ * time, and `trim` removes other characters.
+ */
+function trimmed(text: string): string {
+  const isBlank = (at: number) => text[at] === ' ' || text[at] === '\t';
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(start)) start++;
+  while (start < end && isBlank(end - 1)) end--;
+  return text.slice(start, end);
 }

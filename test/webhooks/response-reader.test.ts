@@ -96,12 +96,28 @@ describe('a response', () => {
     ['an invalid chunk', `${chunked}zz\r\n`, false],
     ['a chunk that is too long', `${chunked}2\r\nokay\r\n0\r\n\r\n`, false],
     ['an invalid header', `${ok}Content Length: 0\r\nContent-Length: 0\r\n\r\n`, false],
+    ['a bare CR in a header', `${ok}A: b\rc\r\nContent-Length: 0\r\n\r\n`, false],
+    ['a control character in the status line', 'HTTP/1.1 200 O\x01K\r\nContent-Length: 0\r\n\r\n', false],
+    ['a bare CR in a trailer', `${chunked}0\r\nA: b\rc\r\n\r\n`, false],
+    ['characters beyond ASCII in a header', `${ok}A: \x85\xa0b\r\nContent-Length: 0\r\n\r\n`, true],
     ['Connection: close', `${ok}Connection: close\r\nContent-Length: 0\r\n\r\n`, false],
     ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n', false],
     ['another protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', false],
   ])('with %s leaves the connection reusable: %#', (_, text, isReusable) => {
     const reader = readAll(text);
     expect([reader.reply === undefined, reader.isReusable]).toEqual([false, isReusable]);
+  });
+
+  test('has a Retry-After without the spaces and tabs around it, and without other blank characters removed', () => {
+    const retryAfter = (field: string) => readAll(`${ok}${field}\r\n\r\n`).reply?.retryAfter;
+    const fields = [
+      'Retry-After: \t a \tb\t ',
+      'Retry-After:\xa0 ',
+      'Retry-After: \t',
+      'Retry-After: a\rb',
+      ': a',
+    ];
+    expect(fields.map(retryAfter)).toEqual(['a \tb', '\xa0', '', undefined, undefined]);
   });
 
   test('is not read if it is not HTTP/1.1', () => {
