@@ -25,7 +25,11 @@ async function created({ call }: Buyer): Promise<{ readonly id: number; readonly
 
 const [anna, ben] = [await buyerOf(app), await buyerOf(app)];
 const [first, second, third] = [await created(anna), await created(anna), await created(ben)];
-const idsOf = async (target: string) => (await list<Listed>(target)).items.map(({ id }) => id);
+/** Omits webhooks of other tests. */
+const idsOf = async (target: string) =>
+  (await list<Listed>(target)).items
+    .map(({ id }) => id)
+    .filter((id) => [first.id, second.id, third.id].includes(id));
 const disable = (id: number, reason = 'Overloaded.') => done('POST', `/webhooks/${id}/disable`, { reason });
 const enable = (id: number) => done('POST', `/webhooks/${id}/enable`);
 const asClient = async ({ call }: Buyer, id: number) =>
