@@ -147,7 +147,7 @@ for (const WORKERS of ['1', '2']) {
 }
 
 testPipes(
-  'standard output that nobody reads does not delay the log, even after a worker was replaced',
+  'a full pipe as standard output does not delay the log, even after a worker was replaced',
   async () => {
     await using folder = await temporaryFolder();
     using pipe = new StalledPipe(folder.path);
