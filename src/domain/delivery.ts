@@ -56,6 +56,8 @@ export interface TakeRequest {
    * other process leases deliveries of these webhooks.
    */
   readonly held: Readonly<Record<string, number>>;
+  /** Number of deliveries to lease, by account id, for accounts that already have deliveries leased by this process. */
+  readonly heldOfAccounts: Readonly<Record<string, number>>;
   /** Other webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
   /** The last webhook of the previous round; 0 if there was none. */
@@ -96,11 +98,13 @@ export interface Taken {
   readonly expired: number;
   /** Whether an account has used up its pace, so that some of its deliveries may be due. */
   readonly isPaced: boolean;
-  /**
-   * The scopes of the events that may be sent to the webhooks in `waiting`, by webhook id. Omits disabled and deleted
-   * webhooks.
-   */
-  readonly sendable: Readonly<Record<string, readonly Scope[]>>;
+  /** How the events of the webhooks in `waiting` are sent now, by webhook id. Omits disabled and deleted webhooks. */
+  readonly standing: Readonly<Record<string, Standing>>;
+}
+
+export interface Standing extends Pick<TakenDelivery, 'url' | 'secret' | 'formerSecret'> {
+  /** The scopes of the events that may be sent. */
+  readonly scopes: readonly Scope[];
 }
 
 /** The outcome of an attempt. Ignored if the lease was lost. */
@@ -117,22 +121,33 @@ export interface SettledDelivery {
   readonly finishedAt: number | null;
 }
 
-/** Number of deliveries that a process leases in advance for a webhook with a fast receiver. */
-const maxTaken = 64;
+/** Number of deliveries that a process leases for an account, in flight or queued. */
+export const maxTakenOfAccount = 32;
+/** Number of deliveries that a process leases, in flight or queued. */
+export const maxTakenOfAll = 3 * maxInFlight.perProcess;
 
 /** Maximum number of deliveries that the process leases for a webhook. */
 export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
   return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
 }
 
-/**
- * Number of deliveries that a process leases per webhook. Reduced once half of the process's capacity is used, so that
- * slow receivers cannot use all of it.
- */
+/** Maximum number of additional deliveries that the process leases for an account. */
+export function takenByAccount({ heldOfAccounts, room }: TakeRequest, accountId: bigint): number {
+  return heldOfAccounts[String(accountId)] ?? takenOfAccount(room);
+}
+
+/** Limits are reduced once half of the process's capacity is used, so that slow receivers cannot use all of it. */
+const isRoomy = (room: number) => room > maxInFlight.perProcess / 2;
+
+/** Number of deliveries that a process leases per webhook. More are leased in advance for a fast receiver. */
 export function takenOfWebhook(room: number, isFast: boolean): number {
-  const isRoomy = room > maxInFlight.perProcess / 2;
-  if (isFast) return isRoomy ? maxTaken : maxInFlight.perWebhook;
-  return isRoomy ? maxInFlight.perWebhook : 1;
+  if (isFast) return isRoomy(room) ? maxTakenOfAccount : maxInFlight.perWebhook;
+  return isRoomy(room) ? maxInFlight.perWebhook : 1;
+}
+
+/** Number of deliveries that a process leases per account. */
+export function takenOfAccount(room: number): number {
+  return isRoomy(room) ? maxTakenOfAccount : maxTakenOfAccount / 4;
 }
 
 /** An account may have this many deliveries at once after a pause: those of a second. */

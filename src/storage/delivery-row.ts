@@ -4,10 +4,12 @@ import {
   maxPending,
   paceOf,
   portionLength,
+  type Standing,
   type Taken,
   type TakenDelivery,
   type TakeRequest,
   takenBy,
+  takenByAccount,
 } from '../domain/delivery.ts';
 import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -86,19 +88,27 @@ export function sendingSql(position: 'instr' | 'strpos', now: string) {
 export const scopesOf = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
   eventScopes.filter((scope) => sendable.split(' ').includes(scope));
 
+export type StandingRow = Pick<ReadyWebhook, 'id' | 'url' | 'secret' | 'formerSecret' | 'sendable'>;
+
+export function standingOf(rows: readonly StandingRow[]): Record<string, Standing> {
+  return Object.fromEntries(
+    rows.map(({ id, sendable, ...sending }) => [String(id), { ...sending, scopes: scopesOf({ sendable }) }]),
+  );
+}
+
 /** How many deliveries of a webhook a process may lease, and the pace of its account before that. */
 interface Share {
   readonly most: number;
   readonly pace: ReturnType<typeof paceOf>;
 }
 
-/** Divides the pace of each account among its webhooks, which take turns in being the first. */
+/** Divides the pace and the leases of each account among its webhooks, which take turns in being the first. */
 export function sharesOf(found: readonly ReadyWebhook[], request: TakeRequest): Map<bigint, Share> {
   const shares = new Map<bigint, Share>();
-  for (const webhooks of Map.groupBy(found, ({ accountId }) => accountId).values()) {
+  for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
     const pace = paceOf(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
-    let left = pace.allowed;
+    let left = Math.min(pace.allowed, takenByAccount(request, accountId));
     for (const [at, webhook] of [...webhooks.slice(first), ...webhooks.slice(0, first)].entries()) {
       const most = Math.min(takenBy(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
       left -= most;

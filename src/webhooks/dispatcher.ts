@@ -2,17 +2,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
-import type {
-  AttemptOutcome,
-  SettledDelivery,
-  Taken,
-  TakenDelivery,
-  TakeRequest,
+import {
+  type AttemptOutcome,
+  maxInFlight,
+  type SettledDelivery,
+  type Standing,
+  type Taken,
+  type TakenDelivery,
+  type TakeRequest,
 } from '../domain/delivery.ts';
 import { scopeOf } from '../domain/event-type.ts';
-import type { Scope } from '../domain/scope.ts';
 import { type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
-import { Lanes, type Loaded } from './lanes.ts';
+import { fastMs, Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
 
 /**
@@ -21,8 +22,6 @@ import type { Outcome } from './send.ts';
 const leaseMs = 60_000;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
-/** More deliveries are leased in advance for a receiver that responds within this time. */
-const fastMs = 1_000;
 /**
  * Time until the next attempt for a webhook whose secret this process cannot decrypt. Its deliveries stay due, because
  * another process may have the key.
@@ -140,16 +139,15 @@ export class Dispatcher {
 
   async #runRound(): Promise<void> {
     const { store, clock, perSecond, count, notice } = this.#options;
-    const settled = this.#settled;
-    this.#settled = [];
-    this.#isWoken = false;
     const now = clock.now();
+    this.#giveBack(this.#lanes.withdrawStalled(now));
+    const settled = this.#settled.splice(0, maxInFlight.perProcess);
+    this.#isWoken = false;
     this.#lanes.resume(now);
     const room = this.#isStopping ? 0 : this.#lanes.room;
-    const { held, fast, waiting } = this.#lanes;
-    const leasedUntil = now + leaseMs;
-    const round = this.#round++;
-    const request = { now, leasedUntil, room, after: this.#after, held, fast, waiting, perSecond, round };
+    const { held, heldOfAccounts, fast, waiting } = this.#lanes;
+    const leases = { leasedUntil: now + leaseMs, room, held, heldOfAccounts, fast, waiting };
+    const request = { now, ...leases, after: this.#after, perSecond, round: this.#round++ };
     const taken = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
@@ -157,7 +155,7 @@ export class Dispatcher {
     this.#after = taken.after;
     if (taken.isMore) this.#isWoken = true;
     if (taken.isPaced) this.#wakeLater();
-    for (const webhookId of waiting) this.#withhold(webhookId, taken.sendable[String(webhookId)] ?? []);
+    for (const webhookId of waiting) this.#withhold(webhookId, taken.standing[String(webhookId)]);
     if (taken.expired > 0) {
       notice('events expired before they were sent', { events: taken.expired });
       count('expired', taken.expired);
@@ -175,14 +173,21 @@ export class Dispatcher {
 
   /**
    * Ends the leases of queued deliveries that may no longer be sent, because the webhook was disabled or its account has
-   * lost these scopes.
+   * lost these scopes, or that would be sent to a former URL or with a former secret.
    */
-  #withhold(webhookId: bigint, scopes: readonly Scope[]): void {
+  #withhold(webhookId: bigint, standing: Standing | undefined): void {
+    const isCurrent = ({ delivery: { type, url, secret, formerSecret } }: Loaded) =>
+      standing?.scopes.includes(scopeOf(type)) === true &&
+      standing.url === url &&
+      standing.secret === secret &&
+      standing.formerSecret === formerSecret;
+    this.#giveBack(this.#lanes.withdraw(webhookId, isCurrent));
+  }
+
+  /** Ends the leases of deliveries that are not in flight. They are due again at once. */
+  #giveBack(loaded: readonly Loaded[]): void {
     const now = this.#options.clock.now();
-    const withheld = this.#lanes.withdraw(webhookId, ({ delivery: { type } }) =>
-      scopes.includes(scopeOf(type)),
-    );
-    this.#settled.push(...withheld.map(({ delivery }) => pendingAgain(delivery, now)));
+    this.#settled.push(...loaded.map(({ delivery }) => pendingAgain(delivery, now)));
   }
 
   async #begin(deliveries: readonly TakenDelivery[]): Promise<void> {
@@ -193,11 +198,13 @@ export class Dispatcher {
 
   /** Sends a webhook's queued deliveries, up to its limit. */
   #next(webhookId: bigint): void {
-    for (let next = this.#lanes.next(webhookId); next !== undefined; next = this.#lanes.next(webhookId)) {
-      const attempt = this.#deliver(next).then((isFast) => {
+    const { clock } = this.#options;
+    const next = () => this.#lanes.next(webhookId, clock.now());
+    for (let loaded = next(); loaded !== undefined; loaded = next()) {
+      const attempt = this.#deliver(loaded).then((isFast) => {
         this.#inFlight.delete(attempt);
-        this.#lanes.end(webhookId, isFast);
-        this.#next(webhookId);
+        this.#giveBack(this.#lanes.end(webhookId, isFast, clock.now()));
+        for (const id of this.#lanes.waiting) this.#next(id);
         this.wake();
       });
       this.#inFlight.add(attempt);
@@ -205,11 +212,15 @@ export class Dispatcher {
   }
 
   /** Never rejects. Returns whether the receiver accepted the delivery quickly. */
-  async #deliver({ delivery, body }: Loaded): Promise<boolean> {
+  async #deliver(loaded: Loaded): Promise<boolean> {
     const { store, clock, random } = this.#options;
+    const { delivery, body } = loaded;
     const at = clock.now();
     // Skips the attempt if the lease is about to expire, because another process may then send the delivery.
-    if (delivery.leasedUntil - at < latestStartMs) return false;
+    if (delivery.leasedUntil - at < latestStartMs) {
+      this.#giveBack([loaded]);
+      return false;
+    }
     const outcome = await this.#send(delivery, body, at);
     const now = clock.now();
     const { settled, disabled, counted } = judge(delivery, outcome, {

@@ -1,5 +1,11 @@
 /** The deliveries leased by a process, grouped by webhook: up to four in flight, and the rest queued. */
-import { maxInFlight, type TakenDelivery, takenOfWebhook } from '../domain/delivery.ts';
+import {
+  maxInFlight,
+  maxTakenOfAll,
+  type TakenDelivery,
+  takenOfAccount,
+  takenOfWebhook,
+} from '../domain/delivery.ts';
 
 export interface Loaded {
   readonly delivery: TakenDelivery;
@@ -8,10 +14,15 @@ export interface Loaded {
 }
 
 interface Lane {
+  readonly accountId: number;
   inFlight: number;
+  /** Time when the last attempt started or ended, in Unix ms. */
+  changedAt: number;
   readonly waiting: Loaded[];
 }
 
+/** More deliveries are leased in advance for a receiver that responds within this time. */
+export const fastMs = 1_000;
 /** Maximum number of fast receivers that are remembered. */
 const maxFast = 100;
 /** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
@@ -26,11 +37,13 @@ export class Lanes {
   readonly #fast = new Set<bigint>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
   readonly #suspended = new Map<bigint, number>();
+  #inFlight = 0;
   /** Number of deliveries in flight or queued. */
   #taken = 0;
 
+  /** Queued deliveries do not use up the places of other webhooks. */
   get room(): number {
-    return maxInFlight.perProcess - this.#taken;
+    return Math.min(maxInFlight.perProcess - this.#inFlight, maxTakenOfAll - this.#taken);
   }
 
   /**
@@ -45,6 +58,15 @@ export class Lanes {
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
+  /** Number of additional deliveries that can be leased, by account. Omits accounts without leases. */
+  get heldOfAccounts(): Record<string, number> {
+    const most = takenOfAccount(this.room);
+    const rooms: Record<string, number> = {};
+    for (const { accountId, inFlight, waiting } of this.#lanes.values())
+      rooms[accountId] = Math.max(0, (rooms[accountId] ?? most) - inFlight - waiting.length);
+    return rooms;
+  }
+
   /** Webhooks that have a fast receiver and no leased deliveries. */
   get fast(): bigint[] {
     return [...this.#fast].filter((id) => !this.#lanes.has(id));
@@ -55,11 +77,27 @@ export class Lanes {
     return [...this.#lanes].filter(([, { waiting }]) => waiting.length > 0).map(([id]) => id);
   }
 
+  /**
+   * Removes and returns the queued deliveries of webhooks whose requests in flight have not been answered for a second.
+   */
+  withdrawStalled(now: number): Loaded[] {
+    const stalled = [...this.#lanes].filter(([, { inFlight, waiting, changedAt }]) => {
+      return inFlight > 0 && waiting.length > 0 && now - changedAt >= fastMs;
+    });
+    return stalled.flatMap(([webhookId]) => {
+      this.#fast.delete(webhookId);
+      return this.withdraw(webhookId, () => false);
+    });
+  }
+
   /** Removes and returns the queued deliveries of a webhook that do not satisfy the condition. */
-  withdraw(webhookId: bigint, isKept: (loaded: Loaded) => boolean): Loaded[] {
+  withdraw(webhookId: bigint, isKept: (loaded: Loaded, at: number) => boolean): Loaded[] {
     const lane = this.#lanes.get(webhookId);
     if (lane === undefined) return [];
-    const { true: kept = [], false: removed = [] } = Object.groupBy(lane.waiting, (one) => `${isKept(one)}`);
+    const { true: kept = [], false: removed = [] } = Object.groupBy(
+      lane.waiting,
+      (one, at) => `${isKept(one, at)}`,
+    );
     lane.waiting.splice(0, lane.waiting.length, ...kept);
     this.#taken -= removed.length;
     if (lane.inFlight + lane.waiting.length === 0) this.#lanes.delete(webhookId);
@@ -86,34 +124,50 @@ export class Lanes {
   }
 
   add(loaded: Loaded): void {
-    const { webhookId } = loaded.delivery;
-    const lane = this.#lanes.get(webhookId) ?? { inFlight: 0, waiting: [] };
+    const { webhookId, accountId } = loaded.delivery;
+    const lane = this.#lanes.get(webhookId) ?? { accountId, inFlight: 0, changedAt: 0, waiting: [] };
     this.#lanes.set(webhookId, lane);
     lane.waiting.push(loaded);
     this.#taken++;
   }
 
   /**
-   * Removes and returns the next queued delivery of a webhook. Returns undefined while four deliveries are in flight.
+   * Removes and returns the next queued delivery of a webhook. Returns undefined while the webhook or the process has its
+   * maximum number of requests in flight.
    */
-  next(webhookId: bigint): Loaded | undefined {
+  next(webhookId: bigint, now: number): Loaded | undefined {
     const lane = this.#lanes.get(webhookId);
     if (lane === undefined || lane.inFlight === maxInFlight.perWebhook) return undefined;
+    if (this.#inFlight === maxInFlight.perProcess) return undefined;
     const loaded = lane.waiting.shift();
-    if (loaded !== undefined) lane.inFlight++;
+    if (loaded === undefined) return undefined;
+    lane.inFlight++;
+    this.#inFlight++;
+    lane.changedAt = now;
     return loaded;
   }
 
-  /** Called when an attempt has ended. */
-  end(webhookId: bigint, isFast: boolean): void {
+  /**
+   * Called when an attempt has ended. Returns the queued deliveries that were leased in advance for the receiver, if it
+   * was slow.
+   */
+  end(webhookId: bigint, isFast: boolean, now: number): Loaded[] {
     const lane = this.#lanes.get(webhookId);
-    if (lane === undefined) return;
+    if (lane === undefined) return [];
     this.#taken--;
+    this.#inFlight--;
     lane.inFlight--;
+    lane.changedAt = now;
     this.#fast.delete(webhookId);
     if (isFast) this.#fast.add(webhookId);
     if (this.#fast.size > maxFast)
       for (const oldest of this.#fast.values().take(1)) this.#fast.delete(oldest);
-    if (lane.inFlight + lane.waiting.length === 0) this.#lanes.delete(webhookId);
+    const withdrawn = isFast
+      ? []
+      : this.withdraw(webhookId, (_, at) => at < maxInFlight.perWebhook - lane.inFlight);
+    // The next webhook that starts a queued delivery is the one that has waited longest.
+    this.#lanes.delete(webhookId);
+    if (lane.inFlight + lane.waiting.length > 0) this.#lanes.set(webhookId, lane);
+    return withdrawn;
   }
 }

@@ -35,6 +35,7 @@ async function withDeliveries(count: number) {
       room: 0,
       after: 0n,
       held: {},
+      heldOfAccounts: {},
       fast: [],
       waiting: [],
       perSecond: 10_000,

@@ -32,6 +32,7 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     room: 0,
     after: 0n,
     held: {},
+    heldOfAccounts: {},
     fast: [],
     waiting: [],
     perSecond: 10_000,

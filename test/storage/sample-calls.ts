@@ -139,6 +139,7 @@ const take = {
   room: 9,
   after: 0n,
   held: {},
+  heldOfAccounts: {},
   fast: [],
   waiting: [],
   perSecond: 10_000,

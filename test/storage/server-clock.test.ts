@@ -137,7 +137,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
     const lease = async ({ admin: { storage } }: LocalApp, settled: readonly SettledDelivery[] = []) => {
       const now = storage.clock.now();
       const take = {
-        ...{ now, leasedUntil: now + minuteMs, room: 10, held: {}, fast: [], after: 0n },
+        ...{ now, leasedUntil: now + minuteMs, room: 10, held: {}, heldOfAccounts: {}, fast: [], after: 0n },
         ...{ waiting: [], perSecond: 10_000, round: 0 },
       };
       // The first round only creates the delivery, or stores the outcome of the attempt.

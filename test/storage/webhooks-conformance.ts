@@ -65,6 +65,7 @@ const requestAt = (at: number, room: number): TakeRequest => ({
   room,
   after: 0n,
   held: {},
+  heldOfAccounts: {},
   fast: [],
   waiting: [],
   perSecond: 10_000,
@@ -429,23 +430,38 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('a process learns which of its queued deliveries may still be sent', async ({ store }) => {
+  check('a process learns which of its queued deliveries may still be sent, and how', async ({ store }) => {
     const { accountId, keyId } = await addReader(store);
     const [{ id }, other] = [await create(store), await create(store)];
-    const sendable = async () => {
+    const standing = async () => {
       const waiting = [id, other.id, 99n];
       const asked = { settled: [], take: { ...requestAt(now, 0), waiting } };
-      return (await store.write('dispatchDeliveries', asked)).sendable;
+      return (await store.write('dispatchDeliveries', asked)).standing;
     };
-    const scopes: Scope[] = ['pets:read'];
-    expect(await sendable()).toEqual({ [`${id}`]: scopes, [`${other.id}`]: scopes });
+    const sending = { url: 'https://shop.example/', secret: 'sealed', formerSecret: null };
+    const may = { ...sending, scopes: ['pets:read'] as Scope[] };
+    expect(await standing()).toEqual({ [`${id}`]: may, [`${other.id}`]: may });
     await store.write('disableWebhookByOperator', { id, reason: 'Overloaded.', now });
-    expect(await sendable()).toEqual({ [`${other.id}`]: scopes });
+    expect(await standing()).toEqual({ [`${other.id}`]: may });
     await store.write('revokeKey', { id: keyId, at: now });
-    expect(await sendable()).toEqual({ [`${other.id}`]: [] });
+    expect(await standing()).toEqual({ [`${other.id}`]: { ...sending, scopes: [] } });
     await addKey(store, accountId);
     await store.write('closeAccount', { id: accountId, closedAt: now });
-    expect(await sendable()).toEqual({});
+    expect(await standing()).toEqual({});
+  });
+
+  check('a process leases at most its limit for an account, whose webhooks share it', async ({ store }) => {
+    const [{ id }, second, other] = [await create(store), await create(store), await create(store, 2)];
+    await addPets(store, 9);
+    await take(store);
+    const takeWith = async (heldOfAccounts: Record<string, number>) => {
+      const takeFast = { ...requestAt(now, 100), heldOfAccounts, fast: [id, second.id] };
+      const { deliveries } = await store.write('dispatchDeliveries', { settled: [], take: takeFast });
+      const counts = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
+      return [id, second.id, other.id].map((webhookId) => counts.get(webhookId)?.length ?? 0);
+    };
+    expect(await takeWith({ '1': 0, '2': 0 })).toEqual([0, 0, 0]);
+    expect(await takeWith({ '1': 6 })).toEqual([3, 3, 4]);
   });
 
   check(

@@ -65,6 +65,7 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
         room: 0,
         after,
         held: {},
+        heldOfAccounts: {},
         fast: [],
         waiting: [],
         perSecond: 10_000,

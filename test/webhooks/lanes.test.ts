@@ -3,10 +3,10 @@ import { expect, test } from 'bun:test';
 import type { TakenDelivery } from '../../src/domain/delivery.ts';
 import { Lanes } from '../../src/webhooks/lanes.ts';
 
-const loaded = (webhookId: bigint) => {
+const loaded = (webhookId: bigint, accountId = 1) => {
   const webhook = {
     webhookId,
-    accountId: 1,
+    accountId,
     url: '',
     secret: '',
     formerSecret: null,
@@ -27,8 +27,8 @@ const loaded = (webhookId: bigint) => {
 /** Adds, starts and ends an attempt. */
 function attempt(lanes: Lanes, webhookId: bigint, isFast: boolean): void {
   lanes.add(loaded(webhookId));
-  lanes.next(webhookId);
-  lanes.end(webhookId, isFast);
+  lanes.next(webhookId, 0);
+  lanes.end(webhookId, isFast, 0);
 }
 
 test('a receiver counts as fast, even while idle, until an attempt is slow', () => {
@@ -40,12 +40,12 @@ test('a receiver counts as fast, even while idle, until an attempt is slow', () 
   expect(lanes.fast).toEqual([]);
 });
 
-test('at most 64 deliveries to a fast receiver are leased, including those in flight', () => {
+test('at most 32 deliveries to a fast receiver are leased, including those in flight', () => {
   const lanes = new Lanes();
   attempt(lanes, 1n, true);
   lanes.add(loaded(1n));
   lanes.add(loaded(2n));
-  expect([lanes.fast, lanes.held]).toEqual([[], { '1': 63, '2': 3 }]);
+  expect([lanes.fast, lanes.held]).toEqual([[], { '1': 31, '2': 3 }]);
 });
 
 test('only the 100 most recent fast receivers are remembered', () => {
@@ -67,4 +67,47 @@ test('a suspended webhook gets no deliveries until the suspension ends, and at m
   expect(lanes.held).toEqual({ '1': 3 });
   for (let id = 1n; id <= 1_000n; id++) expect(lanes.suspend(id, 60)).toBe(true);
   expect([lanes.suspend(1_001n, 60), lanes.suspend(1n, 61)]).toEqual([false, true]);
+});
+
+/** Makes 32 deliveries to a fast receiver leased, four of them in flight since 0. */
+function fillLane(lanes: Lanes): void {
+  attempt(lanes, 1n, true);
+  for (let at = 0; at < 32; at++) lanes.add(loaded(1n));
+  for (let at = 0; at < 5; at++) lanes.next(1n, 0);
+}
+
+test('queued deliveries do not use up the places of other webhooks, and an account has at most 32 leases', () => {
+  const lanes = new Lanes();
+  fillLane(lanes);
+  lanes.add(loaded(2n, 2));
+  expect([lanes.room, lanes.held, lanes.heldOfAccounts]).toEqual([
+    96,
+    { '1': 0, '2': 3 },
+    { '1': 0, '2': 31 },
+  ]);
+});
+
+test('the queued deliveries of a receiver that was fast are given back after a second without a response', () => {
+  const lanes = new Lanes();
+  fillLane(lanes);
+  expect(lanes.withdrawStalled(999)).toEqual([]);
+  expect(lanes.withdrawStalled(1_000)).toHaveLength(28);
+  expect([lanes.waiting, lanes.held, lanes.heldOfAccounts]).toEqual([[], { '1': 0 }, { '1': 28 }]);
+});
+
+test('when a receiver was slow, only as many of its deliveries remain queued as can be in flight', () => {
+  const lanes = new Lanes();
+  fillLane(lanes);
+  expect(lanes.end(1n, false, 0)).toHaveLength(27);
+  expect([lanes.next(1n, 0), lanes.next(1n, 0)]).toEqual([expect.anything(), undefined]);
+});
+
+test('at most 100 requests are in flight, and the other deliveries start as these end', () => {
+  const lanes = new Lanes();
+  for (let id = 1n; id <= 26n; id++) for (let at = 0; at < 4; at++) lanes.add(loaded(id, Number(id)));
+  const started = () => Array.from({ length: 26 }, (_, at) => lanes.next(BigInt(at + 1), 0)).filter(Boolean);
+  expect([1, 2, 3, 4].map(() => started().length)).toEqual([26, 26, 26, 22]);
+  expect([lanes.room, lanes.waiting, started()]).toEqual([0, [23n, 24n, 25n, 26n], []]);
+  lanes.end(1n, true, 0);
+  expect(started()).toHaveLength(1);
 });

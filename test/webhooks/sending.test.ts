@@ -4,6 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
+import type { Socket } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { SentEvent } from '../../src/contract/events.ts';
 import { parseJson } from '../../src/contract/json.ts';
@@ -366,6 +367,58 @@ describe.each(places)('on %s', (_name, start) => {
       enabled: false,
       disabledReason: 'account_closed',
     });
+  });
+
+  test('the hung receivers of one account leave room for other accounts, however fast they were before', async () => {
+    await using place = await start({ WEBHOOK_DELIVERIES_PER_SECOND: '10000' });
+    const [app] = place.apps as [TestApp];
+    const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
+    let isFast = true;
+    await using receiver = await startReceiver((socket) => isFast && socket.write(response('200 OK')));
+    await using others = await answering('200 OK');
+    for (let at = 0; at < 8; at++) await subscribe(owner, receiver);
+    const { id } = await subscribe(witness, others);
+    await owner.addPet();
+    await until(() => receiver.requests.length === 8);
+    isFast = false;
+    for (let at = 0; at < 20; at++) await owner.addPet();
+    await until(() => receiver.requests.length === 8 + 8 * 4 && others.requests.length === 21);
+    const { storage } = app.operator;
+    const pending = await storage.deliveries.list(undefined, 1_000, { status: 'pending' });
+    const leased = pending.filter(
+      ({ webhookId, leasedUntil }) => webhookId !== id && leasedUntil !== undefined,
+    );
+    expect(leased.length).toBeLessThanOrEqual(32 * place.apps.length);
+  });
+
+  test('after a change of the URL, no queued delivery is sent to the former URL', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    let held: Socket[] | undefined;
+    const answer = (socket: Socket) => socket.write(response('200 OK'));
+    await using former = await startReceiver((socket) => held?.push(socket) ?? answer(socket));
+    await using current = await answering('200 OK');
+    const { id } = await subscribe(owner, former);
+    await owner.addPet();
+    await until(() => former.requests.length === 1);
+    held = [];
+    await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
+    await until(() => former.requests.length === 5);
+    const leases = async () => {
+      const rows = await app.operator.storage.deliveries.list(undefined, 100, { webhookId: id });
+      return rows.flatMap(({ leasedUntil }) => leasedUntil ?? []);
+    };
+    await until(async () => (await leases()).length === 20);
+    const before = Math.max(...(await leases()));
+    // Less than the second after which a receiver counts as slow.
+    advance(place.apps, 0.5);
+    const body = JSON.stringify({ url: `http://127.0.0.1:${current.port}/` });
+    expect((await owner.call('PATCH', `/webhooks/${id}`, { body })).status).toBe(200);
+    await until(async () => (await leases()).filter((until) => until > before).length === 16);
+    for (const socket of held) answer(socket);
+    await until(() => current.requests.length === 16);
+    expect(former.requests).toHaveLength(5);
   });
 
   test('an account gets no more deliveries than its pace allows, however often events are sent again', async () => {

@@ -18,9 +18,11 @@ import {
   pacesAfter,
   portionOf,
   type ReadyWebhook,
+  type StandingRow,
   scopesOf,
   sendingSql,
   sharesOf,
+  standingOf,
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
@@ -68,7 +70,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
       ...nextRound(found, after, found[0]?.last ?? 0n),
       expired,
       isPaced: pacesAfter(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
-      sendable: Object.fromEntries(standing.map((webhook) => [String(webhook.id), scopesOf(webhook)])),
+      standing: standingOf(standing),
     };
   }
 
@@ -182,8 +184,9 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
    * process has locked, because that process sends their deliveries.
    */
   #ready(request: TakeRequest): Promise<ReadyRow[]> {
-    const { after, now, room, held } = request;
+    const { after, now, room, held, heldOfAccounts } = request;
     const rooms = JSON.stringify(held);
+    const roomsOfAccounts = JSON.stringify(heldOfAccounts);
     return this.#statements.run(
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
@@ -203,6 +206,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         WHERE webhooks.id > ${after} AND enabled AND (
           (position < last AND held IS NULL AND ${sql.unsafe(sending.isAnyReadable)}) OR (
             (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000)
+            AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sending.isAnyDue)}))
@@ -210,12 +214,11 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
   }
 
-  /** The webhooks in `waiting` that are enabled, with the scopes of the events that may be sent. */
-  #standing({ waiting, now }: TakeRequest): Promise<Pick<ReadyRow, 'id' | 'sendable'>[]> {
+  #standing({ waiting, now }: TakeRequest): Promise<StandingRow[]> {
     const ids = JSON.stringify(waiting.map(String));
     return this.#statements.run(
       (sql) => sql`
-        SELECT id, ${sql.unsafe(sending.sendable)} AS sendable
+        SELECT id, url, secret, former_secret AS "formerSecret", ${sql.unsafe(sending.sendable)} AS sendable
         FROM webhooks CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
         WHERE id IN (SELECT value::bigint FROM json_array_elements_text(${ids}::text::json) AS value) AND enabled`,
     );

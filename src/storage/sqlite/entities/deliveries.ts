@@ -27,9 +27,11 @@ import {
   pacesAfter,
   portionOf,
   type ReadyWebhook,
+  type StandingRow,
   scopesOf,
   sendingSql,
   sharesOf,
+  standingOf,
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
@@ -41,7 +43,8 @@ const { pending: pendingOf, isAnyReadable, isAnyDue, sendable } = sendingSql('in
 const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = '(paced_until <= ?7 OR paced_until > ?3 * 1000)';
-const mayBeTaken = `coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
+const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
+  AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
   readonly #oldest;
@@ -92,10 +95,11 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
   }
 
   take(request: TakeRequest): Taken {
-    const { now, leasedUntil, room, after, held, waiting } = request;
+    const { now, leasedUntil, room, after, held, heldOfAccounts, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
-      ...[after, bounds.last, now, room, atOnce.webhooks, JSON.stringify(held), latestPaced(request)],
+      ...[after, bounds.last, now, room, atOnce.webhooks],
+      ...[JSON.stringify(held), latestPaced(request), JSON.stringify(heldOfAccounts)],
     );
     const shares = sharesOf(found, request);
     const taken: TakenDelivery[] = [];
@@ -119,7 +123,7 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
       ...nextRound(found, after, bounds.last),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
-      sendable: Object.fromEntries(standing.map((webhook) => [String(webhook.id), scopesOf(webhook)])),
+      standing: standingOf(standing),
     };
   }
 
@@ -198,7 +202,7 @@ function statementsOf(database: Database) {
     ready: database.query<ReadyWebhook & { readonly mayBeTaken: bigint }, SqlValue[]>(
       `SELECT id, webhooks.account_id AS accountId, url, types, secret, former_secret AS formerSecret,
               former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
-              (${isBehind}) AS isBehind, ${mayBeTaken} AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
+              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
        FROM webhooks CROSS JOIN webhook_paces USING (account_id)
        WHERE id > ?1 AND enabled = 1
          AND ((${isBehind} AND ${isAnyReadable}) OR (${hasPace} AND ${isAnyDue} AND ${mayBeTaken}))
@@ -254,8 +258,8 @@ function authorityStatementsOf(database: Database) {
     pace: database.query<never, SqlValue[]>(
       'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',
     ),
-    standing: database.query<Pick<ReadyWebhook, 'id' | 'sendable'>, SqlValue[]>(
-      `SELECT id, ${sendingSql('instr', '?2').sendable} AS sendable FROM webhooks
+    standing: database.query<StandingRow, SqlValue[]>(
+      `SELECT id, url, secret, former_secret AS formerSecret, ${sendingSql('instr', '?2').sendable} AS sendable FROM webhooks
        WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1)) AND enabled = 1`,
     ),
     isRedelivering: database.query<unknown, SqlValue[]>(
