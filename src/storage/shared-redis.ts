@@ -92,10 +92,10 @@ export class SharedRedis implements AsyncDisposable {
     const { now, proposed, readings: all } = await readings.list();
     const server = await identity(proposed);
     const own = all.find((reading) => reading.process === process);
-    const running = all.filter((reading) => reading !== own && reading.until > now - runningWithinMs);
+    const running = all.filter((reading) => reading !== own && isRecent(reading, now, runningWithinMs));
     this.#suspect = running.find((reading) => reading.server !== server);
     const isKnown = own?.server === server;
-    if (!isKnown || this.#suspect !== undefined || own.until < now - saveEveryMs) {
+    if (!isKnown || this.#suspect !== undefined || !isRecent(own, now, saveEveryMs)) {
       this.#isSaved = true;
       await readings.save({ process, origin, server, from: now });
     }
@@ -116,6 +116,11 @@ export class SharedRedis implements AsyncDisposable {
 
 const otherRedis =
   'This instance uses a different Redis than other instances. Set the same REDIS_URL for all.';
+
+/** False for a time in the future: PostgreSQL's clock has gone back since the reading, so that its times prove nothing. */
+function isRecent({ until }: RedisReading, now: number, withinMs: number): boolean {
+  return until >= now - withinMs && until <= now;
+}
 
 /**
  * The reading of a different server that certainly exists beside the server of `own`, and that was first read earlier.

@@ -134,6 +134,33 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     },
   };
 
+  test("no instance rejects requests after PostgreSQL's clock has gone back and Redis has lost its data", async () => {
+    await using store = await opened();
+    await store.readings(1);
+    const aheadMs = 90_000;
+    const [former] = await store.session`
+      UPDATE redis_readings SET since = since + ${aheadMs}, read_from = read_from + ${aheadMs},
+        read_until = read_until + ${aheadMs} RETURNING server, read_until`;
+    await until(async () => {
+      const corrected: unknown[] = await store.session`
+        SELECT 1 FROM redis_readings WHERE since < ${former.read_until}::bigint - 10000`;
+      return corrected.length === 2;
+    });
+    // The reading of an instance that has crashed, so that it never reads again.
+    await store.session`
+      INSERT INTO redis_readings (process, origin, server, since, read_from, read_until)
+      VALUES ('crashed', 'elsewhere', ${former.server}, 0, ${former.read_until}, ${former.read_until})`;
+    await send(one.url, 'FLUSHALL');
+    await until(async () => {
+      const again: { isAgain: boolean }[] = await store.session`
+        UPDATE redis_readings SET read_until = since - 15000 WHERE server <> ${former.server}
+        RETURNING read_from > since + 2000 AS "isAgain"`;
+      return again.length === 2 && again.every(({ isAgain }) => isAgain);
+    });
+    expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
+    expect(`${store.first.notices}${store.other.notices}`).not.toContain('REDIS_URL');
+  });
+
   for (const [name, change] of Object.entries(changes)) {
     test(`no instance rejects requests after ${name}`, async () => {
       await using store = await opened();

@@ -1,7 +1,7 @@
 import type { RedisReading, RedisReadings } from '../shared-redis.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** Readings that are older than this are removed. */
+/** Readings that are older than this are removed, as are those of the future, which a clock that went back leaves. */
 const keptMs = 60_000;
 /** A process that stops waits no longer than this. */
 const removalMs = 1_000;
@@ -43,14 +43,15 @@ export class PostgresRedisReadings implements RedisReadings {
         `
         WITH removed AS (
           DELETE FROM redis_readings WHERE process = ANY (ARRAY(
-            SELECT process FROM redis_readings WHERE read_until < ${now} - ${keptMs} AND process <> $1
+            SELECT process FROM redis_readings
+            WHERE read_until NOT BETWEEN ${now} - ${keptMs} AND ${now} AND process <> $1
             FOR UPDATE SKIP LOCKED))
         )
         INSERT INTO redis_readings AS old (process, origin, server, since, read_from, read_until)
         VALUES ($1, $2, $3, ${now}, $4, ${now})
         ON CONFLICT (process) DO UPDATE SET
           server = excluded.server, read_from = excluded.read_from, read_until = excluded.read_until,
-          since = CASE WHEN old.server = excluded.server THEN old.since ELSE excluded.since END`,
+          since = CASE WHEN old.server = excluded.server THEN least(old.since, excluded.since) ELSE excluded.since END`,
         [process, origin, server, from],
       ),
     );
