@@ -8,8 +8,9 @@ import type { Store } from '../operations/units.ts';
 import { isEmbedded } from '../storage/open.ts';
 import type { Notice } from '../storage/outage.ts';
 import { sendWith } from '../webhooks/attempt.ts';
-import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
+import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
 import { type Inward, mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
+import { longestDelayMs } from '../webhooks/retries.ts';
 import { openSecret, renewSecret, sealSecret } from '../webhooks/secrets.ts';
 import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
@@ -81,6 +82,10 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
     prepare: async () => {
       while (await store.write('addPaces', null));
       while (isAlone && (await store.write('releaseDeliveries', clock.now())));
+      const now = clock.now();
+      const latest = { latestLease: now + maxLeaseMs, latestRetry: now + longestDelayMs };
+      for (let after: bigint | undefined = 0n; after !== undefined; )
+        after = await store.write('rescheduleDeliveries', { after, now, ...latest });
     },
     dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
     bodies: async (eventIds) => {

@@ -88,6 +88,16 @@ export interface TakenDelivery {
   readonly formerSecretUntil: number | null;
 }
 
+export interface RescheduleRequest {
+  /** Only deliveries with a greater id are examined. */
+  readonly after: bigint;
+  readonly now: number;
+  /** The latest time until which a process that has the same clock may have leased a delivery. */
+  readonly latestLease: number;
+  /** The latest time to which a retry may have been scheduled. */
+  readonly latestRetry: number;
+}
+
 export interface Taken {
   readonly deliveries: readonly TakenDelivery[];
   /** Pass this as `after` in the next request. */

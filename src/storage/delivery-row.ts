@@ -54,6 +54,18 @@ export interface LeasedRow {
   readonly createdAt: bigint;
 }
 
+/**
+ * SQL condition on a delivery whose next attempt was scheduled before the clock was set back. `attemptedAt` is
+ * the SQL for the time of the last attempt (ISO 8601). Only a lease schedules a first attempt for the future.
+ */
+export function mistimedSql(
+  attemptedAt: string,
+  at: Readonly<Record<'now' | 'latestLease' | 'latestRetry', string>>,
+): string {
+  return `next_attempt_at > ${at.latestLease} AND (leased_until IS NOT NULL
+    OR attempts = '[]' OR next_attempt_at > ${at.latestRetry} OR ${attemptedAt} > ${at.now})`;
+}
+
 /** The scope that a delivery's event requires, as in the index `due_deliveries_by_scope`. */
 export const deliveryScope = `CASE WHEN substr(type, 1, 6) = 'order.'
   THEN 'orders:read' WHEN substr(type, 1, 8) = 'webhook.' THEN 'webhooks:write' ELSE 'pets:read' END`;

@@ -2,7 +2,7 @@
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { SettledDelivery, Taken, TakeRequest } from '../domain/delivery.ts';
+import type { RescheduleRequest, SettledDelivery, Taken, TakeRequest } from '../domain/delivery.ts';
 import type { EventType } from '../domain/event-type.ts';
 import type { Resource } from '../domain/resources.ts';
 import { accounts, keys } from '../tables/accounts.ts';
@@ -90,6 +90,11 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * exited.
    */
   release(now: number): Awaitable<boolean>;
+  /**
+   * Makes deliveries due whose times were set before the clock was set back, among some of the pending deliveries after
+   * an id. Returns the last id examined; undefined if there are no more.
+   */
+  reschedule(request: RescheduleRequest): Awaitable<bigint | undefined>;
   /**
    * Moves the position of a webhook back to `after`, and makes pending deliveries of later events due, except for those
    * in flight. Returns false and changes nothing while deliveries of an earlier redelivery are due.

@@ -20,6 +20,11 @@ import type { Outcome } from './send.ts';
  * Duration of a lease. An attempt ends within 15 s, so its outcome is stored long before another process may repeat it.
  */
 const leaseMs = 60_000;
+/**
+ * A lease that ends later than this was obtained before the clock was set back. Twice the duration, because the clocks
+ * of processes may differ slightly.
+ */
+export const maxLeaseMs = 2 * leaseMs;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
 /**
@@ -37,8 +42,9 @@ const stopWithinMs = 3_000;
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
   /**
-   * Called once, before the first lease. Releases all leases if no other process sends deliveries, because any remaining
-   * leases belong to a crashed process.
+   * Called before the first lease, and again after the clock was set back. Releases all leases if no other process sends
+   * deliveries, because any remaining leases belong to a crashed process. Makes deliveries due whose times were set
+   * before the clock was set back.
    */
   prepare(): Promise<void>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
@@ -77,6 +83,8 @@ export class Dispatcher {
   #isWoken = false;
   #running: Promise<void> | undefined;
   #isPrepared = false;
+  /** Offset of the clock from the monotonic time at the last check, in ms. */
+  #aheadMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -114,6 +122,7 @@ export class Dispatcher {
     try {
       const { store, follow } = this.#options;
       if (!(await store.hasWebhooks()) || this.#isStopping) return;
+      this.#noticeStep();
       if (!this.#isPrepared) await store.prepare();
       this.#isPrepared = true;
       await follow(this.wake);
@@ -121,6 +130,17 @@ export class Dispatcher {
     } catch {
       // The store has already logged the outage. The next check picks up due deliveries.
     }
+  }
+
+  /** Prepares again if the clock was set back, because leases and suspensions would end too late. */
+  #noticeStep(): void {
+    const { clock } = this.#options;
+    const aheadMs = clock.now() - clock.steady();
+    if (aheadMs < this.#aheadMs - leaseMs) {
+      this.#isPrepared = false;
+      this.#lanes.resume(Number.POSITIVE_INFINITY);
+    }
+    this.#aheadMs = aheadMs;
   }
 
   #run(): void {
@@ -216,8 +236,10 @@ export class Dispatcher {
     const { store, clock, random } = this.#options;
     const { delivery, body } = loaded;
     const at = clock.now();
-    // Skips the attempt if the lease is about to expire, because another process may then send the delivery.
-    if (delivery.leasedUntil - at < latestStartMs) {
+    // Skips the attempt if the lease is about to expire, or was released because the clock was set back, because another
+    // process may then send the delivery.
+    const leftMs = delivery.leasedUntil - at;
+    if (leftMs < latestStartMs || leftMs > maxLeaseMs) {
       this.#giveBack([loaded]);
       return false;
     }

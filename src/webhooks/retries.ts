@@ -8,6 +8,8 @@ export const attemptDelaysMs: readonly number[] = [
 ];
 /** Jitter as a fraction of the delay, so that retries of many deliveries are spread out. */
 const jitter = 0.1;
+/** The longest delay with jitter, which no `Retry-After` exceeds. */
+export const longestDelayMs = Math.ceil(Math.max(...attemptDelaysMs) * (1 + jitter));
 const maxRetryAfterSeconds = dayMs / 1_000;
 
 /** Result of an attempt. The fields are undefined if there was no response. */

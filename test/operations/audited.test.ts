@@ -35,6 +35,7 @@ test('every unit of work for operators declares which object it changes', () => 
       'dispatchDeliveries',
       'disableWebhook',
       'releaseDeliveries',
+      'rescheduleDeliveries',
       'sweepWebhooks',
       'addPaces',
       'pruneDeliveries',

@@ -164,6 +164,7 @@ const webhookCalls: readonly Call[] = [
   ['dispatchDeliveries', { settled: [], take }],
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
   ['releaseDeliveries', now],
+  ['rescheduleDeliveries', { after: 0n, now, latestLease: now, latestRetry: now }],
   ['redeliver', { ...write, caller, params: { webhookId: 1n, deliveryId: 1n } }],
   ['redeliverAccountDelivery', { ...write, params: { webhookId: 1n, deliveryId: 1n } }],
   ['pruneDeliveries', now + 1],

@@ -71,6 +71,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
     'removes only answers that are too old to be found, and skips locked rows',
   'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
   'releaseDeliveries webhooks': 'changes no reference',
+  'rescheduleDeliveries webhooks': 'changes no reference',
   'sweepWebhooks webhooks': 'removes only deleted webhooks, and locks the row',
   'addPaces webhooks': 'a trigger adds the pace of a webhook that is created meanwhile',
   'dispatchDeliveries keys': 'a change of a key takes effect in the next round',

@@ -138,6 +138,7 @@ const calls: Partial<Record<UnitName, Call>> = {
   removeSession: ['removeSession', '1'],
   dispatchDeliveries: ['dispatchDeliveries', { settled, take }],
   releaseDeliveries: ['releaseDeliveries', now],
+  rescheduleDeliveries: ['rescheduleDeliveries', { after: 0n, now, latestLease: 0, latestRetry: 0 }],
   pruneDeliveries: ['pruneDeliveries', now],
   pruneUsage: [
     'pruneUsage',

@@ -267,6 +267,44 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
+    'after the clock was set back by 25 hours, leases and retries of the former time are due, and no other retries',
+    async ({ store, besideWith }) => {
+      const { id: webhookId } = await create(store);
+      const day = 24 * 3_600_000;
+      const later = now + day + 3_600_000;
+      const failedAt = (at: number) => JSON.stringify([{ at: new Date(at).toISOString(), status: 500 }]);
+      const pending = { webhookId, type: 'pet.created', status: 'pending', attempts: '[]' } as const;
+      const rows = [
+        { ...pending, leasedUntil: later + leaseMs, nextAttemptAt: later + leaseMs },
+        { ...pending, nextAttemptAt: later },
+        { ...pending, nextAttemptAt: later + 5_000, attempts: failedAt(later) },
+        { ...pending, nextAttemptAt: later + day, attempts: failedAt(now) },
+        { ...pending, nextAttemptAt: now + day, attempts: failedAt(now) },
+        { ...pending, leasedUntil: now + leaseMs, nextAttemptAt: now + leaseMs },
+      ];
+      const add = {
+        writes: ['webhooks'],
+        run: async ({ deliveries }) => {
+          for (const [index, row] of rows.entries())
+            await deliveries.add({ ...row, eventId: BigInt(index + 1), createdAt: now });
+        },
+      } satisfies UnitOfWork<null, void>;
+      await (await besideWith({ add })).write('add', null);
+      const latest = { latestLease: now + 2 * leaseMs, latestRetry: now + 1.1 * day };
+      const ends: (bigint | undefined)[] = [];
+      for (let after: bigint | undefined = 0n; after !== undefined; ends.push(after))
+        after = await store.write('rescheduleDeliveries', { after, now, ...latest });
+      expect(ends).toEqual([BigInt(rows.length), undefined]);
+      const stored = await store.deliveries.list(undefined, 9, { webhookId });
+      expect(stored.reverse().map(({ nextAttemptAt, leasedUntil }) => [nextAttemptAt, leasedUntil])).toEqual([
+        ...Array.from({ length: 4 }, () => [now, undefined]),
+        [now + day, undefined],
+        [now + leaseMs, now + leaseMs],
+      ]);
+    },
+  );
+
+  check(
     `if a webhook has ${maxPending} pending deliveries, more are created only as pending deliveries finish`,
     async ({ store }) => {
       const { id } = await create(store);

@@ -107,6 +107,25 @@ function verifies(secret: string, request: string, { clock }: TestApp): boolean 
 }
 
 describe.each(places)('on %s', (_name, start) => {
+  test('a retry of a clock that was 25 hours ahead is made once the clock is right again', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const step = (seconds: number) => {
+      for (const { clock } of place.apps) clock.step(seconds);
+    };
+    const owner = await buyerOf(app);
+    let status = '500 Internal Server Error';
+    await using receiver = await startReceiver((socket) => socket.write(response(status, '')));
+    const webhook = await subscribe(owner, receiver);
+    step(25 * 3_600);
+    await owner.addPet();
+    await until(async () => (await deliveriesOf(owner, webhook))[0]?.attempts.length === 1);
+    status = '204 No Content';
+    step(-25 * 3_600);
+    await until(async () => (await deliveriesOf(owner, webhook))[0]?.status === 'succeeded');
+    expect(receiver.requests).toHaveLength(2);
+  });
+
   test('all events of the selected types, and no others, are sent once, with the same bodies as in the feed', async () => {
     await using place = await start();
     const [app, beside = app] = place.apps as [TestApp];

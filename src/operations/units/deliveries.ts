@@ -1,4 +1,4 @@
-import type { SettledDelivery, Taken, TakeRequest } from '../../domain/delivery.ts';
+import type { RescheduleRequest, SettledDelivery, Taken, TakeRequest } from '../../domain/delivery.ts';
 import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
 import { disabledEvent } from './webhooks.ts';
 
@@ -50,6 +50,11 @@ export const deliveryUnits = {
   releaseDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
+  },
+  /** Examines some deliveries after the clock was set back. Repeat it with its outcome until that is undefined. */
+  rescheduleDeliveries: {
+    writes: [],
+    run: ({ deliveries }: Transaction, request: RescheduleRequest) => deliveries.reschedule(request),
   },
   /** Removes some rows of deleted webhooks. Repeat it with its outcome until that is undefined. */
   sweepWebhooks: {

@@ -3,6 +3,7 @@ import {
   latestPaced,
   maxPending,
   portionLength,
+  type RescheduleRequest,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
@@ -14,6 +15,7 @@ import {
   type LeasedRow,
   maxHastened,
   missingPaces,
+  mistimedSql,
   nextRound,
   pacesAfter,
   portionOf,
@@ -31,6 +33,11 @@ import type { Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
 const sending = sendingSql('strpos', 'clock.now');
+const isMistimed = mistimedSql("(attempts::json -> -1 ->> 'at')", {
+  now: 'clock.iso',
+  latestLease: 'clock.latest_lease',
+  latestRetry: 'clock.latest_retry',
+});
 
 interface ReadyRow extends ReadyWebhook {
   readonly last: bigint;
@@ -110,6 +117,25 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         )) RETURNING 1`,
     );
     return released.length === deliveryBatch;
+  }
+
+  async reschedule({ after, now, latestLease, latestRetry }: RescheduleRequest): Promise<bigint | undefined> {
+    const iso = new Date(now).toISOString();
+    const [row] = await this.#statements.run<{ last: bigint | null }[]>(
+      (sql) => sql`
+        WITH examined AS (
+          SELECT id FROM deliveries WHERE status = 'pending' AND id > ${after} ORDER BY id LIMIT ${deliveryBatch}
+        ), changed AS (
+          UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE id = ANY (ARRAY(
+            SELECT id FROM deliveries CROSS JOIN (
+              SELECT ${iso}::text AS iso, ${latestLease}::bigint AS latest_lease, ${latestRetry}::bigint AS latest_retry
+            ) AS clock
+            WHERE id = ANY (ARRAY(SELECT id FROM examined)) AND ${sql.unsafe(isMistimed)}
+            FOR UPDATE OF deliveries SKIP LOCKED))
+        )
+        SELECT max(id) AS last FROM examined`,
+    );
+    return row?.last ?? undefined;
   }
 
   async startRedelivery(webhookId: bigint, after: bigint, now: number): Promise<boolean> {

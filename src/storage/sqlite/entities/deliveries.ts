@@ -7,6 +7,7 @@ import {
   maxPending,
   maxWebhooksRead,
   portionLength,
+  type RescheduleRequest,
   type SendableEvents,
   type SettledDelivery,
   type Taken,
@@ -23,6 +24,7 @@ import {
   type LeasedRow,
   maxHastened,
   missingPaces,
+  mistimedSql,
   nextRound,
   pacesAfter,
   portionOf,
@@ -42,6 +44,11 @@ import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 const { pending: pendingOf, isAnyReadable, isAnyDue, sendable } = sendingSql('instr', '?3');
 const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
+const isMistimed = mistimedSql("(attempts ->> '$[#-1].at')", {
+  now: '?5',
+  latestLease: '?3',
+  latestRetry: '?4',
+});
 const hasPace = '(paced_until <= ?7 OR paced_until > ?3 * 1000)';
 const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
@@ -141,6 +148,13 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
 
   release(now: number): boolean {
     return this.#statements.release.run(now).changes === deliveryBatch;
+  }
+
+  reschedule({ after, now, latestLease, latestRetry }: RescheduleRequest): bigint | undefined {
+    const last = this.#statements.examined.get(after)?.last ?? undefined;
+    if (last === undefined) return undefined;
+    this.#statements.reschedule.run(after, now, latestLease, latestRetry, new Date(now).toISOString());
+    return last;
   }
 
   startRedelivery(webhookId: bigint, after: bigint, now: number): boolean {
@@ -251,10 +265,19 @@ function statementsOf(database: Database) {
   };
 }
 
-/** Statements for paces, authority and redelivery. */
+/** Statements for paces, authority, redelivery and a clock that was set back. */
 function authorityStatementsOf(database: Database) {
   return {
     addPaces: database.query<never, []>(`INSERT INTO webhook_paces (account_id) ${missingPaces}`),
+    examined: database.query<{ last: bigint | null }, [bigint]>(
+      `SELECT max(id) AS last FROM (
+         SELECT id FROM deliveries WHERE status = 'pending' AND id > ? ORDER BY id LIMIT ${deliveryBatch})`,
+    ),
+    reschedule: database.query<never, SqlValue[]>(
+      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?2
+       WHERE id IN (SELECT id FROM deliveries WHERE status = 'pending' AND id > ?1 ORDER BY id LIMIT ${deliveryBatch})
+         AND ${isMistimed}`,
+    ),
     pace: database.query<never, SqlValue[]>(
       'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',
     ),
