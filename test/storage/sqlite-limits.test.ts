@@ -5,12 +5,13 @@ import { plans } from '../../src/domain/plan.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
 import { storeFileNames } from '../../src/storage/sqlite/files.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
-import { header } from '../../src/storage/sqlite/limits/layout.ts';
+import { header, tables } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import type { Limits } from '../../src/storage/sqlite/limits/limits.ts';
 import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
 import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
+import { LimitTable } from '../../src/storage/sqlite/limits/table.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -94,18 +95,19 @@ test('excess addresses are evicted, starting with expired addresses and then the
   }
 });
 
-test('ids beyond the capacity of the file are rejected, and the error states the reason', async () => {
+test('an id for which a full table has no room is rejected, and the error states the reason', async () => {
   await using folder = await temporaryFolder();
-  await using serving = openAlone(folder.path, new FakeClock());
-  expect(serving.limits.take(callerOf(plans.free, 1_000_000)).minute.remaining).toBe(59);
+  await using _serving = openAlone(folder.path, new FakeClock());
+  using file = new LimitFile(limitFile(folder.path));
+  const table = new LimitTable(file, tables.addresses, 64);
+  let failure: unknown;
   try {
-    serving.limits.take(callerOf(plans.free, 100_000_000));
-    throw new Error('It was counted.');
+    table.make(table.capacity, new RecordLocks(file, 1));
   } catch (error) {
-    expect(error).toBeInstanceOf(StorageUnavailable);
-    expect(((error as Error).cause as Error).message).toContain('no room for the id 100000000');
+    failure = error;
   }
-  expect(serving.limits.trouble).toBeUndefined();
+  expect(failure).toBeInstanceOf(StorageUnavailable);
+  expect(((failure as StorageUnavailable).cause as Error).message).toContain('no room for the id');
 });
 
 test('if the clock is set back while the service is stopped, counts are kept, and no remaining ban is longer than its original duration', async () => {
@@ -207,4 +209,31 @@ test('counts are synced eventually, and a failed sync is reported by every proce
   expect(worker.trouble).toBe('the last sync failed');
   await until(() => worker.trouble === undefined);
   await worker.close();
+});
+
+test('accounts and keys have separate counts and bans, however far apart their ids are', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  // The last two ids differ by a multiple of the number of accounts that fit into the file.
+  const ids = [1, 1_000_000_003, 1_764_266_550_123_456, 1_764_266_550_123_456 + 1_024 * 4_096 * 4_095];
+  const banned = ids.at(-1) as number;
+  const take = (limits: Limits, id: number) => limits.take(callerOf({ perMinute: 10, perDay: 100 }, id));
+  {
+    await using serving = openAlone(folder.path, clock);
+    for (const [index, id] of ids.entries())
+      for (let request = 0; request < index; request++) take(serving.limits, id);
+    for (let request = 0; request < 10; request++) take(serving.limits, banned);
+    clock.advance(1);
+    for (let strike = 0; strike < strictRules.ban.strikes; strike++) take(serving.limits, banned);
+  }
+  // A higher number of strikes needs larger records, so the file is made again.
+  for (const strikes of [3, 5]) {
+    const rules = { ...strictRules, ban: { ...strictRules.ban, strikes } };
+    await using serving = openAlone(folder.path, clock, rules);
+    expect(serving.notices).toEqual([]);
+    expect(serving.limits.bans().map(({ keyId }) => keyId)).toEqual([banned]);
+    const used = strikes === 3 ? 1 : 2;
+    for (const [index, id] of ids.slice(0, -1).entries())
+      expect([id, take(serving.limits, id).minute.remaining]).toEqual([id, 10 - index - used]);
+  }
 });

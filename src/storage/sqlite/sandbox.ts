@@ -57,8 +57,8 @@ export class SandboxStore implements Disposable {
       this.#data.run('UPDATE main.versions SET version = version + 1');
     });
     all.immediate();
-    for (const { directory, reach } of Object.values(tables)) {
-      for (let index = 0; index < reach; index++) this.#clear(this.#limits.i32[directory + index] as number);
+    for (const { directory, slots } of Object.values(tables)) {
+      for (let slot = 0; slot < slots; slot++) this.#clear(this.#limits.i32[directory + slot] as number);
     }
   }
 

@@ -176,7 +176,7 @@ function openFiles(options: SqliteOptions): Opened {
     clock,
     rules,
     notice,
-    lastAccountId: lastAccount(data),
+    nextAccount: (least) => nextAccount(data, least),
   });
   if (role === 'serving') reportOpenToOthers(files, notice);
   const kept = opened.move();
@@ -223,9 +223,11 @@ function workerServer(serve: (port: Port) => Disposable, limits: Limits) {
   };
 }
 
-function lastAccount(data: Database): number {
-  const [row] = data.query<{ id: bigint | null }, []>('SELECT max(id) AS id FROM accounts').all();
-  return Number(row?.id ?? 0);
+function nextAccount(data: Database, least: number): number | undefined {
+  const [row] = data
+    .query<{ id: bigint | null }, [number]>('SELECT min(id) AS id FROM accounts WHERE id >= ?')
+    .all(least);
+  return row?.id == null ? undefined : Number(row.id);
 }
 
 /** Counts a request only if its caller is up to date. */

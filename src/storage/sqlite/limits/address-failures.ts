@@ -35,7 +35,7 @@ export class AddressFailures {
 
   /** Allocates all sets. Throws system errors. */
   make(locks: RecordLocks): void {
-    for (let set = 0; set < this.#table.reach; set += this.#table.recordsPerExtent)
+    for (let set = 0; set < this.#table.capacity; set += this.#table.recordsPerExtent)
       this.#table.make(set, locks);
   }
 
@@ -45,7 +45,7 @@ export class AddressFailures {
     this.#low = Number(BigInt.asIntN(32, hash));
     // A hash of 0 marks a free slot.
     this.#high = Number(BigInt.asIntN(32, hash >> 32n)) || 1;
-    return this.#table.find((this.#low >>> 0) % this.#table.reach);
+    return this.#table.find((this.#low >>> 0) % this.#table.capacity);
   }
 
   read(set: number): Window {

@@ -49,15 +49,18 @@ export const header = {
 
 export interface TableLayout {
   readonly number: number;
-  /** Position of the table's directory in the header: the extent numbers in order, with 0 for unallocated extents. */
+  /**
+   * Position of the table's directory in the header: extent numbers, with 0 for free slots. An extent is in the slot of
+   * its index modulo `slots`, or in the next free slot, because ids have large gaps after a restore.
+   */
   readonly directory: number;
-  readonly reach: number;
+  readonly slots: number;
 }
 
 export const tables = {
-  addresses: { number: 3, directory: 768, reach: 8 },
-  accounts: { number: 1, directory: 1_024, reach: 4_096 },
-  keys: { number: 2, directory: 5_120, reach: 60_416 },
+  addresses: { number: 3, directory: 768, slots: 8 },
+  accounts: { number: 1, directory: 1_024, slots: 4_096 },
+  keys: { number: 2, directory: 5_120, slots: 60_416 },
 } as const satisfies Record<string, TableLayout>;
 
 /** Maximum number of extents, because a lock is identified by the 32-bit index of its word. */

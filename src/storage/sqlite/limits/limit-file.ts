@@ -16,9 +16,12 @@ import {
 
 const headerWords = header.checksum;
 /**
- * Number of words in an extent's header: magic, format, table, index in the table, and strikes. The checksum follows.
+ * Number of words in an extent's header: magic, format, table, index in the table (low word), and strikes. The checksum
+ * and the high word of the index follow.
  */
 const extentWords = 5;
+const indexWord = 3;
+const highIndexWord = 6;
 
 /** Smallest page size of any supported system. */
 const pageBytes = 4_096;
@@ -149,13 +152,14 @@ export class LimitFile implements Disposable {
    * Adds an extent to a table. Callers must hold the lock. The extent is written in full, because accessing a hole in a
    * file on a full disk would kill the process. If this throws a system error, nothing was added.
    */
-  add({ number, directory }: TableLayout, index: number): void {
+  add({ number, directory }: TableLayout, slot: number, index: number): void {
     const extent = this.i32[header.extents] as number;
     if (extent >= maxExtents) throw new Error(`${this.path} has reached its maximum size`);
     const bytes = Buffer.alloc(extentBytes);
     const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentHeaderBytes / 4);
+    const high = Math.floor(index / 2 ** 32);
     words.set([extentMagic, format, number, index, this.strikes]);
-    words[extentWords] = checksumOf(words, 0, extentWords, 0);
+    words.set([checksumOf(words, 0, extentWords, high), high], extentWords);
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
@@ -166,7 +170,7 @@ export class LimitFile implements Disposable {
     this.reach(extent);
     // Written in this order, so that an extent in use is never allocated again.
     Atomics.store(this.i32, header.extents, extent + 1);
-    Atomics.store(this.i32, directory + index, extent);
+    Atomics.store(this.i32, directory + slot, extent);
     this.changed();
   }
 
@@ -174,12 +178,19 @@ export class LimitFile implements Disposable {
   extent(extent: number): ExtentHeader | 'free' | undefined {
     const { i32 } = this;
     const from = (extent * extentBytes) / 4;
-    const words = i32.subarray(from, from + extentWords + 1);
+    const words = i32.subarray(from, from + highIndexWord + 1);
     if (words.every((word) => word === 0)) return 'free';
-    const [magic, itsFormat, table = 0, index = 0, strikes = 0, checksum] = words;
-    const isSound = checksum === checksumOf(i32, from, extentWords, 0);
+    const [magic, itsFormat, table = 0, , strikes = 0, checksum, high = 0] = words;
+    const isSound = checksum === checksumOf(i32, from, extentWords, high);
     if (magic !== extentMagic || itsFormat !== format || !isSound) return undefined;
-    return { table, index, strikes };
+    return { table, index: this.indexOf(extent), strikes };
+  }
+
+  /** The index of a mapped extent in its table. */
+  indexOf(extent: number): number {
+    const from = (extent * extentBytes) / 4;
+    const low = (this.i32[from + indexWord] as number) >>> 0;
+    return low + (this.i32[from + highIndexWord] as number) * 2 ** 32;
   }
 
   [Symbol.dispose](): void {

@@ -34,6 +34,9 @@ import { notBefore, plausibleUsage, standingIn } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
+/** Returns the lowest account id from `least` on. */
+export type NextAccount = (least: number) => number | undefined;
+
 /** Limit state of a `LimitStore`, without the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
@@ -104,10 +107,14 @@ export class SqliteLimits implements Limits {
     if (this.#file.isOverwritten) throw new StorageUnavailable(limitsOverwritten);
   }
 
-  /** Allocates records for accounts up to this id, so that a full disk is noticed early. Throws system errors. */
-  makeRoom(lastAccountId: number): void {
+  /** Allocates records for all accounts, so that a full disk is noticed early. Throws system errors. */
+  makeRoom(nextAccount: NextAccount): void {
     const { table } = this.#accounts;
-    for (let id = 0; id <= lastAccountId; id += table.recordsPerExtent) table.make(id, this.#locks);
+    const { recordsPerExtent } = table;
+    for (let id: number | undefined = 0; id !== undefined; ) {
+      table.make(id, this.#locks);
+      id = nextAccount((Math.floor(id / recordsPerExtent) + 1) * recordsPerExtent);
+    }
   }
 
   /** If this throws `StorageUnavailable`, nothing was counted. */

@@ -58,15 +58,16 @@ export function fillFromPrevious(
   const second = Math.floor(nowMs / 1_000);
   const [oldAccounts, accounts] = [new AccountCounts(old), new AccountCounts(file)];
   oldAccounts.table.each((record, id) => {
-    if (!oldAccounts.isWritten(record) || id >= accounts.table.reach) return;
+    if (!oldAccounts.isWritten(record)) return;
     const usage = oldAccounts.read(record, id) ?? usedUp(second);
     accounts.write(accounts.table.make(id, locks), id, isDated ? usage : reopened(usage, second));
   });
   const [oldKeys, keys] = [new KeyPenalties(old, survey.strikes), new KeyPenalties(file)];
   oldKeys.table.each((record, id) => {
-    if (oldKeys.sequence(record) === 0 || id >= keys.table.reach) return;
+    if (oldKeys.sequence(record) === 0) return;
     const penalty = oldKeys.read(record, id) ?? maxBan(rules, nowMs);
-    if (penalty !== noPenalty) keys.write(keys.table.make(id, locks), id, noPenalty, penalty);
+    if (penalty === noPenalty || !keys.table.hasRoom(id)) return;
+    keys.write(keys.table.make(id, locks), id, noPenalty, penalty);
   });
 }
 

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
-import { StorageUnusable } from '../../storage.ts';
+import { StorageUnavailable, StorageUnusable } from '../../storage.ts';
 import { fileReason, type StoreFiles } from '../files.ts';
 import { recordServed } from '../served-files.ts';
 import { commandLimits } from './command-limits.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
-import { type Limits, SqliteLimits } from './limits.ts';
+import { type Limits, type NextAccount, SqliteLimits } from './limits.ts';
 import { fillFromPrevious, makeLimits } from './make-limits.ts';
 import { surveyOf, writeDirectory } from './survey.ts';
 
@@ -24,8 +24,8 @@ interface OpenLimits {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** The highest account id. Records for accounts up to this id are allocated immediately. */
-  readonly lastAccountId?: number;
+  /** If set, records for all accounts are allocated immediately. */
+  readonly nextAccount?: NextAccount;
 }
 
 /** Number of owner numbers to skip, because they may have been assigned between the last sync and a power failure. */
@@ -51,7 +51,9 @@ export function openLimits(options: OpenLimits): Limits {
 
 function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
   if (error instanceof StorageUnusable) return error;
-  return new StorageUnusable(`Cannot open the limit state ${limits}: ${fileReason(error as Error, limits)}.`);
+  const reason =
+    error instanceof StorageUnavailable ? failureText(error) : fileReason(error as Error, limits);
+  return new StorageUnusable(`Cannot open the limit state ${limits}: ${reason}.`);
 }
 
 /** Throws `StorageUnusable`. */
@@ -64,14 +66,14 @@ function openFile(files: StoreFiles): LimitFile {
 }
 
 function openCounting(options: OpenLimits): Limits {
-  const { files, role, worker = 0, clock, rules, notice, lastAccountId = 0 } = options;
+  const { files, role, worker = 0, clock, rules, notice, nextAccount = () => undefined } = options;
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
   const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
   if (isSyncing) beginRun(file, files, clock);
   else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
   const limits = new SqliteLimits(file, { clock, rules, notice, worker, isSyncing });
-  limits.makeRoom(lastAccountId);
+  limits.makeRoom(nextAccount);
   opened.move();
   return limits;
 }

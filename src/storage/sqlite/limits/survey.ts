@@ -1,8 +1,10 @@
 import { header, type TableLayout, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
+import { slotOf } from './table.ts';
 
 export interface LimitSurvey {
-  readonly extents: ReadonlyMap<TableLayout, readonly number[]>;
+  /** Extent numbers by table and index in the table. */
+  readonly extents: ReadonlyMap<TableLayout, ReadonlyMap<number, number>>;
   /** Number of strikes that fit into a key's record; undefined if there are no key records. */
   readonly strikes: number | undefined;
   readonly isDamaged: boolean;
@@ -11,7 +13,7 @@ export interface LimitSurvey {
 const layouts: readonly TableLayout[] = Object.values(tables);
 
 export function surveyOf(file: LimitFile): LimitSurvey {
-  const extents = new Map(layouts.map((layout): [TableLayout, number[]] => [layout, []]));
+  const extents = new Map(layouts.map((layout): [TableLayout, Map<number, number>] => [layout, new Map()]));
   const count = file.extentsBySize;
   let isDamaged = false;
   let strikes: number | undefined;
@@ -24,9 +26,9 @@ export function surveyOf(file: LimitFile): LimitSurvey {
     const places = layout && extents.get(layout);
     const isOdd = layout === tables.keys && strikes !== undefined && strikes !== extent?.strikes;
     if (extent === undefined || layout === undefined || places === undefined || isOdd) isDamaged = true;
-    else if (extent.index >= layout.reach || places[extent.index] !== undefined) isDamaged = true;
+    else if (places.size === layout.slots || places.has(extent.index)) isDamaged = true;
     else {
-      places[extent.index] = number;
+      places.set(extent.index, number);
       if (layout === tables.keys) strikes = extent.strikes;
     }
   }
@@ -34,9 +36,12 @@ export function surveyOf(file: LimitFile): LimitSurvey {
 }
 
 /** Rebuilds the directory in the header. No other process may change the file at the same time. */
-export function writeDirectory({ i32, extentsBySize }: LimitFile, { extents }: LimitSurvey): void {
-  for (const [{ directory, reach }, places] of extents) {
-    for (let index = 0; index < reach; index++) i32[directory + index] = places[index] ?? 0;
+export function writeDirectory(file: LimitFile, { extents }: LimitSurvey): void {
+  const { i32, extentsBySize } = file;
+  for (const [layout, places] of extents) {
+    const { directory, slots } = layout;
+    i32.fill(0, directory, directory + slots);
+    for (const [index, number] of places) i32[directory + (slotOf(file, layout, index) as number)] = number;
   }
   i32[header.extents] = extentsBySize;
 }

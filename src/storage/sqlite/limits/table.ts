@@ -3,7 +3,7 @@ import { extentBytes, extentHeaderBytes, header, type TableLayout } from './layo
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** Fixed-size records in id order, stored in extents of a file. */
+/** Fixed-size records, stored in extents of a file. An extent contains the records of consecutive ids. */
 export class LimitTable {
   readonly #file: LimitFile;
   readonly #layout: TableLayout;
@@ -17,48 +17,69 @@ export class LimitTable {
     this.recordsPerExtent = Math.floor((extentBytes - extentHeaderBytes) / recordBytes);
   }
 
-  get reach(): number {
-    return this.#layout.reach * this.recordsPerExtent;
+  /** Number of records if every extent is allocated. */
+  get capacity(): number {
+    return this.#layout.slots * this.recordsPerExtent;
   }
 
   /** The offset of the record in the file; 0 if the record is not allocated. */
   find(id: number): number {
     const index = Math.floor(id / this.recordsPerExtent);
-    if (index >= this.#layout.reach) return 0;
-    const extent = this.#file.i32[this.#layout.directory + index] as number;
+    const slot = slotOf(this.#file, this.#layout, index);
+    const extent = slot === undefined ? 0 : (this.#file.i32[this.#layout.directory + slot] as number);
     if (extent === 0) return 0;
-    this.#file.reach(extent);
     return (
       extent * extentBytes + extentHeaderBytes + (id - index * this.recordsPerExtent) * this.#recordBytes
     );
   }
 
   /**
-   * Like `find`, but allocates the record if necessary. Throws system errors, and `StorageUnavailable` for an id of
-   * `reach` or above.
+   * Like `find`, but allocates the record if necessary. Throws system errors, and `StorageUnavailable` if the table is
+   * full.
    */
   make(id: number, locks: RecordLocks): number {
     const found = this.find(id);
     if (found !== 0) return found;
-    if (!(id < this.reach)) throw new StorageUnavailable(`the limit state has no room for the id ${id}`);
     const index = Math.floor(id / this.recordsPerExtent);
     locks.acquireOfHeader(header.growing);
     try {
-      if (this.#file.i32[this.#layout.directory + index] === 0) {
-        this.#file.add(this.#layout, index);
-      }
+      const slot = slotOf(this.#file, this.#layout, index);
+      if (slot === undefined) throw new StorageUnavailable(`the limit state has no room for the id ${id}`);
+      if (this.#file.i32[this.#layout.directory + slot] === 0) this.#file.add(this.#layout, slot, index);
     } finally {
       locks.release(header.growing);
     }
     return this.find(id);
   }
 
+  hasRoom(id: number): boolean {
+    return slotOf(this.#file, this.#layout, Math.floor(id / this.recordsPerExtent)) !== undefined;
+  }
+
   each(each: (offset: number, id: number) => void): void {
-    const { directory, reach } = this.#layout;
-    for (let index = 0; index < reach; index++) {
-      if (this.#file.i32[directory + index] === 0) continue;
-      const first = index * this.recordsPerExtent;
+    const { directory, slots } = this.#layout;
+    for (let slot = 0; slot < slots; slot++) {
+      const extent = this.#file.i32[directory + slot] as number;
+      if (extent === 0) continue;
+      this.#file.reach(extent);
+      const first = this.#file.indexOf(extent) * this.recordsPerExtent;
       for (let id = first; id < first + this.recordsPerExtent; id++) each(this.find(id), id);
     }
   }
+}
+
+/** The slot of an extent in the directory, or the free slot where it belongs; undefined if the directory is full. */
+export function slotOf(
+  file: LimitFile,
+  { directory, slots }: TableLayout,
+  index: number,
+): number | undefined {
+  for (let probe = 0; probe < slots; probe++) {
+    const slot = (index + probe) % slots;
+    const extent = file.i32[directory + slot] as number;
+    if (extent === 0) return slot;
+    file.reach(extent);
+    if (file.indexOf(extent) === index) return slot;
+  }
+  return undefined;
 }
