@@ -25,6 +25,8 @@ export interface Connection {
 export interface PhaseError {
   readonly error: Phase | Ending;
   readonly message: string;
+  /** Whether nothing was received in response to a request. */
+  readonly isSilent?: boolean;
 }
 
 const phaseNames: Readonly<Record<Phase, string>> = {
@@ -84,10 +86,15 @@ function opened(
 const idleMs = 2_000;
 const maxIdlePerEndpoint = 4;
 const maxIdleEndpoints = 64;
+/** How long no connection is kept open to an endpoint that closed one without a response. */
+const distrustMs = 600_000;
+const maxDistrusted = 1_000;
 
 /** Connections without a request in flight, by endpoint. They are closed after two seconds. */
 export class IdleConnections implements Disposable {
   readonly #idle = new Map<string, Map<Connection, () => void>>();
+  /** Endpoints that closed a connection without a response, with the time when that is forgiven, earliest first. */
+  readonly #distrusted = new Map<string, number>();
 
   /** Removes and returns the connection that was added last. */
   take(endpoint: string): Connection | undefined {
@@ -96,11 +103,27 @@ export class IdleConnections implements Disposable {
     return connection;
   }
 
-  /** Keeps a connection open. Closes it if there are too many. */
+  /**
+   * Keeps no connection to this endpoint open for ten minutes. Otherwise, a receiver that closes each connection that is
+   * used again would get most requests twice.
+   */
+  distrust(endpoint: string): void {
+    this.#distrusted.delete(endpoint);
+    this.#distrusted.set(endpoint, performance.now() + distrustMs);
+    if (this.#distrusted.size > maxDistrusted)
+      for (const oldest of this.#distrusted.keys().take(1)) this.#distrusted.delete(oldest);
+    for (let idle = this.take(endpoint); idle !== undefined; idle = this.take(endpoint))
+      idle.socket.destroy();
+  }
+
+  /** Keeps a connection open. Closes it if there are too many, or if the endpoint is distrusted. */
   add(endpoint: string, connection: Connection): void {
     const { socket } = connection;
     const idle = this.#idle.get(endpoint) ?? new Map<Connection, () => void>();
-    if (idle.size >= maxIdlePerEndpoint || (idle.size === 0 && this.#idle.size >= maxIdleEndpoints)) {
+    const isDistrusted = performance.now() < (this.#distrusted.get(endpoint) ?? 0);
+    const isFull =
+      idle.size >= maxIdlePerEndpoint || (idle.size === 0 && this.#idle.size >= maxIdleEndpoints);
+    if (isDistrusted || isFull) {
       socket.destroy();
       return;
     }

@@ -27,7 +27,7 @@ export function exchange(
     socket.off('data', read).off('error', fail).off('close', over);
     if (reader.isReusable) keep(connection);
     else socket.destroy();
-    resolve(reader.reply ?? error);
+    resolve(reader.reply ?? { ...error, isSilent: !reader.hasBegun });
   };
   const end = () => settle(endedIn('response', ending.reason));
   const fail = ({ message }: Error) => settle({ error: 'response', message });

@@ -47,6 +47,10 @@ export class ResponseReader {
   #expected = 0;
   #readLine = this.#statusLine;
 
+  get hasBegun(): boolean {
+    return this.#reads > 0;
+  }
+
   /** The response, once its head has been read. */
   get reply(): Reply | undefined {
     if (this.#status === undefined) return undefined;

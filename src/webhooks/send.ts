@@ -125,9 +125,12 @@ export class Sender {
     const keep = (connection: Connection) => this.#idle.add(endpoint, connection);
     const send = (connection: Connection) => exchange(connection, request, keep, ending);
     const idle = this.#idle.take(endpoint);
-    let result = idle && (await send(idle));
-    // The receiver may have closed an idle connection before the request arrived.
-    if (result === undefined || ('error' in result && result.error === 'response')) {
+    let result: Reply | PhaseError | undefined = idle && (await send(idle));
+    // The receiver may have closed an idle connection before the request arrived, but not if it sent anything.
+    const mayBeStale =
+      result !== undefined && 'error' in result && result.error === 'response' && result.isSilent === true;
+    if (mayBeStale) this.#idle.distrust(endpoint);
+    if (result === undefined || mayBeStale) {
       const opened = await open(this.#targetOf(address, url), ending);
       result = 'error' in opened ? opened : await send(opened);
     }

@@ -1,5 +1,6 @@
 /** Connections to receivers, which are kept open between requests. */
 import { describe, expect, test } from 'bun:test';
+import type { Socket } from 'node:net';
 import { Sender } from '../../src/webhooks/send.ts';
 import { until } from '../support/wait.ts';
 import { allowing, type Receiver, response, startReceiver } from './receiver.ts';
@@ -34,6 +35,29 @@ describe('a connection to a receiver', () => {
     expect(await send(sender, receiver)).toMatchObject({ status: 200 });
     expect(await send(sender, receiver)).toMatchObject({ status: 200 });
     expect(receiver.requests).toHaveLength(3);
+  });
+
+  test('is no longer kept open if the receiver closes connections without a response', async () => {
+    const used = new Set<Socket>();
+    await using receiver = await startReceiver((socket) => {
+      if (used.has(socket)) socket.destroy();
+      else used.add(socket) && socket.write(response('200 OK'));
+    });
+    using sender = new Sender(local);
+    for (let count = 1; count <= 10; count++)
+      expect(await send(sender, receiver)).toMatchObject({ status: 200 });
+    expect(receiver.requests).toHaveLength(11);
+  });
+
+  test('is not replaced, and the request is not sent again, if the receiver has sent part of a response', async () => {
+    await using receiver = await startReceiver((socket) => {
+      if (receiver.requests.length === 1) socket.write(response('200 OK'));
+      else socket.end('HTTP/1.1 2');
+    });
+    using sender = new Sender(local);
+    expect(await send(sender, receiver)).toMatchObject({ status: 200 });
+    expect(await send(sender, receiver)).toMatchObject({ error: 'response' });
+    expect(receiver.requests).toHaveLength(2);
   });
 
   test('is not reused if the receiver sent more than one response', async () => {
