@@ -67,8 +67,8 @@ export interface EventWrites {
 }
 
 /**
- * The last delivery that was removed. On PostgreSQL, indexes list removed rows until no transaction can see them, so each
- * step starts after those of the previous step.
+ * The last delivery that was removed, or the lowest id of the next webhook. On PostgreSQL, indexes list removed rows
+ * until no transaction can see them, so each step starts after those of the previous step.
  */
 export interface SweptTo {
   readonly webhookId: bigint;
@@ -102,7 +102,7 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   startRedelivery(webhookId: bigint, after: bigint, now: number): Awaitable<boolean>;
   /**
    * Removes some deliveries of a deleted webhook, and the webhook when it has none left. `after` is the result of the
-   * previous call. Returns undefined if nothing was removed.
+   * previous call. Returns undefined if there are no more.
    */
   sweep(after: SweptTo | null): Awaitable<SweptTo | undefined>;
   /**

@@ -1,11 +1,17 @@
 /** Rows of deleted webhooks are removed in the background. */
-import { describe, expect } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { Sweeper } from '../../src/operations/sweeper.ts';
 import type { Store } from '../../src/operations/units.ts';
-import type { Transaction } from '../../src/storage/transaction.ts';
+import type { SweptTo, Transaction } from '../../src/storage/transaction.ts';
+import { deletedWebhookOwner } from '../../src/tables/webhooks.ts';
+import { openCatalogue } from '../storage/catalogue-kit.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 import { newPet } from '../storage/samples.ts';
+import { testServers } from '../support/servers.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const count = 2_300;
 
@@ -92,5 +98,38 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
         expect((await store.webhooks.list()).map(({ id }) => id)).toEqual([retained]);
       },
     );
+  },
+);
+
+test.skipIf(servers === undefined)(
+  'a locked delivery of a deleted webhook delays only the removal of that webhook, until the next sweep',
+  async () => {
+    const { makeSchema } = servers as NonNullable<typeof servers>;
+    const addWebhook = {
+      writes: ['webhooks'],
+      run: async ({ webhooks, deliveries }: Transaction, _: null) => {
+        const stored = { accountId: deletedWebhookOwner, url: 'https://shop.example/', secret: 'sealed' };
+        const sent = { types: ['pet.*'], enabled: false, position: 0n, createdAt: 1 } as const;
+        const { id: webhookId } = await webhooks.add({ ...stored, ...sent });
+        const finished = { webhookId, status: 'succeeded', attempts: '[]', createdAt: 1 } as const;
+        await deliveries.add({ ...finished, eventId: 1n, type: 'pet.created', finishedAt: 1 });
+      },
+    } as const;
+    await using store = await openCatalogue(makeSchema, { addWebhook }, 1);
+    for (let added = 0; added < 3; added++) await store.first.write('addWebhook', null);
+    const sweepAll = async () => {
+      for (let after: SweptTo | null = null, steps = 0; steps < 20; steps++) {
+        after =
+          ((await store.first.write('sweepWebhooks' as never, after as never)) as SweptTo | undefined) ??
+          null;
+        if (after === null) return [...(await store.session`SELECT id FROM webhooks ORDER BY id`)];
+      }
+      throw new Error('The sweep does not end.');
+    };
+    await store.session`BEGIN`;
+    await store.session`SELECT FROM deliveries WHERE webhook_id = 1 FOR UPDATE`;
+    expect(await sweepAll()).toEqual([{ id: 1n }]);
+    await store.session`COMMIT`;
+    expect(await sweepAll()).toEqual([]);
   },
 );

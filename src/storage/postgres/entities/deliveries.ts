@@ -160,16 +160,18 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return true;
   }
 
-  /** Skips webhooks that another process is sweeping, and deliveries that another transaction has locked. */
+  /**
+   * Skips webhooks that another process is sweeping, and deliveries that another transaction has locked. A webhook with
+   * locked deliveries remains until the next sweep.
+   */
   async sweep(after: SweptTo | null): Promise<SweptTo | undefined> {
     const [webhook] = await this.#statements.run<{ id: bigint }[]>(
       (sql) => sql`
-        SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY account_id, id LIMIT 1
-        FOR UPDATE SKIP LOCKED`,
+        SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} AND id >= ${after?.webhookId ?? 0n}
+        ORDER BY account_id, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
     );
     if (webhook === undefined) return undefined;
-    const begin = { webhookId: webhook.id, status: '', id: 0n };
-    const { status, id } = after?.webhookId === webhook.id ? after : begin;
+    const { status, id } = after?.webhookId === webhook.id ? after : { status: '', id: 0n };
     const removed = await this.#statements.run<{ status: string; id: bigint }[]>(
       (sql) => sql`
         WITH removed AS (
@@ -182,12 +184,12 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
     const [last] = removed;
     if (last !== undefined) return { webhookId: webhook.id, ...last };
-    const done = await this.#statements.run<unknown[]>(
+    await this.#statements.run(
       (sql) => sql`
         DELETE FROM webhooks WHERE id = ${webhook.id}
-          AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = ${webhook.id}) RETURNING 1`,
+          AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = ${webhook.id})`,
     );
-    return done.length > 0 ? begin : undefined;
+    return { webhookId: webhook.id + 1n, status: '', id: 0n };
   }
 
   /** Skips deliveries that another process is removing. */
