@@ -63,7 +63,7 @@ export class BackupOperations implements AsyncDisposable {
   readonly #stopping = new AbortController();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
-  /** Time of the last failure, in Unix ms; undefined if the last backup succeeded. */
+  /** Time of the last failure (`steady`); undefined if the last backup succeeded. */
   #failedAt: number | undefined;
   /** Time of the latest backup, in Unix ms; undefined until the folder has been read. */
   #latest: number | undefined;
@@ -181,7 +181,7 @@ export class BackupOperations implements AsyncDisposable {
     const { parts, everyMs, clock } = this.#context;
     if (parts === undefined || everyMs === undefined) return false;
     const now = clock.now();
-    if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
+    if (this.#failedAt !== undefined) return clock.steady() >= this.#failedAt + Math.min(everyMs, retryMs);
     this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
     // If the latest backup is dated in the future because the clock was set back, a new one is due immediately.
     return now >= this.#latest + everyMs || now < this.#latest;
@@ -229,7 +229,7 @@ export class BackupOperations implements AsyncDisposable {
     } catch (error) {
       if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
       this.#lastError = failureText(error);
-      this.#failedAt = clock.now();
+      this.#failedAt = clock.steady();
       this.#failed++;
       throw new Refusal('backup_failed', { message: this.#lastError, cause: error });
     } finally {

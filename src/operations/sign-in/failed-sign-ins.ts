@@ -24,13 +24,13 @@ export class FailedSignIns {
   waitSeconds(network: string): number {
     const failures = this.#current(network);
     if (failures === undefined || failures.count < maxFailures) return 0;
-    return Math.max(1, Math.ceil((failures.endsAt - this.#clock.now()) / 1_000));
+    return Math.max(1, Math.ceil((failures.endsAt - this.#clock.steady()) / 1_000));
   }
 
   add(network: string): number {
     let failures = this.#current(network);
     if (failures === undefined) {
-      failures = { endsAt: this.#clock.now() + minuteMs, count: 0 };
+      failures = { endsAt: this.#clock.steady() + minuteMs, count: 0 };
       this.#byNetwork.set(network, failures);
     }
     return ++failures.count;
@@ -38,6 +38,6 @@ export class FailedSignIns {
 
   #current(network: string): Failures | undefined {
     const failures = this.#byNetwork.get(network);
-    return failures !== undefined && this.#clock.now() < failures.endsAt ? failures : undefined;
+    return failures !== undefined && this.#clock.steady() < failures.endsAt ? failures : undefined;
   }
 }

@@ -19,14 +19,14 @@ export class OneTimeCode {
 
   make(): string {
     const code = Buffer.from(this.#randomBytes(codeBytes)).toString('base64url');
-    this.#made = { digest: digestOf(code), validUntil: this.#clock.now() + validForMs };
+    this.#made = { digest: digestOf(code), validUntil: this.#clock.steady() + validForMs };
     return code;
   }
 
   /** Redeems the code and returns true if the text matches. Compares in constant time. */
   redeem(text: string): boolean {
     const made = this.#made;
-    if (made === undefined || this.#clock.now() >= made.validUntil) return false;
+    if (made === undefined || this.#clock.steady() >= made.validUntil) return false;
     if (!timingSafeEqual(digestOf(text), made.digest)) return false;
     this.#made = undefined;
     return true;
