@@ -136,7 +136,7 @@ export class Dispatcher {
   #noticeStep(): void {
     const { clock } = this.#options;
     const aheadMs = clock.now() - clock.steady();
-    if (aheadMs < this.#aheadMs - leaseMs) {
+    if (aheadMs < this.#aheadMs - maxLeaseMs) {
       this.#isPrepared = false;
       this.#lanes.resume(Number.POSITIVE_INFINITY);
     }
