@@ -187,8 +187,8 @@ export interface ImportStore extends EntityReads<typeof imports> {
 export interface EventStore {
   /** Up to `limit` events after the id `after`, ascending. */
   list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
-  /** The newest `limit` events, newest first. */
-  newest(limit: number): Awaitable<StoredEvent[]>;
+  /** The newest `limit` events, newest first; `before` restricts them to lower ids. */
+  newest(limit: number, before?: bigint): Awaitable<StoredEvent[]>;
   /**
    * The highest assigned id and the lowest retained id. Without events, the lowest retained id is one above the highest
    * assigned id.

@@ -2,9 +2,10 @@ import type { EventType } from '../domain/event-type.ts';
 import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
 
 /**
- * Number of ids that a restore skips, and a failover on PostgreSQL (`skip_lost_ids`). Exceeds the number of rows that can
- * have been added since the backup. If ids were reused, readers would skip new events as already seen, and webhook
- * receivers would drop them as duplicates.
+ * Minimum number of ids that a restore skips, and a failover on PostgreSQL (`skip_lost_ids`). Exceeds the number of rows
+ * that can have been added since the backup. If ids were reused, readers would skip new events as already seen, and webhook
+ * receivers would drop them as duplicates. Ids continue at the time in microseconds if it is higher, so that several
+ * restores of a backup do not assign the same ids.
  */
 export const restoreGap = 1_000_000_000;
 

@@ -69,11 +69,18 @@ test('the number of events per hour does not include ids skipped by a restore', 
   for (let restored = 0; restored < 2; restored++) {
     using database = new Database(app.config.databaseUrl.replace('sqlite:', ''));
     database.run('PRAGMA busy_timeout = 10000');
-    database.run("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'events'", [restoreGap]);
+    database.run("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'events'", [
+      restoreGap * (restored + 1),
+    ]);
     await addPets(4);
   }
+  const expired = await get('/events?after=3');
+  expect([expired.code, expired.text]).toEqual([
+    'events_expired',
+    expect.stringContaining('The store was restored'),
+  ]);
   app.clock.advance(3_600);
-  const newest = { id: 2 * restoreGap + 11 };
+  const newest = { id: 3 * restoreGap + 11 };
   expect((await get('/event-log')).body).toMatchObject({ perHour: 11, oldest: { id: 1 }, newest });
 });
 

@@ -123,6 +123,7 @@ describe.skipIf(!hasServers)('after a failover that lost transactions', () => {
         : await EventSource.open(`${instances[1]?.url}`, { key, lastEventId: String(lostEvent) });
 
       if (restarts) for (const instance of instances) await instance[Symbol.asyncDispose]();
+      const failedOverAt = Date.now() * 1_000;
       await failOver();
       if (restarts) instances = await Promise.all([startInstance(), startInstance(), startInstance()]);
       const added = await Promise.all(instances.map((instance) => firstAdded(instance, key)));
@@ -148,7 +149,7 @@ describe.skipIf(!hasServers)('after a failover that lost transactions', () => {
       // Every counter was raised once, although three instances detected the failover.
       for (const table of ['pets', 'events', 'keys', 'accounts', 'orders', 'deliveries', 'webhooks']) {
         const last = await lastOf(table);
-        expect([table, Math.floor(last / 1_000_000_000)]).toEqual([table, 1]);
+        expect([table, last > failedOverAt && last < Date.now() * 1_000]).toEqual([table, true]);
       }
       expect((await (clients()[0] as typeof writer).get(uncached(BigInt(kept)))).text).toContain('"kept"');
     });

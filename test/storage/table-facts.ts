@@ -61,7 +61,7 @@ export const tableFacts: Readonly<Record<string, TableFacts>> = {
 /** Columns of one engine that `src/tables/` does not describe, each with the reason. */
 export const columnsOfOneEngine: Readonly<Record<string, string>> = {
   'counters.version': 'SQLite has versions in a table; each store counts its own',
-  'counters.timeline': 'a data file has one history; ids that a restore lost are known to no other server',
+  'counters.history': 'a data file has one history; ids that a restore lost are known to no other server',
   'inventory.id': 'SQLite keeps the table to one row by its key',
 };
 

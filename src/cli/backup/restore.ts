@@ -1,5 +1,6 @@
 import { type Restored, restoreBackup, sqlitePath } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
+import { systemClock } from '../../domain/clock.ts';
 import { printable } from '../../domain/printable.ts';
 import { BytesProgress } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -25,6 +26,7 @@ export async function restore(
     backup,
     path,
     replace: replace === true,
+    now: systemClock().now(),
     signal,
     verify: (copy) => {
       progress[Symbol.dispose]();

@@ -20,7 +20,7 @@ export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
-/** Summarizes the retained events with a few reads, plus one per billion ids. */
+/** Summarizes the retained events with a few reads, plus a few for each gap and each billion events. */
 export async function eventLogOf(
   events: EventStore,
   { areRecorded, keepMs }: EventSettings,
@@ -40,17 +40,20 @@ export async function eventLogOf(
 }
 
 /** The number of events in a range of ids, excluding ids that restores skipped. */
-async function countEvents(events: EventStore, first: bigint, last: bigint): Promise<number> {
+async function countEvents(events: EventStore, first: bigint, newest: bigint): Promise<number> {
   const step = BigInt(restoreGap);
   let skipped = 0n;
-  // Every gap has exactly `step` ids, so looking ahead by `step` ids never misses one.
-  for (let at = first; at + step <= last; ) {
+  // Every gap has at least `step` ids, so looking ahead by `step` ids never misses one.
+  for (let at = first; at + step <= newest; ) {
     const [next] = await events.list(at + step - 1n, 1);
     if (next === undefined) break;
-    if (next.id !== at + step) skipped += step;
+    if (next.id !== at + step) {
+      const [last] = await events.newest(1, next.id);
+      skipped += next.id - (last?.id ?? next.id) - 1n;
+    }
     at = next.id;
   }
-  return Number(last - first - skipped) + 1;
+  return Number(newest - first - skipped) + 1;
 }
 
 interface Services {

@@ -7,6 +7,7 @@ import type { Clock } from '../../domain/clock.ts';
 import { type EventType, eventTypes, mayRead } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
+import { restoreGap } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/caller-changed.ts';
 import { withoutGap } from './gaps.ts';
 import { EventTail } from './tail.ts';
@@ -185,7 +186,8 @@ const remedy =
   'Get the id of the newest event (GET /v1/events?order=desc&limit=1), read the resources again, then follow the events after that id.';
 
 function expired(after: bigint, oldest: bigint): Refusal {
-  const message = `Events after ${after} are no longer retained; the oldest retained id is ${oldest}. ${remedy}`;
+  const cause = oldest - after > restoreGap ? ' The store was restored, or its database failed over.' : '';
+  const message = `Events after ${after} are no longer retained; the oldest retained id is ${oldest}.${cause} ${remedy}`;
   return new Refusal('events_expired', { message });
 }
 

@@ -3,10 +3,9 @@ import type { PostgresDatabase } from './database.ts';
 import { lockCounters, risenVersion, type ServerState } from './versions.ts';
 
 /** Results of `server_history()`. */
-interface Servers {
-  readonly recorded: string | null;
-  /** Null if the server does not report them. */
-  readonly current: string | null;
+interface Histories {
+  readonly recorded: string;
+  readonly current: string;
 }
 
 /**
@@ -53,13 +52,13 @@ export class Lineage implements AsyncDisposable {
 
   async #mark(started: string): Promise<void> {
     try {
-      const { recorded, current } = await this.#write();
+      const other = await this.#write();
       this.#markedAt = performance.now();
       this.#started = started;
       this.#hasFailed = false;
-      if (recorded !== null && current !== null && recorded !== current) {
+      if (other !== undefined) {
         this.#notice(
-          `the database has another history: timeline ${current} instead of ${recorded}, after a failover or restore. ` +
+          `the database has another history: ${other.current} instead of ${other.recorded}, after a failover or restore. ` +
             'Ids continue after a gap, and readers of events start again (410 events_expired)',
         );
       }
@@ -70,30 +69,20 @@ export class Lineage implements AsyncDisposable {
     }
   }
 
-  #write(): Promise<Servers> {
+  /** Returns the histories if they differ. */
+  #write(): Promise<Histories | undefined> {
     return this.#database.transact(async (execute) => {
-      const [found] = await execute<Servers[]>(
-        (sql) => sql`SELECT server AS recorded, server_history() AS current FROM store FOR UPDATE`,
+      // Locks the row, so that only one instance raises the counters.
+      await execute((sql) => sql`UPDATE store SET lineage = gen_random_uuid()::text`);
+      const [other] = await execute<Histories[]>(
+        (sql) => sql`
+          SELECT history AS recorded, current FROM counters, (SELECT server_history() AS current) AS server
+          WHERE history NOT IN ('', current) LIMIT 1`,
       );
-      const { recorded = null, current = null } = found ?? {};
-      if (recorded !== null && current !== null && recorded !== current) {
-        await execute(lockCounters);
-        // The trigger compares only timelines. After a restore of a dump, an invalid timeline makes it raise the counters.
-        const isSame = tablesOf(recorded) === tablesOf(current);
-        await execute(
-          (sql) => sql`
-              UPDATE counters SET ${risenVersion(sql)},
-                timeline = CASE WHEN ${isSame}::boolean THEN timeline ELSE 'other' END`,
-        );
-      }
-      await execute(
-        (sql) =>
-          sql`UPDATE store SET lineage = gen_random_uuid()::text, server = coalesce(${current}::text, server)`,
-      );
-      return { recorded, current };
+      if (other === undefined) return undefined;
+      await execute(lockCounters);
+      await execute((sql) => sql`UPDATE counters SET ${risenVersion(sql)}`);
+      return other;
     }, performance.now() + this.#database.statementTimeoutMs);
   }
 }
-
-/** Identifies the tables: physical copies have the same identifier, and restored dumps have another. */
-const tablesOf = (server: string) => server.split('/')[0];

@@ -36,9 +36,13 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
     return found;
   }
 
-  async newest(limit: number): Promise<StoredEvent[]> {
+  async newest(limit: number, before = 2n ** 63n - 1n): Promise<StoredEvent[]> {
     await this.#numberAll();
-    const found = await this.rows(`${this.texts.select} ORDER BY id DESC LIMIT $1`, limit);
+    const found = await this.rows(
+      `${this.texts.select} WHERE id < $2 ORDER BY id DESC LIMIT $1`,
+      limit,
+      before,
+    );
     await this.#spreadTo(found[0]?.id);
     return found;
   }

@@ -30,6 +30,8 @@ export interface RestoreOptions {
   readonly backup: string;
   readonly path: string;
   readonly replace: boolean;
+  /** Unix ms. */
+  readonly now: number;
   readonly verify: (copy: string) => Promise<Verified>;
   readonly signal?: AbortSignal;
   /** Bytes copied so far, and in total. */
@@ -68,7 +70,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     await copyFile(backup, copy, files.data, options, header.bytes);
     // Verifies the copy, because the copy will be served.
     const facts = await verified(copy, options);
-    makeStoreOf(copy);
+    makeStoreOf(copy, options.now);
     takeIntoUse(copy, files);
     return { ...facts, path: files.data, replaced };
   } catch (error) {
@@ -184,7 +186,7 @@ async function verified(copy: string, { backup, verify, signal }: RestoreOptions
 }
 
 /** Converts a copy of a backup into a store's data file. The file still contains the limit state. */
-function makeStoreOf(copy: string): void {
+function makeStoreOf(copy: string, now: number): void {
   using database = new Database(copy, { readwrite: true, strict: true });
   database.run('PRAGMA journal_mode = MEMORY');
   database.run('PRAGMA synchronous = OFF');
@@ -193,7 +195,7 @@ function makeStoreOf(copy: string): void {
     for (const table of noteTables) database.run(`DROP TABLE ${table}`);
     // Sessions that ended after the backup must not become valid again.
     if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
-    skipLostIds(database);
+    skipLostIds(database, now);
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
   })();
   database.close();
@@ -201,12 +203,12 @@ function makeStoreOf(copy: string): void {
 }
 
 /** Skips the ids of rows that were added after the backup, because clients, receivers and readers know these ids. */
-function skipLostIds(database: Database): void {
+function skipLostIds(database: Database, now: number): void {
   // The row of a table that never had a row is missing.
   database.run(`
     INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_schema
     WHERE sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)`);
-  database.run(`UPDATE sqlite_sequence SET seq = seq + ${restoreGap}`);
+  database.run('UPDATE sqlite_sequence SET seq = max(seq + ?, ?)', [restoreGap, now * 1_000]);
 }
 
 function takeIntoUse(copy: string, files: StoreFiles): void {

@@ -13,14 +13,14 @@ export class SqliteEvents extends SqliteEntity<typeof events> implements EventSt
 
   constructor(database: Database, read: ReadIn) {
     super(database, events, { read });
-    this.#newest = this.prepare(`${this.select} ORDER BY id DESC LIMIT ?1`);
+    this.#newest = this.prepare(`${this.select} WHERE id < ?2 ORDER BY id DESC LIMIT ?1`);
     this.#bounds = database.query<{ oldest: bigint | null; last: bigint | null }, []>(
       `SELECT (SELECT min(id) FROM events) AS oldest, (SELECT last FROM counters WHERE name = 'events') AS last`,
     );
   }
 
-  newest(limit: number): StoredEvent[] {
-    return this.rows(this.#newest, limit);
+  newest(limit: number, before = 2n ** 63n - 1n): StoredEvent[] {
+    return this.rows(this.#newest, limit, before);
   }
 
   bounds(): EventBounds {

@@ -51,8 +51,8 @@ export function openLimits(options: OpenLimits): Limits {
 
 function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
   if (error instanceof StorageUnusable) return error;
-  const reason =
-    error instanceof StorageUnavailable ? failureText(error) : fileReason(error as Error, limits);
+  const cause = error instanceof StorageUnavailable ? error.cause : error;
+  const reason = fileReason(cause as Error, limits);
   return new StorageUnusable(`Cannot open the limit state ${limits}: ${reason}.`);
 }
 
