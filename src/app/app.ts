@@ -47,6 +47,8 @@ export interface App extends AsyncDisposable {
   readonly encryption: string | undefined;
   /** Resolves with a reason when the process must exit because its store can no longer be written to. */
   readonly lost?: Promise<Error> | undefined;
+  /** Reason why stopping may delete the last copy of the data; undefined if it does not. */
+  readonly dataLoss: (() => string | undefined) | undefined;
   readonly watch: Watch;
 }
 
@@ -95,7 +97,7 @@ export async function startApp(
   const firstKey = await makeFirstKey(config, admin, log);
   const hasOperators = await hasActiveOperators(admin);
   const kept = started.move();
-  const { encryption, lost } = admin.storage;
+  const { encryption, lost, dataLoss } = admin.storage;
   return {
     url,
     firstKey,
@@ -103,6 +105,7 @@ export async function startApp(
     hasOperators,
     encryption,
     lost,
+    dataLoss,
     admin,
     watch,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -164,7 +167,7 @@ export async function startWorkers(
   const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const hasOperators = await hasActiveOperators(admin);
-  const { encryption } = admin.storage;
+  const { encryption, dataLoss } = admin.storage;
   const kept = started.move();
   return {
     url,
@@ -172,6 +175,7 @@ export async function startWorkers(
     console,
     hasOperators,
     encryption,
+    dataLoss,
     watch,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

@@ -4,7 +4,7 @@
  */
 export const troubles = {
   dataFile: 'The data file cannot be written. Changes return 503.',
-  storeFiles: 'A file of the store was deleted or replaced while it was in use. Changes return 503.',
+  storeFiles: 'A file of the store was deleted, moved or replaced while it was in use. Changes return 503.',
   limitFile:
     'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',

@@ -270,6 +270,11 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * fail in this way.
    */
   readonly lost?: Promise<Error>;
+  /**
+   * Reason why acknowledged changes may exist only in files that this process keeps open; undefined if they do not, or
+   * if the store is on a server.
+   */
+  readonly dataLoss?: () => string | undefined;
   /** Maximum delay until a process sees a change that another process acknowledged, in ms. */
   readonly maxStaleMs: number;
 }

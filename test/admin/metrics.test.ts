@@ -1,7 +1,7 @@
 /** Metrics for Prometheus, and the dashboard, the alerts and the documentation that use them. */
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { metricsText } from '../../src/http/admin/metrics.ts';
 import type { Metric } from '../../src/operations/observability/metric.ts';
 import { metricsOf } from '../../src/operations/observability/metrics.ts';
@@ -252,4 +252,26 @@ test('docs/monitoring.md lists every metric with its type and help', () => {
   expect(rows.map(([, name, type, help]) => [name, type, help])).toEqual(
     all.map(({ name, type, help }) => [name, type, help]),
   );
+});
+
+test('the store folder is moved away: only the figures that cannot be read are missing', async () => {
+  await using app = await startTestApp();
+  const { token } = await addOperator(app, 'admin');
+  const folder = dirname(app.config.databaseUrl.replace('sqlite:', ''));
+  expect(metricsIn(await scraped(app))).toContain('animal_store_disk_free_bytes');
+  renameSync(folder, `${folder}.aside`);
+  try {
+    for (const target of ['root:/metrics', '/overview', '/system', '/backups']) {
+      const { status } = await callAdmin(app, 'GET', target, { token });
+      expect([target, status]).toEqual([target, 200]);
+    }
+    const { text } = await callAdmin(app, 'GET', 'root:/metrics', { token });
+    expect(text).toContain('animal_store_trouble{part="storeFiles"} 1');
+    expect(text).not.toContain('animal_store_disk_free_bytes ');
+    expect(text).not.toContain('animal_store_store_bytes{part="data"}');
+    const { body } = await callAdmin(app, 'GET', '/system', { token });
+    expect(body).toMatchObject({ store: { dataBytes: null, freeBytes: null } });
+  } finally {
+    renameSync(`${folder}.aside`, folder);
+  }
 });

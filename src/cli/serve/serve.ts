@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { type App, startApp, startWorkers, systemRuntime, WorkerEnded } from '../../app/app.ts';
 import { openapiText } from '../../app/openapi.ts';
 import type { Config } from '../../config.ts';
@@ -50,6 +51,7 @@ export async function serve(
       }
       const lost = await Promise.race([ended(interrupted.signal, parent), app.lost ?? never]);
       if (lost !== undefined) throw lost;
+      reportDataLoss(app, log);
       log.info('stopping');
     }
   }
@@ -74,6 +76,17 @@ function announce(
     printLine(`Console            ${console.url}${code}`);
   }
   if (firstKey !== undefined) announceFirstKey(firstKey, url, databaseUrl, command);
+}
+
+/** Reported before the process closes the files. A suspended process keeps them. */
+function reportDataLoss({ dataLoss }: App, log: Logger): void {
+  const loss = dataLoss?.();
+  if (loss === undefined) return;
+  const { pid } = process;
+  log.error(
+    { loss },
+    `stopping deletes the last copy of the data if its files were deleted: to save it, suspend this process at once ("kill -STOP ${pid}") and copy the files from /proc/${pid}/fd as described in "Lost store files" in docs/operating.md`,
+  );
 }
 
 const never = new Promise<never>(() => {});

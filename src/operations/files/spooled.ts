@@ -32,12 +32,12 @@ export async function spooled(content: AsyncIterable<Uint8Array>, folder: string
   const place = await mkdtemp(join(folder, '.animal-store-upload-')).catch(refuse);
   const file = kept.use(await open(join(place, 'file'), 'wx+', 0o600).catch(refuse));
   await rm(place, { recursive: true }).catch(refuse);
-  const reserve = Math.min(reserveBytes, (await freeBytesIn(folder)) / 2);
+  const reserve = Math.min(reserveBytes, (await freeBytesIn(folder).catch(refuse)) / 2);
   const hash = new Bun.CryptoHasher('sha256');
   let [bytes, checkAt] = [0, 0];
   for await (const chunk of content) {
     if (bytes >= checkAt) {
-      if ((await freeBytesIn(folder)) < reserve)
+      if ((await freeBytesIn(folder).catch(refuse)) < reserve)
         refuse(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
       checkAt = bytes + checkBytes;
     }

@@ -5,10 +5,21 @@ export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Free bytes on the disk that holds the folder of a file, excluding the bytes reserved for root. */
+/**
+ * Free bytes on the disk that holds the folder of a file, excluding the bytes reserved for root. Throws system errors.
+ */
 export function freeBytesOf(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path));
   return bavail * bsize;
+}
+
+/** A figure for operators. Null if it cannot be read, for example because the folder was moved. */
+export function figure(read: () => number): number | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
 }
 
 export function writeAll(file: number, bytes: Uint8Array, position: number): void {

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
+import { statSync } from 'node:fs';
 import type { StoreFacts } from '../admin.ts';
-import { freeBytesOf, sizeOf } from './disk.ts';
+import { figure, freeBytesOf, sizeOf } from './disk.ts';
 import type { ReadIn } from './entities/entity.ts';
 
 interface FactsRow {
@@ -22,11 +23,11 @@ export function factsOf(database: Database, limitFile: string, read: ReadIn): St
     engine: 'SQLite',
     sqliteVersion: row?.version ?? null,
     format: Number(row?.format),
-    dataBytes: sizeOf(filename),
-    walBytes: sizeOf(`${filename}-wal`),
+    dataBytes: figure(() => statSync(filename).size),
+    walBytes: figure(() => sizeOf(`${filename}-wal`)),
     pageBytes: Number(row?.pageBytes),
     freePages: Number(row?.freePages),
-    limitBytes: sizeOf(limitFile),
-    freeBytes: freeBytesOf(filename),
+    limitBytes: figure(() => sizeOf(limitFile)),
+    freeBytes: figure(() => freeBytesOf(filename)),
   };
 }

@@ -21,7 +21,7 @@ export function lossOf({ path, dev, ino }: FileIdentity): string | undefined {
   } catch (error) {
     return `${path} cannot be accessed (${(error as Error).message})`;
   }
-  if (found === undefined) return `${path} was deleted while it was in use`;
+  if (found === undefined) return `${path} was deleted or moved while it was in use`;
   return found.dev === dev && found.ino === ino ? undefined : `${path} was replaced while it was in use`;
 }
 

@@ -30,7 +30,7 @@ import { SqlitePets } from './entities/pets.ts';
 import { SqliteSearch } from './entities/search.ts';
 import { SqliteUsage } from './entities/usage.ts';
 import { factsOf } from './facts.ts';
-import { type StoreIdentity, storeIdentity, storeLoss } from './file-identity.ts';
+import { dataLoss, type StoreIdentity, storeIdentity, storeLoss } from './file-identity.ts';
 import { fileReason, openToOthers, type StoreFiles, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import type { Limits } from './limits/limits.ts';
@@ -111,6 +111,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       limits.expectIntact();
       return troublesIn(files, writer.trouble);
     },
+    dataLoss: () => dataLoss(files.identity),
     ...(writer.lost && { lost: writer.lost }),
     maxStaleMs: 0,
     [Symbol.asyncDispose]: async () => {
@@ -171,6 +172,7 @@ function openFiles(options: SqliteOptions): Opened {
 
   const limits = openLimits({
     files,
+    identity,
     role,
     worker,
     clock,

@@ -8,7 +8,7 @@ import {
   type Verified,
   type VerifyOptions,
 } from '../../backup.ts';
-import { freeBytesOf, sizeOf, syncFolderOf } from '../disk.ts';
+import { figure, freeBytesOf, sizeOf, syncFolderOf } from '../disk.ts';
 import { type StoreFiles, storeFiles } from '../files.ts';
 import { expectServedFiles } from '../served-files.ts';
 import { headerOf, isBackup } from './backup-file.ts';
@@ -65,8 +65,9 @@ export class SqliteBackupMaker implements BackupMaker {
     const stop = new AbortController();
     const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const timer = setInterval(() => {
-      onProgress?.(sizeOf(target), total);
-      if (freeBytesOf(files.data) < reserve) stop.abort();
+      onProgress?.(figure(() => sizeOf(target)) ?? 0, total);
+      // An error thrown by a timer would end the service.
+      if ((figure(() => freeBytesOf(files.data)) ?? reserve) < reserve) stop.abort();
     }, checkIntervalMs);
     try {
       const facts = (await run(task, ending)) as BackupFacts;

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { StorageUnavailable } from '../../storage.ts';
 import { writeAll } from '../disk.ts';
-import { type FileIdentity, identityIn, lossOf } from '../file-identity.ts';
+import { dataLoss, type FileIdentity, identityIn, lossOf, type StoreIdentity } from '../file-identity.ts';
 import {
   checksumOf,
   extentBytes,
@@ -50,6 +50,7 @@ export class LimitFile implements Disposable {
   #mapped = 0;
   /** First owner number assigned since the service started; undefined until this process counts requests. */
   #run: number | undefined;
+  #store: StoreIdentity | undefined;
 
   /** Throws system errors. */
   constructor(path: string) {
@@ -106,17 +107,26 @@ export class LimitFile implements Disposable {
   }
 
   /** After this call, `loss` also detects that the service was restarted or the file was overwritten. */
-  beginCounting(): void {
+  beginCounting(store?: StoreIdentity): void {
+    this.#store = store;
     this.#run = this.i32[header.firstOwner];
   }
 
   /** Reason why counts are no longer written to the file at `path`; undefined if they are. */
   get loss(): string | undefined {
     const loss = lossOf(this.#identity);
-    if (loss !== undefined) return `${loss}; restart the service`;
+    if (loss !== undefined) return `${loss}; ${this.#remedy}`;
     return this.isOverwritten
-      ? `${this.path} was overwritten while it was in use; restart the service`
+      ? `${this.path} was overwritten while it was in use; ${this.#remedy}`
       : undefined;
+  }
+
+  /** A restart would delete the last copy of a deleted data file. */
+  get #remedy(): string {
+    const isDataLost = this.#store !== undefined && dataLoss(this.#store) !== undefined;
+    return isDataLost
+      ? 'the data file is lost as well: do not restart the service before you have saved the data as described in "Lost store files" in docs/operating.md'
+      : 'restart the service';
   }
 
   /** Whether the header was overwritten since this process began to count. If so, the locks in the file are invalid. */

@@ -24,6 +24,7 @@ import {
   type Standing,
   StorageUnavailable,
 } from '../../storage.ts';
+import type { StoreIdentity } from '../file-identity.ts';
 import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
 import { SharedDateSteps } from './date-steps.ts';
@@ -65,6 +66,8 @@ interface LimitsOptions {
   /** Worker number, unique among the processes that count requests. */
   readonly worker: number;
   readonly isSyncing: boolean;
+  /** The files of the store, if they may be lost together with the limit file. */
+  readonly identity?: StoreIdentity | undefined;
 }
 
 /**
@@ -84,12 +87,12 @@ export class SqliteLimits implements Limits {
   #isDamageReported = false;
 
   /** Takes ownership of the file. Throws system errors. */
-  constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing }: LimitsOptions) {
+  constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing, identity }: LimitsOptions) {
     this.#clock = clock;
     this.#rules = rules;
     this.#notice = notice;
     this.#file = file;
-    file.beginCounting();
+    file.beginCounting(identity);
     this.#locks = new RecordLocks(file, worker);
     this.#accounts = new AccountCounts(file);
     this.#keys = new KeyPenalties(file);

@@ -3,6 +3,7 @@ import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';
 import { failureText, type Notice } from '../../outage.ts';
 import { StorageUnavailable, StorageUnusable } from '../../storage.ts';
+import type { StoreIdentity } from '../file-identity.ts';
 import { fileReason, type StoreFiles } from '../files.ts';
 import { recordServed } from '../served-files.ts';
 import { commandLimits } from './command-limits.ts';
@@ -14,6 +15,7 @@ import { surveyOf, writeDirectory } from './survey.ts';
 
 interface OpenLimits {
   readonly files: StoreFiles;
+  readonly identity?: StoreIdentity;
   /**
    * `serving`: the process that holds the serving lock. It creates or repairs the file, and syncs it for all processes.
    * `worker`: another process of the same service. `beside`: a command that reads counts and lifts bans.
@@ -66,13 +68,13 @@ function openFile(files: StoreFiles): LimitFile {
 }
 
 function openCounting(options: OpenLimits): Limits {
-  const { files, role, worker = 0, clock, rules, notice, nextAccount = () => undefined } = options;
+  const { files, identity, role, worker = 0, clock, rules, notice, nextAccount = () => undefined } = options;
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
   const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
   if (isSyncing) beginRun(file, files, clock);
   else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
-  const limits = new SqliteLimits(file, { clock, rules, notice, worker, isSyncing });
+  const limits = new SqliteLimits(file, { clock, rules, notice, worker, isSyncing, identity });
   limits.makeRoom(nextAccount);
   opened.move();
   return limits;
