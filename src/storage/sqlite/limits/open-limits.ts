@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';
-import { failureText, type Notice } from '../../outage.ts';
+import type { Notice } from '../../outage.ts';
 import { StorageUnavailable, StorageUnusable } from '../../storage.ts';
 import type { StoreIdentity } from '../file-identity.ts';
 import { fileReason, type StoreFiles } from '../files.ts';
