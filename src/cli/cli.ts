@@ -10,7 +10,7 @@ import type { Environment } from './command.ts';
 import { processOutput } from './process-output.ts';
 import { backupTask, lastLinesMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
 import { programOf } from './program.ts';
-import { CommandError, messageOf } from './terminal.ts';
+import { CommandError, expectOutput, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
@@ -35,11 +35,11 @@ export async function run(
     if (argv[0] === serveWorker) return await runWorker();
     if (argv[0] === backupTask) return await runBackupTask();
     const program = await programOf(environment, [...argv], asJson, envFileMistakes);
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv, { from: 'user' }).catch(ifNotHelp);
+    if (!services.includes(argv[0])) await expectOutput();
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return 0;
       // Without --json, Commander has already printed the error and a reference to the help.
       if (asJson) printFailureAsJson(wrongUse(error));
       return 2;
@@ -49,6 +49,11 @@ export async function run(
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) process.stderr.write(`${Bun.inspect(error)}\n`);
     return exitCodeOf(error);
   }
+}
+
+/** Commander throws an error after it has printed help or the version. */
+function ifNotHelp(error: unknown): void {
+  if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
 }
 
 /** Commands that run until they are stopped, or for another process. Their output must never delay them. */

@@ -1,3 +1,4 @@
+import { readFileSync, readlinkSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { errors } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -50,27 +51,76 @@ export function printLine(line = ''): void {
 
 /** Writes a value to standard output as one line of JSON. */
 export function printJson(value: unknown): void {
-  printJsonText(JSON.stringify(value));
-}
-
-/** Like `printJson`, for JSON text with exact integers. */
-export function printJsonText(json: string): void {
   // In JSON, control characters occur only in strings, where an escape has the same meaning.
-  printLine(printable(json));
+  printLine(printable(JSON.stringify(value)));
 }
 
-/** Writes text to standard output, and resolves when the stream accepts more. */
+/**
+ * Writes text to standard output, and resolves when the stream accepts more. Rejects with `CommandError`, or with the
+ * system error if the pipe was closed.
+ */
 export function written(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(text, (error) => (error ? reject(outputError(error)) : resolve()));
   });
 }
 
-/** Ignores the error that occurs when a program such as `head` closes the pipe. */
-export function endQuietlyOnClosedPipe(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (!isClosedPipe(error)) throw error;
+/**
+ * Prints a secret that is shown only once. Throws `CommandError` with the remedy if it cannot be written, even if the
+ * pipe was closed.
+ */
+export async function printSecret(text: string, remedy: string): Promise<void> {
+  await written(`${text}\n`).catch((error) => {
+    const { message } = isClosedPipe(error) ? cannotWrite('standard output', error) : error;
+    throw new CommandError(`${message} ${remedy}`, 1, error);
   });
+}
+
+/** The first failure to write to standard output, except that the pipe was closed. */
+let outputFailure: Error | undefined;
+let lastWrite = Promise.resolve();
+
+/** Records the results of all writes to standard output for `expectOutput`. */
+export function watchOutput(): void {
+  // Every failure is also passed to the callback of its write.
+  process.stdout.on('error', () => undefined);
+  const write = process.stdout.write.bind(process.stdout);
+  const isClosed = isOutputClosed();
+  process.stdout.write = (text: string | Uint8Array, ...others: unknown[]) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    lastWrite = promise;
+    const done = others.at(-1);
+    const settle = (error?: Error | null) => {
+      if (error && !isClosedPipe(error)) outputFailure ??= error;
+      if (typeof done === 'function') done(error);
+      resolve();
+    };
+    if (!isClosed) return write(text, settle);
+    settle(new Error('it is closed'));
+    return true;
+  };
+}
+
+/** Throws `CommandError` if any output could not be written. Ignores that a program such as `head` closed the pipe. */
+export async function expectOutput(): Promise<void> {
+  await lastWrite;
+  if (outputFailure !== undefined) throw outputError(outputFailure);
+}
+
+/** The runtime opens /dev/null in place of a closed standard output, and only then is the descriptor close-on-exec. */
+function isOutputClosed(): boolean {
+  try {
+    const [, flags = '0'] = /^flags:\s*(\d+)$/m.exec(readFileSync('/proc/self/fdinfo/1', 'utf8')) ?? [];
+    return (Number.parseInt(flags, 8) & closeOnExec) !== 0 && readlinkSync('/proc/self/fd/1') === '/dev/null';
+  } catch {
+    return false;
+  }
+}
+
+const closeOnExec = 0o2_000_000;
+
+function outputError(error: Error): Error {
+  return isClosedPipe(error) ? error : cannotWrite('standard output', error);
 }
 
 export function isClosedPipe(error: unknown): boolean {

@@ -1,6 +1,7 @@
 /** Problems in the output of `animal-store status`. */
 import { expect, test } from 'bun:test';
 import type { Concern } from '../../src/contract/admin/system.ts';
+import { stoppedAt } from '../../src/operations/observability/usage-recorder.ts';
 import { sealSecret } from '../../src/webhooks/secrets.ts';
 import { newWorkplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
@@ -39,4 +40,19 @@ test('status lists problems first, most severe at the top, and exits with code 0
   expect(await whats(keyOf(2))).toEqual([expect.stringContaining('SECRETS_KEY'), lost]);
   // The command with the wrong key changed nothing, so the right key still works.
   expect(await whats(keyOf(1))).toEqual([lost]);
+});
+
+test('an instance that was stopped cleanly is shown as stopped, without the time of a heartbeat', async () => {
+  await using place = await newWorkplace();
+  {
+    await using operator = await operatorOf(place.folder);
+    const instance = { name: 'ended', version: '1.1.0', startedAt: 1_000, seenAt: stoppedAt };
+    const number = newReport(operator.clock.now());
+    const [minutes, keys, latencies] = [[], [], []];
+    await operator.storage.write('recordUsage', { minutes, keys, latencies, number, instance });
+  }
+  expect(await place.output('status')).toMatch(/^ended +1\.1\.0 +1970-01-01T00:00:01Z +stopped$/m);
+  expect(await place.json('status', '--json')).toMatchObject({
+    instances: [{ name: 'ended', seenAt: null }],
+  });
 });

@@ -2,10 +2,11 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import { planNames, type Quota } from '../../domain/plan.ts';
+import { printable } from '../../domain/printable.ts';
 import { defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { addCommand, atOnce, jsonOption, type ReadConfig } from '../command.ts';
-import { CommandError, instant, printJson, printLine, styled } from '../terminal.ts';
+import { CommandError, instant, printSecret, styled } from '../terminal.ts';
 import { duration, durationOrNever, durationOrNow, label, positive, scopeList } from '../values.ts';
 import { scopesNotes } from './facts.ts';
 import { effectOf } from './results.ts';
@@ -98,7 +99,7 @@ async function createKey(
       ? []
       : [`Account ${accountId} is closed. The key will work when the account is reopened.`]),
   ];
-  printIssued(issued, json, ...notes);
+  await printIssued(issued, json, ...notes);
 }
 
 /** Throws `CommandError` unless the options specify either an existing or a new account. */
@@ -121,16 +122,19 @@ function moreScopes(id: number): string {
   );
 }
 
-function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readonly string[]): void {
+function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readonly string[]): Promise<void> {
   const { id, accountId, plan, key, scopes, expiresAt } = issued;
-  if (json) {
-    printJson({ id, accountId, plan, key, scopes, expiresAt: expiresAt && new Date(expiresAt) });
-    return;
-  }
-  printLine(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
-  printLine(`  ${styled('bold', key)}`);
-  printLine(`Scopes: ${scopes.join(', ')}.`);
-  for (const note of notes) printLine(note);
+  const asJson = { id, accountId, plan, key, scopes, expiresAt: expiresAt && new Date(expiresAt) };
+  const lines = [
+    `Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`,
+    `  ${styled('bold', key)}`,
+    `Scopes: ${scopes.join(', ')}.`,
+    ...notes,
+  ];
+  const remedy =
+    `Key ${id} of account ${accountId} was created, but is not known to anyone. Revoke it with ` +
+    `"animal-store keys revoke ${id}", and create another one for the account.`;
+  return printSecret(json ? printable(JSON.stringify(asJson)) : lines.join('\n'), remedy);
 }
 
 interface RotateKeyOptions {
@@ -153,7 +157,7 @@ async function rotateKey(
     grace === 0
       ? `Key ${id} no longer works.${effectOf(admin.storage)}`
       : `Key ${id} keeps working until ${instant(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
-  printIssued(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
+  await printIssued(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
 }
 
 function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {

@@ -19,6 +19,8 @@ export function effectOf({ maxStaleMs }: AdminServices['storage']): string {
 interface ResultForm {
   readonly text?: (item: never, effect: string) => string;
   readonly json?: (item: never) => string;
+  /** Returns the remedy if the result contains a secret, but could not be printed. */
+  readonly remedyIfNotShown?: (item: never) => string;
   /** Returns the error message to print after the output, or undefined if the command succeeded. */
   readonly failure?: (item: never) => string | undefined;
 }
@@ -28,6 +30,10 @@ const idAndName = ({ id, name }: { readonly id: bigint; readonly name: string })
 
 const tokenText = (done: string) => (issued: Exact<IssuedToken>) =>
   `${done} operator ${idAndName(issued)}, role ${issued.role}. The token is shown only once:\n  ${styled('bold', issued.token)}`;
+
+const tokenRemedy = (issued: Exact<IssuedToken>) =>
+  `Operator ${idAndName(issued)} has a new token that is not known to anyone. Replace it with ` +
+  `"animal-store operators rotate ${issued.id}", or revoke it with "animal-store operators revoke ${issued.id}".`;
 
 /** By operation. The item is the operation's result, or its path parameters if it has no result. */
 export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
@@ -60,8 +66,9 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
       `Lifted the ban on key ${keyId} and reset its strikes and ban level.${effect}`,
     json: ({ keyId }: { readonly keyId: bigint }) => `{"keyId":${keyId},"lifted":true}`,
   },
-  createOperator: { text: tokenText('Created') },
+  createOperator: { text: tokenText('Created'), remedyIfNotShown: tokenRemedy },
   rotateOperator: {
+    remedyIfNotShown: tokenRemedy,
     text: (issued: Exact<IssuedToken>) =>
       `${tokenText('Replaced the token of')(issued)}\nThe old token and all sessions of the operator were revoked.`,
   },

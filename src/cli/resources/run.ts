@@ -7,7 +7,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import { PlanError } from '../../domain/plan.ts';
 import { printable } from '../../domain/printable.ts';
 import { performOnStore, type StoreOperationId } from '../../operations/admin/admin-operations.ts';
-import { CommandError, messageOf, printJsonText, printLine } from '../terminal.ts';
+import { CommandError, messageOf, printLine, printSecret } from '../terminal.ts';
 import { type ListOptions, printList } from './lists.ts';
 import { type AdminRow, isList } from './members.ts';
 import { effectOf, resultForms } from './results.ts';
@@ -54,10 +54,12 @@ export async function runRow(
   const outcome = await read(given.query);
   const json = row.success.json?.(outcome as never);
   const item = json === undefined ? params : parseJson(json);
-  if (options.json) {
-    const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
-    printJsonText(form?.json?.(item as never) ?? json ?? removed);
-  } else printLine(form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
+  const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
+  const text = options.json
+    ? printable(form?.json?.(item as never) ?? json ?? removed)
+    : (form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
+  if (form?.remedyIfNotShown) await printSecret(text, form.remedyIfNotShown(item as never));
+  else printLine(text);
   const failure = form?.failure?.(item as never);
   if (failure !== undefined) throw new CommandError(failure);
 }

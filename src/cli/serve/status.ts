@@ -86,7 +86,7 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
     const timed = instances.map(({ startedAt, seenAt, ...instance }) => ({
       ...instance,
       startedAt: new Date(startedAt),
-      seenAt: new Date(seenAt),
+      seenAt: seenAt === stoppedAt ? null : new Date(seenAt),
     }));
     return printJson({ troubles, concerns, store: Object.fromEntries(facts), events, instances: timed });
   }
@@ -124,7 +124,7 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
         name,
         version,
         instant(startedAt),
-        instant(seenAt),
+        seenAt === stoppedAt ? 'stopped' : instant(seenAt),
       ]),
     ),
   );
