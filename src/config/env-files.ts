@@ -34,7 +34,7 @@ export function readEnvFiles(
       mistakes.push(`${file} in the working directory cannot be read: ${text.message}.`);
       continue;
     }
-    const read = variablesIn(text, (name) => environment[name] ?? values[name]);
+    const read = variablesIn(text, (name) => environment[name] ?? values[name], settingNames);
     mistakes.push(...read.mistakes.map((mistake) => `${file} ${mistake}`));
     for (const [name, value] of Object.entries(read.values)) {
       const meant = misspelledSetting(name, settingNames);
@@ -49,10 +49,12 @@ export function readEnvFiles(
 function readIfThere(path: string): string | Error {
   try {
     const bytes = readFileSync(path);
+    const latin1 = bytes.toString('latin1');
     // Windows PowerShell writes UTF-16. Without a byte order mark, every other byte of ASCII text is 0.
-    if (/^(?:\xff\xfe|\xfe\xff)|\0/.test(bytes.toString('latin1'))) {
+    if (/^(?:\xff\xfe|\xfe\xff|\0[^\0]\0|[^\0]\0[^\0]\0)/.test(latin1)) {
       return new Error('it is UTF-16 text. Save it as UTF-8');
     }
+    if (latin1.includes('\0')) return new Error('it contains NUL bytes. Save it as UTF-8 text');
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r\n?/g, '\n');
   } catch (error) {
     if (error instanceof TypeError) return new Error('it is not UTF-8 text. Save it as UTF-8');
@@ -73,9 +75,10 @@ const unquoted = /(?<bare>(?!['"`])[^\n]*?)(?:(?<=\s)#[^\n]*)?(?:\n|$)/y;
 const restOfLine = /[^\n]*(?:\n|$)/y;
 
 /** Mistakes contain no part of a value, because it may be a password. */
-function variablesIn(text: string, outer: LookUp): EnvFiles {
+function variablesIn(text: string, outer: LookUp, settingNames: readonly string[]): EnvFiles {
   const values: Record<string, string> = {};
   const mistakes: string[] = [];
+  const lines = new Map<string, number>();
   const lookUp: LookUp = (name) => outer(name) ?? values[name];
   let position = 0;
   const next = (pattern: RegExp): RegExpExecArray | null => {
@@ -102,6 +105,10 @@ function variablesIn(text: string, outer: LookUp): EnvFiles {
             'the value in single quotes.',
         );
       } else values[name] = value;
+      const first = lines.get(name);
+      if (first === undefined) lines.set(name, line);
+      else if (settingNames.includes(name))
+        mistakes.push(`lines ${first} and ${line} both set ${name}. Remove one of them.`);
     }
     if (found === null) next(restOfLine);
   }

@@ -49,6 +49,11 @@ describe('a .env file', () => {
     ],
     ['UTF-16 without a byte order mark', littleEndian, utf16],
     ['big-endian UTF-16', Buffer.from('\ufeffPORT=80', 'utf16le').swap16(), utf16],
+    [
+      'a file with NUL bytes',
+      Buffer.from('PORT=80\0\0\0\n'),
+      'it contains NUL bytes. Save it as UTF-8 text.',
+    ],
     ['Latin-1', Buffer.from('# für\nPORT=80', 'latin1'), 'it is not UTF-8 text. Save it as UTF-8.'],
   ])('is rejected if it is %s', async (_name, bytes, mistake) => {
     expect(await mistakesIn(bytes)).toEqual([`.env in the working directory cannot be read: ${mistake}`]);
@@ -64,6 +69,7 @@ describe('a .env file', () => {
     ['DATABASE_URL=postgres://a:pa$word@b/c', [`line 1: the value of DATABASE_URL ${unset}`]],
     [`A="x\ny"\nB="$\{A}$\{C}"`, [`line 3: the value of B ${unset}`]],
     ['A=${B', [`line 1: the value of A ${unset}`]],
+    ['PORT=80\nA=1\nA=2\n\nPORT=81', ['lines 1 and 5 both set PORT. Remove one of them.']],
     ["A='x\nPORT=80", [`line 1: the value of A ${openQuote}`]],
     ['A="x"y', [`line 1: the value of A ${openQuote}`]],
   ])('is rejected if it contains %p, without showing any value', async (text, mistakes) => {

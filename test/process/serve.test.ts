@@ -118,12 +118,16 @@ testWith({ name: 'nohup on Linux', package: 'coreutils' }, ['nohup', 'test', '-e
 
 test('the service does not start if HOST is not an address of this machine, and the error names HOST', async () => {
   await using place = await newWorkplace();
-  for (const HOST of ['192.0.2.1', 'nowhere.invalid']) {
+  for (const [HOST, reason] of [
+    ['192.0.2.1', 'this machine has no such address. Set HOST to one of its addresses.'],
+    [
+      'nowhere.invalid',
+      'the name cannot be resolved. Set HOST to an address of this machine, such as 0.0.0.0 or ::.',
+    ],
+  ] as const) {
     const { exitCode, stdout, stderr } = await place.run(['serve'], { environment: { HOST } });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toBe(
-      `animal-store: Cannot listen on ${HOST}: this machine has no such address. Set HOST to one of its addresses.\n`,
-    );
+    expect(stderr).toBe(`animal-store: Cannot listen on ${HOST}: ${reason}\n`);
   }
 });
 

@@ -13,8 +13,14 @@ export async function addressOf(
   host: string,
   { log, setting = 'HOST', resolve = lookup }: HostOptions,
 ): Promise<string> {
+  const found = await resolve(host, { all: true, order: 'ipv4first' }).catch((cause) => {
+    throw new Error(
+      `Cannot listen on ${host}: the name cannot be resolved. Set ${setting} to an address of this machine, such as 0.0.0.0 or ::.`,
+      { cause },
+    );
+  });
   try {
-    const [first, ...others] = await resolve(host, { all: true, order: 'ipv4first' });
+    const [first, ...others] = found;
     const address = first?.address ?? host;
     await using _probe = await listen({ host: address, port: 0 });
     if (others.length > 0) {

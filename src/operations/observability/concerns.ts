@@ -2,6 +2,7 @@ import type { Concern } from '../../contract/admin/system.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Clock, dayMs, hourMs } from '../../domain/clock.ts';
+import { bytesText } from '../../domain/store-facts.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
@@ -105,10 +106,9 @@ function failures({ seconds, clock }: Known): Concern[] {
 async function littleSpace(store: Known['store']): Promise<Concern[]> {
   const { freeBytes } = await store.facts();
   if (typeof freeBytes !== 'number' || freeBytes >= littleBytes) return [];
-  const gib = (freeBytes / 1_073_741_824).toFixed(1);
   return [
     {
-      what: `The disk that holds the data file has ${gib} GiB left.`,
+      what: `The disk that holds the data file has ${bytesText(freeBytes)} left.`,
       remedy: 'Free up space or enlarge the disk. When it is full, changes return 503.',
     },
   ];
