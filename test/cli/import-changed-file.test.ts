@@ -42,7 +42,8 @@ test('an import of a file that is overwritten meanwhile adds no row of the new c
   expect(first.status).toBe('failed');
   expect(changed.stderr).toContain(
     `pets.csv was changed while it was being read. Only rows of its original content were imported, up to line ${first.lastLine}, ` +
-      'and the import is recorded as unfinished. To finish it, restore the original file and run the same command again.',
+      'and the import is recorded as unfinished. To finish it, restore the original file and run the same command again. ' +
+      'The changed file counts as another file, so importing it adds all of its rows again: ',
   );
   expect((await place.lastRows(first.added)).filter((row) => !row.includes('"kept '))).toEqual([]);
   await place.write('pets.csv', contentOf(original));

@@ -72,7 +72,7 @@ export class ImportReport {
     return (
       `${what} Only rows of its original content were imported, up to line ${lastLine}, and the import is recorded as ` +
       'unfinished. To finish it, restore the original file and run the same command again. The changed file counts as ' +
-      `another file: to import only its later rows, use --from-line ${lastLine + 1}.`
+      `another file, so importing it adds all of its rows again: to import only its later rows, use --from-line ${lastLine + 1}.`
     );
   }
 

@@ -85,7 +85,8 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
       status >= 200n && status < 300n ? undefined : 'The receiver did not accept the test event.',
   },
   redeliverAccountEvents: {
-    text: ({ id }: Exact<AccountWebhook>) => `The events will be sent to webhook ${id} again.`,
+    text: ({ id, onHoldReason }: Exact<AccountWebhook>) =>
+      `The events will be sent to webhook ${id} again.${onHoldReason === undefined ? '' : ` It is on hold: ${onHoldReason}`}`,
   },
   deletePet: { text: ({ petId }: { readonly petId: bigint }) => `Removed animal ${petId}.` },
   deleteCategory: {
