@@ -149,7 +149,11 @@ export class Dispatcher {
 
   async #rounds(): Promise<void> {
     try {
-      while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) await this.#runRound();
+      while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) {
+        const startedAt = performance.now();
+        // A redelivery can examine all retained events. Pauses, so that other writes wait for at most one round.
+        if (await this.#runRound()) await sleep(performance.now() - startedAt, undefined, { ref: false });
+      }
     } catch {
       // The store has already logged the outage. The outcomes are stored at the next check.
     } finally {
@@ -157,7 +161,8 @@ export class Dispatcher {
     }
   }
 
-  async #runRound(): Promise<void> {
+  /** Returns whether the round only examined events, and there are more. */
+  async #runRound(): Promise<boolean> {
     const { store, clock, perSecond, count, notice } = this.#options;
     const now = clock.now();
     this.#giveBack(this.#lanes.withdrawStalled(now));
@@ -181,6 +186,7 @@ export class Dispatcher {
       count('expired', taken.expired);
     }
     if (taken.deliveries.length > 0) await this.#begin(taken.deliveries);
+    return taken.isMore && taken.deliveries.length === 0;
   }
 
   #wakeLater(): void {
