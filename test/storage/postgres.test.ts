@@ -70,7 +70,8 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     let migrated: Promise<void> | undefined;
     let pid = 0;
     await other.begin(async (transaction) => {
-      [{ pid }] = await transaction`SELECT pg_backend_pid() AS pid, pg_advisory_xact_lock(${0x416e5374})`;
+      [{ pid }] = await transaction`
+        SELECT pg_backend_pid() AS pid, pg_advisory_xact_lock(${0x416e5374}, hashtext(current_schema()))`;
       migrated = database.migrate();
       await until(() => aboutOther().length > 0);
     });

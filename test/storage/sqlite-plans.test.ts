@@ -39,7 +39,7 @@ const plans = new Map(
 /** Tables that may be scanned, because they stay small and no request scans them. */
 const small = new Set([
   ...['imports', 'versions', 'operators', 'instances', 'usage_reports'],
-  ...['sqlite_schema', 'sqlite_sequence'],
+  ...['sqlite_schema', 'sqlite_sequence', 'pragma_table_info'],
 ]);
 
 /** Request counts and latencies. Each minute or hour has one row per operation and code, or per latency bucket. */

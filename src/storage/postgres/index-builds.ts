@@ -75,7 +75,8 @@ export async function buildIndex(
   // A pooler may run the unlocking in another session. Without the lock, two builds that begin at the same moment may
   // wait for each other until the server aborts one of them, which is then retried.
   if (!throughPooler) {
-    const [{ isLocked }] = await sql`SELECT pg_try_advisory_lock(${lockId}) AS "isLocked"`;
+    const [{ isLocked }] = await sql`
+      SELECT pg_try_advisory_lock(${lockId}, hashtext(current_schema())) AS "isLocked"`;
     if (!isLocked) throw new MigrationLocked('Another process is migrating the database.');
   }
   try {
@@ -88,6 +89,6 @@ export async function buildIndex(
       { cause: error },
     );
   } finally {
-    if (!throughPooler) await sql`SELECT pg_advisory_unlock(${lockId})`;
+    if (!throughPooler) await sql`SELECT pg_advisory_unlock(${lockId}, hashtext(current_schema()))`;
   }
 }

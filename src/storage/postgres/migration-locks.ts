@@ -16,7 +16,7 @@ interface StepOptions {
   readonly begin: Begin;
   readonly notice: Notice;
   readonly lockTimeoutMs: number;
-  /** Id of the advisory lock for migrations. */
+  /** First half of the key of the advisory lock for migrations. The second half is the hash of the schema. */
   readonly lockId: number;
 }
 
@@ -127,7 +127,8 @@ function blockersOf({ begin, lockTimeoutMs, lockId }: StepOptions): Promise<Bloc
         AND locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND ((relname IS NOT NULL
               AND (xact_start IS NULL OR xact_start < clock_timestamp() - ${lockTimeoutMs}::integer * interval '1 ms'))
-             OR (locktype = 'advisory' AND classid = 0 AND objid = ${lockId}::bigint))
+             OR (locktype = 'advisory' AND classid = ${lockId}::bigint
+                 AND objid = hashtext(current_schema())::bit(32)::bigint))
       GROUP BY locks.pid, application_name, state, xact_start
       ORDER BY xact_start NULLS LAST, locks.pid`,
   );

@@ -6,7 +6,10 @@ import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-buil
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
 import { migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
 
-/** Id of the advisory lock that allows only one process to migrate at a time ("AnSt" in ASCII). */
+/**
+ * First half of the key of the advisory lock that allows only one process to migrate a store at a time ("AnSt" in ASCII).
+ * The second half is the hash of the schema, because a database may contain several stores.
+ */
 const lockId = 0x416e5374;
 
 /**
@@ -75,7 +78,8 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
     SET LOCAL statement_timeout = 0;
     SET LOCAL lock_timeout = ${lockTimeoutMs};
     SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
-  const [{ isLocked }] = await transaction`SELECT pg_try_advisory_xact_lock(${lockId}) AS "isLocked"`;
+  const [{ isLocked }] =
+    await transaction`SELECT pg_try_advisory_xact_lock(${lockId}, hashtext(current_schema())) AS "isLocked"`;
   if (!isLocked) throw new MigrationLocked('Another process is migrating the database.');
   const version = await versionOf(transaction);
   if (version === migrationSteps.length) return { from: version, to: version };
