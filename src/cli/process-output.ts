@@ -14,7 +14,7 @@ const stalledAfterMs = 5_000;
 /** How long lost lines are shown as a current problem. */
 const recentLossMs = 60_000;
 
-const slowReader = 'its reader is too slow, or does not read';
+const slowReader = 'its reader is too slow or has stopped';
 
 type FormatLoss = (lines: number) => string;
 

@@ -93,7 +93,8 @@ export class ResponseReader {
       this.#begun = [];
       this.#readLine(line);
     }
-    if (this.#otherBytes === maxOtherBytes) this.#stop(`The head is larger than ${maxOtherBytes} bytes.`);
+    if (this.#otherBytes === maxOtherBytes)
+      this.#stop(`The response has more than ${maxOtherBytes} bytes in addition to its body.`);
     return part.length;
   }
 

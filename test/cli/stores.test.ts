@@ -74,7 +74,7 @@ test('every command except serve and migrate rejects a store of an older version
   const { exitCode, stdout, stderr } = await place.run(['migrate']);
   expect([exitCode, stdout]).toEqual([
     0,
-    `The store has format ${dataMigrations.length}, the current format in this version.\n`,
+    `The store has format ${dataMigrations.length}, the newest format that this version supports.\n`,
   ]);
   expect(stderr).toContain(`migrated ${place.path('store.db')} from format 1 to ${dataMigrations.length}`);
   expect(await place.output('keys', 'list')).toContain('first');

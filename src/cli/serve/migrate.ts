@@ -8,8 +8,8 @@ export function addMigrate(program: Command, config: ReadConfig): void {
     summary: 'Upgrade the store to the format of this version, without starting the service.',
     examples: ['animal-store backup before-upgrade.backup && animal-store migrate'],
     notes: [
-      'Only "serve" and this command upgrade a store. All other commands reject a store of an older version and leave it',
-      'unchanged. An upgrade cannot be undone, so make a backup first.',
+      'Only "serve" and this command upgrade a store. All other commands except "backup" reject a store of an older version',
+      'and leave it unchanged. An upgrade cannot be undone, so make a backup first (with PostgreSQL, using pg_dump).',
       '',
       'An embedded store must not be in use. With PostgreSQL, instances of an older version can keep running, but cannot',
       'be restarted.',
@@ -25,5 +25,5 @@ async function migrate(config: Config, json: true | undefined): Promise<void> {
   await using admin = await openAdminServices(config, undefined, { migrates: true });
   const { format = null } = await admin.storage.facts();
   if (json) printJson({ format });
-  else printLine(`The store has format ${format}, the current format in this version.`);
+  else printLine(`The store has format ${format}, the newest format that this version supports.`);
 }

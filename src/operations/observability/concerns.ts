@@ -86,7 +86,7 @@ export async function concernsOf(known: Known, instances: readonly Instance[]): 
 
 function troubleConcern(what: string): Concern {
   const remedy = Object.entries(remedies).find(([trouble]) => trouble === what)?.[1];
-  return { what, remedy: remedy ?? 'See the log for the reason. Recovery does not require a restart.' };
+  return { what, remedy: remedy ?? 'See the log for the reason. Most problems end without a restart.' };
 }
 
 function failures({ seconds, clock }: Known): Concern[] {
