@@ -108,6 +108,7 @@ class Stream {
     this.#lines.length = 0;
     this.#waitingBytes = 0;
     this.#rest = undefined;
+    this.#unreported = 0;
   }
 
   #settled(failure: string | undefined, startedAt?: number): void {

@@ -161,7 +161,7 @@ export function takenOfAccount(room: number): number {
 }
 
 /** An account may have this many deliveries at once after a pause: those of a second. */
-const burstMicroseconds = 1_000_000;
+export const burstMicroseconds = 1_000_000;
 
 /**
  * The pace of an account as a virtual schedule: each delivery takes up an interval after `pacedUntil` (Unix
@@ -170,9 +170,10 @@ const burstMicroseconds = 1_000_000;
 export function paceOf(pacedUntil: number, { now, perSecond }: Pick<TakeRequest, 'now' | 'perSecond'>) {
   const at = now * 1_000;
   const interval = intervalOf(perSecond);
-  // A time in the future was stored before the clock was set back.
-  const from = pacedUntil > at ? at - interval : Math.max(pacedUntil, at - burstMicroseconds);
-  return { from, interval, allowed: Math.floor((at - from) / interval) };
+  // A time far in the future was stored before the clock was set back. Other processes may be slightly ahead.
+  const isFormer = pacedUntil > at + burstMicroseconds;
+  const from = isFormer ? at - interval : Math.max(pacedUntil, at - burstMicroseconds);
+  return { from, interval, allowed: Math.max(0, Math.floor((at - from) / interval)) };
 }
 
 /** An account whose `pacedUntil` is at most this may have a delivery now. */

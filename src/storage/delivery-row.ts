@@ -13,6 +13,7 @@ import {
 } from '../domain/delivery.ts';
 import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
+import { restoreGap } from '../tables/events.ts';
 
 /**
  * Precision of the recorded time of a webhook's last success. Recording every success would double the number of writes
@@ -156,6 +157,11 @@ export function portionOf(
   const after = position < oldest - 1n ? oldest - 1n : position;
   const isAgain = redeliveringTo !== null && position < redeliveringTo;
   return { after, types: [...selectedTypes(types.split(' ') as EventSelector[])], isAgain };
+}
+
+/** Number of events that expired between two positions. A gap in the ids after a restore counts as one event. */
+export function expiredBetween(position: bigint, after: bigint): bigint {
+  return after - position >= BigInt(restoreGap) ? 1n : after - position;
 }
 
 export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): TakenDelivery {

@@ -28,8 +28,8 @@ export const maxLeaseMs = 2 * leaseMs;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
 /**
- * Time until the next attempt for a webhook whose secret this process cannot decrypt. Its deliveries stay due, because
- * another process may have the key.
+ * Time until the next attempt after an internal error, or for a webhook whose secret this process cannot decrypt. Its
+ * deliveries stay due, because another process may have the key.
  */
 const secretRetryMs = 60_000;
 /** Interval between checks for due retries, and for events that this process was not notified of. */
@@ -82,6 +82,7 @@ export class Dispatcher {
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
   #isPrepared = false;
   /** Offset of the clock from the monotonic time at the last check, in ms. */
   #aheadMs = Number.NEGATIVE_INFINITY;
@@ -89,8 +90,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#poll(), pollIntervalMs).unref();
-    void this.#poll();
+    this.#timer = setInterval(this.#check, pollIntervalMs).unref();
+    this.#check();
   }
 
   /** Checks for due deliveries now. */
@@ -117,6 +118,13 @@ export class Dispatcher {
   async #idle(): Promise<void> {
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight);
   }
+
+  /** Starts a poll, unless one is in progress: preparing a large store takes longer than the interval. */
+  readonly #check = (): void => {
+    this.#polling ??= this.#poll().finally(() => {
+      this.#polling = undefined;
+    });
+  };
 
   async #poll(): Promise<void> {
     try {
@@ -217,7 +225,13 @@ export class Dispatcher {
   }
 
   async #begin(deliveries: readonly TakenDelivery[]): Promise<void> {
-    const bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
+    let bodies: ReadonlyMap<bigint, string>;
+    try {
+      bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
+    } catch (error) {
+      this.#giveBack(deliveries.map((delivery) => ({ delivery, body: undefined })));
+      throw error;
+    }
     for (const delivery of deliveries) this.#lanes.add({ delivery, body: bodies.get(delivery.eventId) });
     for (const { webhookId } of deliveries) this.#next(webhookId);
   }
@@ -227,7 +241,8 @@ export class Dispatcher {
     const { clock } = this.#options;
     const next = () => this.#lanes.next(webhookId, clock.now());
     for (let loaded = next(); loaded !== undefined; loaded = next()) {
-      const attempt = this.#deliver(loaded).then((isFast) => {
+      const sent = this.#deliver(loaded).catch((error) => this.#postpone(loaded, error));
+      const attempt = sent.then((isFast) => {
         this.#inFlight.delete(attempt);
         this.#giveBack(this.#lanes.end(webhookId, isFast, clock.now()));
         for (const id of this.#lanes.waiting) this.#next(id);
@@ -237,7 +252,18 @@ export class Dispatcher {
     }
   }
 
-  /** Never rejects. Returns whether the receiver accepted the delivery quickly. */
+  /** An internal error must not end the process, which would send the delivery again after every start. */
+  #postpone({ delivery }: Loaded, error: unknown): boolean {
+    const { clock, notice } = this.#options;
+    notice('a delivery could not be sent because of an internal error', {
+      webhook: String(delivery.webhookId),
+      error: String(error),
+    });
+    this.#settled.push(pendingAgain(delivery, clock.now() + secretRetryMs));
+    return false;
+  }
+
+  /** Returns whether the receiver accepted the delivery quickly. */
   async #deliver(loaded: Loaded): Promise<boolean> {
     const { store, clock, random } = this.#options;
     const { delivery, body } = loaded;

@@ -1,5 +1,6 @@
 import {
   atOnce,
+  burstMicroseconds,
   latestPaced,
   maxPending,
   portionLength,
@@ -12,6 +13,7 @@ import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryBatch,
   deliveryScope,
+  expiredBetween,
   type LeasedRow,
   maxHastened,
   missingPaces,
@@ -233,7 +235,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         ) AS pending ON position < last
         WHERE webhooks.id > ${after} AND enabled AND (
           (position < last AND held IS NULL AND ${sql.unsafe(sending.isAnyReadable)}) OR (
-            (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000)
+            (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
@@ -291,7 +293,10 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         )
         UPDATE webhooks SET position = chosen.until FROM chosen WHERE webhooks.id = chosen.id`,
     );
-    return portions.reduce((sum, { webhook, after }) => sum + Number(after - webhook.position), 0);
+    return portions.reduce(
+      (sum, { webhook, after }) => sum + Number(expiredBetween(webhook.position, after)),
+      0,
+    );
   }
 
   /**
@@ -350,6 +355,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return [...rows].sort((one, other) => Number(one.id - other.id));
   }
 
+  /** Skips webhooks that another transaction has locked. The time is approximate. */
   async #recordSuccess(succeeded: ReadonlyMap<bigint, number>): Promise<void> {
     const rows = JSON.stringify([...succeeded].map(([id, at]) => ({ id: String(id), at })));
     await this.#statements.run(
@@ -357,7 +363,8 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         WITH locked AS (
           SELECT webhooks.id, at
           FROM webhooks JOIN json_to_recordset(${rows}::text::json) AS one (id bigint, at bigint) USING (id)
-          WHERE coalesce(succeeded_at, 0) < at - ${successEveryMs} ORDER BY id FOR NO KEY UPDATE OF webhooks
+          WHERE coalesce(succeeded_at, 0) < at - ${successEveryMs} ORDER BY id
+          FOR NO KEY UPDATE OF webhooks SKIP LOCKED
         )
         UPDATE webhooks SET succeeded_at = at FROM locked WHERE webhooks.id = locked.id`,
     );

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import {
   atOnce,
+  burstMicroseconds,
   type DeliveryBacklog,
   latestPaced,
   maxCountedPending,
@@ -21,6 +22,7 @@ import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryBatch,
   deliveryScope,
+  expiredBetween,
   type LeasedRow,
   maxHastened,
   missingPaces,
@@ -49,7 +51,7 @@ const isMistimed = mistimedSql("(attempts ->> '$[#-1].at')", {
   latestLease: '?3',
   latestRetry: '?4',
 });
-const hasPace = '(paced_until <= ?7 OR paced_until > ?3 * 1000)';
+const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
 const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
@@ -194,7 +196,7 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     const until = this.#statements.portionEnd.get(after, bounds.portion - 1)?.id ?? bounds.last;
     this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types), isAgain ? 1 : 0);
     this.#statements.move.run(id, until);
-    return after - position;
+    return expiredBetween(position, after);
   }
 }
 
