@@ -24,13 +24,13 @@ const patch =
   ({ call }, id) =>
     call('PATCH', `/webhooks/${id}`, bodyOf(members));
 
+/** Creates the deliveries of all events, and returns the latest of the webhook. */
 async function deliveryOf(webhookId: bigint): Promise<bigint> {
   const now = app.clock.now();
   const take = {
     now,
     leasedUntil: now,
     room: 0,
-    after: 0n,
     held: {},
     heldOfAccounts: {},
     fast: [],
@@ -38,7 +38,9 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     perSecond: 10_000,
     round: 0,
   };
-  await storage.write('dispatchDeliveries', { settled: [], take });
+  for (let round = { after: 0n, isMore: true }; round.isMore; ) {
+    round = await storage.write('dispatchDeliveries', { settled: [], take: { ...take, after: round.after } });
+  }
   const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId });
   return delivery?.id ?? 0n;
 }

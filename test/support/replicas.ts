@@ -55,7 +55,7 @@ export async function instanceOf(
 let pages = 0;
 
 /** Target of a list of all animals, starting at an id. The query is unique, so that the page is not cached. */
-export const uncached = (from = 1n) => `/pets?minId=${from}&maxId=${BigInt(2 ** 40 + pages++)}&limit=100`;
+export const uncached = (from = 1n) => `/pets?minId=${from}&maxId=${2n ** 60n + BigInt(pages++)}&limit=100`;
 
 /** Reads pages until this server has served some reads. */
 export async function untilUsed({ client, reads }: ReadingInstance, server: string): Promise<void> {
