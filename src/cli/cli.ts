@@ -66,7 +66,8 @@ const services: readonly (string | undefined)[] = ['serve', 'sandbox', serveWork
  */
 export function takeOverOutput([command]: readonly string[]): () => Promise<void> {
   if (!services.includes(command)) {
-    processOutput.takeOver(process.stderr);
+    // On a terminal, progress and results keep their order.
+    if (!process.stderr.isTTY) processOutput.takeOver(process.stderr);
     return async () => void (await processOutput.flush());
   }
   processOutput.takeOver(process.stdout, process.stderr);
