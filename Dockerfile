@@ -8,6 +8,8 @@ COPY client/README.md client/README.md
 COPY console console
 COPY contract contract
 COPY docs docs
+COPY examples examples
+COPY sandbox sandbox
 COPY scripts/build.ts scripts/build.ts
 COPY src src
 RUN node_modules/.bin/bun scripts/build.ts && mkdir --mode=700 data

@@ -16,15 +16,11 @@ const style = `
   .service { fill: #1a7f5a } .limit { fill: #b9bec7 } .peer { fill: #6a8fc5 }
   @media (prefers-color-scheme: dark) { text { fill: #ddd } .limit { fill: #666b75 } }`;
 
-/** Loads in the README chart: the most common read and the durable write. */
-export const overviewLoads = ['list', 'create'];
-
-/** Returns a chart of the named loads. Defaults to all loads. */
-export function comparisonChart(results: Results, loads?: readonly string[]): string {
+/** Returns a chart of all loads. */
+export function comparisonChart(results: Results): string {
   let top = 0;
   const parts: string[] = [];
   for (const { name, title, callers } of scenarios) {
-    if (loads?.includes(name) === false) continue;
     const figures = figuresOf(results, name);
     if (figures.length < 2 || callers !== undefined) continue;
     parts.push(scenarioBars(title, figures, top));

@@ -16,7 +16,11 @@ export interface Target {
 export interface Addressing {
   /** The first 20 available animals. */
   readonly list: Target;
+  /** The 20 animals from an id on, optionally only the available ones; undefined if the contender has no such filter. */
+  readonly page?: (minId: number, isAvailable: boolean) => Target;
   pet(id: number): Target;
+  /** A list that contains only the animal with this id. */
+  readonly petInList?: (id: number) => Target;
   readonly create: Target;
   /** Updates an animal. The body contains only a name. */
   readonly update?: (id: number) => Target;

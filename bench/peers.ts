@@ -6,7 +6,7 @@ import type { Addressing, Contender } from './contender.ts';
 import type { Feature } from './features.ts';
 import type { PeerData } from './peer-data.ts';
 import { freePort, startServer } from './server-process.ts';
-import { listTarget } from './service.ts';
+import { listTarget, pageTarget } from './service.ts';
 
 const peersFolder = fileURLToPath(new URL('peers', import.meta.url));
 const contract = fileURLToPath(new URL('../contract/openapi.json', import.meta.url));
@@ -33,6 +33,7 @@ const usual: readonly Feature[] = [
 function sameAddresses({ keys }: PeerData): Addressing {
   return {
     list: { target: listTarget, key: keys.unlimited },
+    page: (minId, isAvailable) => ({ target: pageTarget(minId, isAvailable), key: keys.unlimited }),
     pet: (id) => ({ target: `/v1/pets/${id}`, key: keys.unlimited }),
     create: { target: '/v1/pets', key: keys.unlimited },
     refused: () => ({ target: listTarget, key: keys.exhausted }),
@@ -75,7 +76,8 @@ const peers: readonly Peer[] = [
     command: (port, { json, callers }) => ['node', 'json-server.js', String(port), json, callers],
     address: (data) => {
       const list = { target: '/v1/pets?_limit=20&status=available', key: data.keys.unlimited };
-      return { ...sameAddresses(data), list, refused: () => ({ ...list, key: data.keys.exhausted }) };
+      const { page: _, ...addresses } = sameAddresses(data);
+      return { ...addresses, list, refused: () => ({ ...list, key: data.keys.exhausted }) };
     },
   },
   {

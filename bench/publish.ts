@@ -1,6 +1,6 @@
 /** Writes results into the project: Markdown, JSON and charts. */
 import { fileURLToPath } from 'node:url';
-import { comparisonChart, overviewLoads } from './chart.ts';
+import { comparisonChart } from './chart.ts';
 import type { Measurement } from './options.ts';
 import type { Results } from './summary.ts';
 import { progress } from './terminal.ts';
@@ -9,7 +9,6 @@ const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export async function publishCharts(results: Results): Promise<void> {
   await write('results/comparison.svg', comparisonChart(results));
-  await write('results/overview.svg', comparisonChart(results, overviewLoads));
 }
 
 /** Writes the results of one kind of measurement. */

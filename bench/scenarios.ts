@@ -60,9 +60,11 @@ export const newPet = (index: number) => {
 };
 
 export const scenarios: readonly Scenario[] = [
+  pages('pages', 'Another page each time (limit=20&minId=<random>)', false),
+  pages('pages-status', 'Another page each time, by status', true),
   {
     name: 'list',
-    title: 'List page (limit=20&status=available)',
+    title: 'The same page (limit=20&status=available)',
     status: 200,
     plan: (load) => called([get(load.addressing.list)], load),
   },
@@ -70,11 +72,25 @@ export const scenarios: readonly Scenario[] = [
     name: 'pet',
     title: 'Random animal by id',
     status: 200,
+    plan: (load) =>
+      called(
+        randomly(load, 1, (id) => get(load.addressing.pet(id))),
+        load,
+      ),
+  },
+  {
+    name: 'pet-in-list',
+    title: 'Random animal by ?id=',
+    status: 200,
     plan: (load) => {
-      const { addressing, animals } = load;
-      const chance = chances(1);
-      const one = () => get(addressing.pet(1 + Math.floor(chance() * animals)));
-      return called(Array.from({ length: planLength }, one), load);
+      const { petInList } = load.addressing;
+      return (
+        petInList &&
+        called(
+          randomly(load, 5, (id) => get(petInList(id))),
+          load,
+        )
+      );
     },
   },
   {
@@ -148,6 +164,35 @@ export const scenarios: readonly Scenario[] = [
   },
   ...(['free', 'pro', 'business', 'enterprise'] as const).map(listOf),
 ];
+
+/** Returns requests for random animals. */
+function randomly(
+  { animals }: PlanOptions,
+  seed: number,
+  requestOf: (id: number) => PlannedRequest,
+): PlannedRequest[] {
+  const chance = chances(seed);
+  return Array.from({ length: planLength }, () => requestOf(1 + Math.floor(chance() * animals)));
+}
+
+/** Returns a scenario in which each request reads another page, as clients do that follow links or search. */
+function pages(name: string, title: string, isAvailable: boolean): Scenario {
+  return {
+    name,
+    title,
+    status: 200,
+    plan: (load) => {
+      const { page } = load.addressing;
+      return (
+        page &&
+        called(
+          randomly(load, 3, (id) => get(page(id, isAvailable))),
+          load,
+        )
+      );
+    },
+  };
+}
 
 /** Returns a scenario in which accounts of one plan request the list page. */
 function listOf(plan: PlanName): Scenario {

@@ -18,6 +18,10 @@ const exhausted = { perMinute: 1, perDay: 1_000_000 };
 
 export const listTarget = '/v1/pets?limit=20&status=available';
 
+export function pageTarget(minId: number, isAvailable: boolean): string {
+  return `/v1/pets?limit=20${isAvailable ? '&status=available' : ''}&minId=${minId}`;
+}
+
 /** Settings that locate the store. Several instances can use the same store. */
 export type StoreSettings = Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
 
@@ -98,6 +102,8 @@ export interface ServiceOptions {
 export function addressingOf(key: string): Addressing {
   return {
     list: { target: listTarget, key },
+    page: (minId, isAvailable) => ({ target: pageTarget(minId, isAvailable), key }),
+    petInList: (id) => ({ target: `/v1/pets?id=${id}`, key }),
     pet: (id) => ({ target: `/v1/pets/${id}`, key }),
     create: { target: '/v1/pets', key },
     update: (id) => ({ target: `/v1/pets/${id}`, key }),

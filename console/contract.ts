@@ -3,11 +3,11 @@ import type * as z from 'zod';
 import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
 import type { AccountWebhook } from '../src/contract/admin/webhooks.ts';
-import type { PutCategory } from '../src/contract/categories.ts';
-import type { Delivery } from '../src/contract/deliveries.ts';
-import type { Event, StoreEvent } from '../src/contract/events.ts';
+import type { Delivery as DeliverySchema } from '../src/contract/deliveries.ts';
+import type { Event } from '../src/contract/events.ts';
 import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
-import type { Order } from '../src/contract/orders.ts';
+import type { Order as OrderSchema } from '../src/contract/orders.ts';
+import type { Delivery, Order, PutCategory, StoreEvent } from '../src/contract/representations.ts';
 import type { Int64 } from './json.ts';
 
 type Rows = typeof adminOperations;
@@ -36,7 +36,7 @@ export interface PageOf<Item> {
 
 /** Maps a type of the service to its JSON representation. */
 type Shown<Outcome> = Outcome extends Order
-  ? Wire<z.infer<typeof Order>>
+  ? Wire<z.infer<typeof OrderSchema>>
   : Outcome extends PutCategory
     ? Wire<PutCategory['category']>
     : Outcome extends RecordedEntry
@@ -46,7 +46,7 @@ type Shown<Outcome> = Outcome extends Order
         : Outcome extends AccountWebhook
           ? Wire<z.infer<typeof AccountWebhook>>
           : Outcome extends Delivery
-            ? Wire<z.infer<typeof Delivery>>
+            ? Wire<z.infer<typeof DeliverySchema>>
             : Wire<Outcome>;
 
 type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;

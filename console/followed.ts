@@ -1,6 +1,5 @@
 /** Follows the newest events as they are recorded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { EventSelector } from '../src/domain/event-type.ts';
 import { callPage, type Failure } from './api.ts';
 import { timesHealed } from './connection.ts';
 import type { StoredEvent } from './contract.ts';
@@ -66,7 +65,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
 }
 
 function queryOf(selector: string, after: string | undefined, wait: number) {
-  const filter = { type: selector === '' ? undefined : [selector as EventSelector], limit: String(perPage) };
+  const filter = { type: selector || undefined, limit: String(perPage) };
   if (after === undefined) return { ...filter, order: 'desc' as const };
   return { ...filter, after, wait: String(wait) };
 }

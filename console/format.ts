@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 const language = 'en';
 const whole = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 const oneDigit = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+const twoDigits = new Intl.NumberFormat(language, { maximumSignificantDigits: 2 });
 const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
 const dateTime = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
@@ -17,8 +18,9 @@ export const grouped = (value: number | bigint): string => whole.format(value);
 /** Formats a number in a short form such as `12K`, for axes and narrow columns. */
 export const compact = (value: number): string => short.format(value);
 
-/** Formats a rate, with one decimal below 100. */
-export const rate = (value: number): string => (value < 100 ? oneDigit : whole).format(value);
+/** Formats a rate, with one decimal below 100, and two significant digits below 1. */
+export const rate = (value: number): string =>
+  (value < 1 ? twoDigits : value < 100 ? oneDigit : whole).format(value);
 
 /** Capitalizes the first letter. */
 export function sentence(text: string): string {

@@ -2,9 +2,10 @@
 import { call } from './api.ts';
 import type { AnswerOf } from './contract.ts';
 import { now } from './format.ts';
+import { totalOf } from './outcomes.ts';
 import { showClock, showClockOrDate, showDate, showDateAndClock } from './time-labels.ts';
 
-export type HistoryStep = AnswerOf<'GET /usage/history'>[number];
+type HistoryStep = AnswerOf<'GET /usage/history'>[number];
 
 interface Span {
   readonly text: string;
@@ -60,21 +61,40 @@ export function sinceOf(name: SpanName): string {
 
 const none = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p99: null };
 
-/** Loads all intervals of the span, oldest first, including those without requests. */
-export async function loadHistory(name: SpanName): Promise<readonly HistoryStep[]> {
+/** Requests are recorded at most this long after they are answered. */
+const recordingDelayMs = 10_000;
+
+export interface History {
+  readonly span: SpanName;
+  /** All intervals, oldest first, including those without requests. */
+  readonly steps: readonly HistoryStep[];
+  /** The intervals that have ended, and whose requests are all recorded. */
+  readonly ended: readonly HistoryStep[];
+}
+
+export async function loadHistory(name: SpanName): Promise<History> {
   const span = spans[name];
   const first = firstOf(span);
   const since = new Date(first).toISOString();
   const found = await call('GET /usage/history', { query: { step: span.step, since } });
   const byTime = new Map(found.map((step) => [Date.parse(step.from), step]));
-  return Array.from({ length: span.steps }, (_, index) => {
+  const steps = Array.from({ length: span.steps }, (_, index) => {
     const at = first + index * span.stepMs;
     return byTime.get(at) ?? { from: new Date(at).toISOString(), ...none };
   });
+  const lastEnd = Date.now() - recordingDelayMs;
+  return { span: name, steps, ended: steps.filter(({ from }) => Date.parse(from) + span.stepMs <= lastEnd) };
+}
+
+/** The properties of traffic plots of a span. The running interval is only part of the total. */
+export function trafficOf({ span, steps, ended }: History) {
+  const { unit, last } = spans[span];
+  const times = ended.map(({ from }) => Date.parse(from) / 1_000);
+  return { points: ended, times, total: totalOf(steps), unit, last: last.toLowerCase(), ...timesShown(span) };
 }
 
 /** Time formats for the axis and the cursor of a span. */
-export function timesShown(name: SpanName) {
+function timesShown(name: SpanName) {
   const isShort = name === 'hour' || name === 'day';
   return {
     showTick: isShort ? showClockOrDate : showDate,

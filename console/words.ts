@@ -199,7 +199,7 @@ const changes: Readonly<Record<string, string>> = {
   createPet: 'Added {}',
   updatePet: 'Changed {}',
   deletePet: 'Deleted {}',
-  importPets: 'Imported {}',
+  importPets: 'Imported animals: {}',
   placeOrder: 'Placed {}',
   approveOrder: 'Approved {}',
   deliverOrder: 'Delivered {}',

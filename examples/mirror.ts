@@ -16,7 +16,13 @@
  * - An event and its position are stored in one transaction.
  */
 import { Database } from 'bun:sqlite';
-import { AnimalStore, type Event, EventsExpiredError, PermissionError } from '@animal-store/client';
+import {
+  AnimalStore,
+  type Event,
+  EventsExpiredError,
+  PermissionError,
+  stringify,
+} from '@animal-store/client';
 
 const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error('Usage: npx bun examples/mirror.ts copy.db');
@@ -47,16 +53,8 @@ interface Resource {
   readonly id: bigint;
 }
 
-/** Formats a resource as the service's JSON, with exact integers. */
-function jsonOf(resource: object): string {
-  const members = Object.entries(resource).map(
-    ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
-  );
-  return `{${members.join()}}`;
-}
-
 function keep(kind: string, resources: readonly Resource[]): void {
-  for (const resource of resources) put.run(kind, resource.id, jsonOf(resource));
+  for (const resource of resources) put.run(kind, resource.id, stringify(resource));
 }
 
 /** Applies an event to the copy. */

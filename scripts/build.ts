@@ -11,9 +11,12 @@ import { consoleFiles } from '../src/http/admin/console-files.ts';
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 
 /**
- * The writer thread is an entry point because it is started by file name rather than imported (see `app/store.ts`).
+ * Threads are entry points because they are started by file name rather than imported (see `app/store.ts` and
+ * `webhooks/receivers.ts`).
  */
-const entrypoints = ['main.ts', 'app/writer-thread.ts'].map((file) => join(source, file));
+const entrypoints = ['main.ts', 'app/writer-thread.ts', 'webhooks/receiver-thread.ts'].map((file) =>
+  join(source, file),
+);
 
 /** URL scheme for imports of the bundled console files. */
 const scheme = 'finished:';
@@ -64,7 +67,7 @@ async function build(file: string): Promise<number> {
     const outfile = join(folder, basename(file));
     await Bun.build({
       entrypoints,
-      // Puts all entry points in one folder, so that the writer thread is found by the module that starts it.
+      // Puts all entry points in one folder, so that a thread is found by the module that starts it.
       naming: { entry: '[name].[ext]' },
       root: source,
       plugins: [await finishedConsole()],

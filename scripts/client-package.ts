@@ -1,6 +1,7 @@
 /**
- * Packs the TypeScript client into `assets/client/client.tgz`, which the service serves: `npm run client`. Replaces the
- * file only if its uncompressed contents have changed, because the compressed bytes differ between versions of Node.js.
+ * Packs the TypeScript client into `assets/client/client-<version>.tgz`, which the service serves: `npm run client`.
+ * Replaces the file only if its uncompressed contents have changed, because the compressed bytes differ between versions
+ * of Node.js.
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,9 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import packageJson from '../client/package.json' with { type: 'json' };
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const target = join(root, 'assets/client/client.tgz');
+const file = `assets/client/client-${packageJson.version}.tgz`;
+const target = join(root, file);
 
 async function packed(): Promise<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), 'animal-store-client-'));
@@ -28,4 +31,4 @@ async function packed(): Promise<Uint8Array> {
 const bytes = await packed();
 const isFresh = existsSync(target) && gunzipSync(await Bun.file(target).bytes()).equals(gunzipSync(bytes));
 if (!isFresh) await Bun.write(target, bytes);
-process.stdout.write(`assets/client/client.tgz is ${isFresh ? 'unchanged' : 'new'}\n`);
+process.stdout.write(`${file} is ${isFresh ? 'unchanged' : 'new'}\n`);

@@ -1,14 +1,20 @@
 /**
- * Takes the screenshots of the console in docs/screenshots, using a real service under load. Arguments select
- * screenshots by name; by default, all are taken. Takes several minutes.
+ * Takes screenshots of every page of the console, using a real service under load: into docs/screenshots those that
+ * documents show, and all others into screenshots, which is not committed. Arguments select screenshots by name; by
+ * default, all are taken. Takes several minutes.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { startConsole, type TestConsole } from '../test/support/console.ts';
 import { clientsAtWork } from './screenshots/clients.ts';
 import { openShop } from './screenshots/shop.ts';
+import { shownScreenshots } from './screenshots/shown.ts';
 
-const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url));
+const folders = {
+  shown: fileURLToPath(new URL('../docs/screenshots/', import.meta.url)),
+  others: fileURLToPath(new URL('../screenshots/', import.meta.url)),
+};
+const shown = await shownScreenshots();
 
 const sizes = {
   390: { width: 390, height: 844 },
@@ -74,12 +80,18 @@ await using console = await startConsole({ BAN_STRIKES: '20' });
 const shop = await openShop(console);
 const work = clientsAtWork(console.apiUrl, shop.keys);
 await Bun.sleep(workMs);
-if (wanted === undefined) await rm(folder, { recursive: true, force: true });
-await mkdir(folder, { recursive: true });
+for (const folder of Object.values(folders)) {
+  if (wanted === undefined) await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+}
 for (const picture of pictures.filter(({ name }) => isWanted(name))) await take(console, shop.token, picture);
 if (isWanted('sign-in'))
   for (const view of everyView((width, theme) => ({ width, theme }))) await takeSignIn(console, view);
 await work.stop();
+
+function pathOf(file: string): string {
+  return (shown.has(file) ? folders.shown : folders.others) + file;
+}
 
 async function take({ signedIn, closePages }: TestConsole, token: string, picture: Picture): Promise<void> {
   const { name, place, width, theme, press } = picture;
@@ -92,7 +104,7 @@ async function take({ signedIn, closePages }: TestConsole, token: string, pictur
   // The events page always has a pending request for the next event, so the network never becomes idle.
   if (place === places.events) await page.getByRole('table').waitFor();
   else await page.waitForLoadState('networkidle');
-  await page.screenshot({ path: `${folder}${name}-${width}-${theme}.png` });
+  await page.screenshot({ path: pathOf(`${name}-${width}-${theme}.png`) });
   await closePages();
 }
 
@@ -103,6 +115,6 @@ async function takeSignIn(
   const page = await openPage({ viewport: sizes[width], colorScheme: theme });
   await page.goto(url);
   await page.getByLabel('Token').waitFor();
-  await page.screenshot({ path: `${folder}sign-in-${width}-${theme}.png` });
+  await page.screenshot({ path: pathOf(`sign-in-${width}-${theme}.png`) });
   await closePages();
 }

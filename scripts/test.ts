@@ -1,10 +1,11 @@
 /**
  * Runs the tests of the selected tiers and prints `N passed, N failed` on the last line. Select tiers with
- * `--tiers=quick,slow,elsewhere`:
+ * `--tiers=quick,slow,environment,elsewhere`:
  *
  * - `quick` (default, used by `npm test`): formatting, types, and the tests in all folders that are not slow.
  * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
- * - `elsewhere`: both tiers again, as another user, on one core, in another locale and in random order (.ci/elsewhere).
+ * - `environment`: those slow tests whose outcome could depend on the user, the folder, the locale or the number of cores.
+ * - `elsewhere`: `quick` and `environment` again, as another user, on one core, in another locale and order (.ci/elsewhere).
  *
  * The title of each step is a command that runs only this step. A failure does not prevent later steps from running.
  * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
@@ -28,20 +29,13 @@ interface Step {
   readonly beside?: true;
 }
 
-/**
- * Folders in `test/` whose tests kill processes, break servers, use browsers, install packages or take a long time.
- */
-const slowFolders = [
-  'client-package',
-  'console',
-  'deploy',
-  'faults',
-  'generators',
-  'process',
-  'robustness',
-  'sandbox',
-  'supervisor',
-];
+/** Slow tests that install packages, or run commands as a user would. */
+const environmentFolders = ['client-package', 'deploy', 'process', 'sandbox', 'supervisor'];
+
+/** Slow tests whose servers, proxies and browsers are the same in every environment. */
+const otherSlowFolders = ['console', 'faults', 'generators', 'robustness'];
+
+const slowFolders = [...environmentFolders, ...otherSlowFolders].sort();
 
 /** Timeout of a step. On one busy core, a step takes less than half this time. */
 const stepTimeoutMs = 2_400_000;
@@ -68,6 +62,7 @@ const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   ],
   // Slow tests start many processes themselves.
   slow: () => [testsIn(slowFolders, availableParallelism() + 1)],
+  environment: () => [testsIn(environmentFolders, availableParallelism() + 1)],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
 

@@ -5,13 +5,16 @@ const words = process.argv.slice(2);
 if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
 
 // Imported only now, so that these modules are not loaded twice if the process restarts.
-const [{ addEnvFiles, run, takeOverOutput }, { ignoreUserSignals }, { watchOutput }] = await Promise.all([
-  import('./cli/cli.ts'),
-  import('./cli/signals.ts'),
-  import('./cli/terminal.ts'),
-]);
+const [{ addEnvFiles, run, takeOverOutput }, { ignoreUserSignals }, { watchOutput }, { sandboxTool }] =
+  await Promise.all([
+    import('./cli/cli.ts'),
+    import('./cli/signals.ts'),
+    import('./cli/terminal.ts'),
+    import('../sandbox/command.ts'),
+  ]);
+const tools = [sandboxTool];
 ignoreUserSignals();
 watchOutput();
-const finish = takeOverOutput(words);
-process.exitCode = await run(words, process.env, addEnvFiles(process.env));
+const finish = takeOverOutput(words, tools);
+process.exitCode = await run(words, process.env, addEnvFiles(process.env), tools);
 await finish();

@@ -18,6 +18,7 @@ const NewPet = t.Object(
 const ListQuery = t.Object({
   limit: t.Integer({ minimum: 1, maximum: 100, default: 20 }),
   status: t.Optional(PetStatus),
+  minId: t.Optional(t.Integer()),
 });
 
 new Elysia()
@@ -33,7 +34,7 @@ new Elysia()
       skip: (_request, key) => key === '',
     }),
   )
-  .get('/v1/pets', ({ query }) => store.list(query.limit, query.status), { query: ListQuery })
+  .get('/v1/pets', ({ query }) => store.list(query.limit, query.status, query.minId), { query: ListQuery })
   .post('/v1/pets', ({ body, status }) => status(201, store.add(body)), { body: NewPet })
   .get('/v1/pets/:petId', ({ params, status }) => store.find(params.petId) ?? status(404, notFound), {
     params: t.Object({ petId: t.Integer() }),

@@ -17,6 +17,7 @@ const NewPet = z.strictObject({
 const ListQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   status: PetStatus.optional(),
+  minId: z.coerce.number().int().optional(),
 });
 const PetParams = z.object({ petId: z.coerce.number().int() });
 
@@ -45,7 +46,8 @@ app.use(express.json());
 app.get('/v1/pets', (request, response) => {
   const query = ListQuery.safeParse(request.query);
   if (!query.success) return invalid(response, query.error);
-  response.json(store.list(query.data.limit, query.data.status));
+  const { limit, status, minId } = query.data;
+  response.json(store.list(limit, status, minId));
 });
 
 app.post('/v1/pets', (request, response) => {

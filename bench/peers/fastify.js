@@ -29,7 +29,11 @@ const pet = {
 };
 const listQuery = {
   type: 'object',
-  properties: { limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 }, status },
+  properties: {
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    status,
+    minId: { type: 'integer' },
+  },
 };
 const petParams = { type: 'object', properties: { petId: { type: 'integer' } } };
 
@@ -48,7 +52,7 @@ await fastify.register(rateLimit, {
 fastify.get(
   '/v1/pets',
   { schema: { querystring: listQuery, response: { 200: { type: 'array', items: pet } } } },
-  async ({ query }) => store.list(query.limit, query.status),
+  async ({ query }) => store.list(query.limit, query.status, query.minId),
 );
 
 fastify.post('/v1/pets', { schema: { body: newPet, response: { 201: pet } } }, async ({ body }, reply) =>

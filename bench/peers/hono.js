@@ -18,6 +18,7 @@ const NewPet = z.strictObject({
 const ListQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(20),
   status: PetStatus.optional(),
+  minId: z.coerce.number().int().optional(),
 });
 const PetParams = z.object({ petId: z.coerce.number().int() });
 
@@ -38,8 +39,8 @@ app.use(
 );
 
 app.get('/v1/pets', zValidator('query', ListQuery), (c) => {
-  const { limit, status } = c.req.valid('query');
-  return c.json(store.list(limit, status));
+  const { limit, status, minId } = c.req.valid('query');
+  return c.json(store.list(limit, status, minId));
 });
 
 app.post('/v1/pets', zValidator('json', NewPet), (c) => c.json(store.add(c.req.valid('json')), 201));

@@ -51,6 +51,11 @@ class ListQueryDto {
   @IsOptional()
   @IsIn(statuses)
   status?: string;
+
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  minId?: number;
 }
 
 @Injectable()
@@ -83,7 +88,7 @@ class PetsController {
 
   @Get()
   list(@Query() query: ListQueryDto) {
-    return this.pets.store.list(query.limit, query.status);
+    return this.pets.store.list(query.limit, query.status, query.minId);
   }
 
   @Post()

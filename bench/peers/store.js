@@ -7,8 +7,10 @@ export function storeOf(database) {
   database.exec('PRAGMA synchronous = FULL');
   const columns = 'id, name, category_id AS categoryId, status';
   const caller = database.prepare('SELECT key, per_minute AS perMinute FROM api_keys WHERE key = ?');
-  const list = database.prepare(`SELECT ${columns} FROM pets ORDER BY id LIMIT ?`);
-  const listByStatus = database.prepare(`SELECT ${columns} FROM pets WHERE status = ? ORDER BY id LIMIT ?`);
+  const list = database.prepare(`SELECT ${columns} FROM pets WHERE id >= ? ORDER BY id LIMIT ?`);
+  const listByStatus = database.prepare(
+    `SELECT ${columns} FROM pets WHERE status = ? AND id >= ? ORDER BY id LIMIT ?`,
+  );
   const find = database.prepare(`SELECT ${columns} FROM pets WHERE id = ?`);
   const insert = database.prepare('INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)');
 
@@ -18,7 +20,8 @@ export function storeOf(database) {
       const key = /^Bearer (\S+)$/i.exec(authorization ?? '')?.[1];
       return key === undefined ? undefined : (caller.get(key) ?? undefined);
     },
-    list: (limit, status) => (status === undefined ? list.all(limit) : listByStatus.all(status, limit)),
+    list: (limit, status, minId = 1) =>
+      status === undefined ? list.all(minId, limit) : listByStatus.all(status, minId, limit),
     find: (id) => find.get(id) ?? undefined,
     add({ name, categoryId, status = 'available' }) {
       const { lastInsertRowid } = insert.run(name, categoryId, status);

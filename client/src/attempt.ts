@@ -3,11 +3,13 @@ import { maxTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 import type { Fetch } from './settings.js';
 
-/** A response whose body has been read. */
+/** A response whose body has been read, or is an event stream. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
+  /** The body of an event stream. */
+  readonly stream?: ReadableStream<Uint8Array> | undefined;
 }
 
 export interface Try {
@@ -17,6 +19,7 @@ export interface Try {
   readonly body: string | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  readonly isStream: boolean;
 }
 
 /**
@@ -29,7 +32,7 @@ export async function attemptOf(
   attempts: number,
   wasReached: boolean,
 ): Promise<Reply> {
-  const { method, url, headers, body, timeoutMs, signal } = request;
+  const { method, url, headers, body, timeoutMs, signal, isStream } = request;
   signal?.throwIfAborted();
   const ending = new AbortController();
   const stop = onAbort(signal, () => ending.abort(signal?.reason));
@@ -37,7 +40,10 @@ export async function attemptOf(
   const init = { method, headers, redirect: 'manual', signal: ending.signal } as const;
   const exchange = async () => {
     const response = await fetch(url, body === undefined ? init : { ...init, body });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const { status, headers: received } = response;
+    if (isStream && status === 200 && /event-stream/i.test(received.get('content-type') ?? ''))
+      return { status, headers: received, text: '', stream: response.body ?? undefined };
+    return { status, headers: received, text: await response.text() };
   };
   try {
     // A custom `fetch` may ignore its signal.

@@ -42,9 +42,6 @@ export interface NewOrder {
 /** Status of the order. */
 export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
 
-/** A type of event, or all types of a resource: `pet.*` selects all events about animals, including `pets.imported`. */
-export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
-
 /** A webhook to create. */
 export interface NewWebhook {
   /** URL that receives the events. It must use `https`, resolve only to public addresses, and have no user name, password or fragment. */
@@ -54,6 +51,9 @@ export interface NewWebhook {
   /** Purpose of the webhook. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | undefined;
 }
+
+/** A type of event, or all types of a resource: `pet.*` selects all events about animals, including `pets.imported`. */
+export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
 
 /** Changes to a webhook. Omitted fields are unchanged. `null` removes the description. */
 export interface WebhookPatch {
@@ -404,7 +404,7 @@ export interface ListPetsFilters {
   readonly status?: PetStatus | undefined;
   /** Return only animals in this category. */
   readonly categoryId?: Int64 | undefined;
-  /** Return only animals with these ids (1 to 100, separated by commas). */
+  /** Return only animals with these ids (1 to 100, separated by commas). Can also be repeated. */
   readonly id?: readonly Int64[] | undefined;
   /** Return only animals whose id is greater than or equal to this value. */
   readonly minId?: Int64 | undefined;
@@ -430,7 +430,7 @@ export interface ListOrdersFilters {
 export interface ListEventsFilters {
   /** Return the events after this id. Defaults to the oldest retained event. */
   readonly after?: Int64 | undefined;
-  /** Return only events of these types. Can be repeated. */
+  /** Return only events of these types (at most 17, separated by commas). Can also be repeated. */
   readonly type?: readonly EventSelector[] | undefined;
   /** Seconds to wait for an event before an empty page is returned (long polling). */
   readonly wait?: number | undefined;
@@ -440,7 +440,7 @@ export interface ListEventsFilters {
 
 /** Filters of streamEvents. */
 export interface StreamEventsFilters {
-  /** Return only events of these types. Can be repeated. */
+  /** Return only events of these types (at most 17, separated by commas). Can also be repeated. */
   readonly type?: readonly EventSelector[] | undefined;
   /** Start with the event after this id. Defaults to the next event that is committed. */
   readonly after?: Int64 | undefined;
@@ -458,7 +458,7 @@ export interface ErrorCodes {
   readonly 401: 'invalid_api_key' | 'missing_api_key';
   readonly 403: 'insufficient_scope';
   readonly 404: 'category_not_found' | 'delivery_not_found' | 'order_not_found' | 'pet_not_found' | 'webhook_not_found';
-  readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'redelivery_in_progress' | 'status_transition_not_allowed' | 'too_many_webhooks' | 'webhook_disabled';
+  readonly 409: 'event_type_not_selected' | 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'redelivery_in_progress' | 'status_transition_not_allowed' | 'too_many_deliveries' | 'too_many_webhooks' | 'webhook_disabled';
   readonly 410: 'events_expired' | 'operation_removed';
   readonly 412: 'precondition_failed';
   readonly 413: 'body_too_large';

@@ -27,6 +27,11 @@ class Base<Code extends string, Status extends number | undefined> extends Error
   readonly requestId: string | undefined;
   /** Headers of the response. */
   declare readonly headers: Headers | undefined;
+  /**
+   * Whether the service may have applied the change, because an attempt got no conclusive response. Always false for a
+   * call that changes nothing.
+   */
+  readonly isOutcomeUnknown: boolean = false;
   /** Number of times the request was sent; 0 if no attempt was made, because the wait would have been too long. */
   readonly attempts: number;
 
@@ -156,7 +161,7 @@ export class ConnectionError extends Base<'connection_failed', undefined> {
   override readonly name = 'ConnectionError';
 }
 
-/** There was no response within `timeoutMs`. */
+/** There was no response within `timeoutMs`. For a change, `isOutcomeUnknown` is true, because the request was sent. */
 export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }

@@ -2,8 +2,11 @@ import { onAbort } from './abort.js';
 import { type Answer, Call } from './answer.js';
 import { type Clock, sleep } from './clock.js';
 import type { Event, EventSelector, Int64, ListEventsFilters } from './contract.js';
+import { ServerError } from './errors.js';
+import { parseJson } from './json.js';
 import { nextQuery } from './list.js';
 import type { CallOptions, Send } from './request.js';
+import { type Message, messagesOf } from './stream.js';
 
 /** Filters and paging for `list`. */
 export interface EventQuery extends ListEventsFilters {
@@ -18,8 +21,8 @@ export interface EventPage {
   readonly next: bigint;
 }
 
-/** Options for `follow`. */
-export interface FollowOptions extends CallOptions {
+/** Options for `stream`. */
+export interface StreamOptions extends CallOptions {
   /**
    * Id of the last event that you processed; 0 starts with the store's first event. By default, the loop
    * starts with the next new event.
@@ -27,6 +30,10 @@ export interface FollowOptions extends CallOptions {
   readonly after?: Int64 | undefined;
   /** Yields only events of these types. Defaults to all types that the key may read. */
   readonly types?: readonly EventSelector[] | undefined;
+}
+
+/** Options for `follow`. */
+export interface FollowOptions extends StreamOptions {
   /**
    * Called with the new position after the loop has handled all events of a page. With `types`, the position
    * advances even if no event matches. Save the position, because old positions expire.
@@ -41,6 +48,8 @@ const maxWaitSeconds = 30;
  * immediately.
  */
 const pauseMs = 1_000;
+/** Minimum time before a stream is opened again, as in the field `retry` of the service. Up to twice as long with jitter. */
+const reopenMs = 2_000;
 
 /** Changes to the store, in commit order. */
 export class Events {
@@ -67,16 +76,27 @@ export class Events {
    * are no longer retained.
    */
   follow(options: FollowOptions = {}): AsyncIterable<Event> {
-    return { [Symbol.asyncIterator]: () => this.#walk(options) };
+    return { [Symbol.asyncIterator]: () => this.#walk(options, (inner) => this.#events(inner)) };
+  }
+
+  /**
+   * Yields the same events as `follow`, from a single response that stays open instead of a request for each wait. Opens
+   * it again if it ends, breaks or receives nothing for 45 s, and resumes after the last event.
+   */
+  stream(options: StreamOptions = {}): AsyncIterable<Event> {
+    return { [Symbol.asyncIterator]: () => this.#walk(options, (inner) => this.#streamed(inner)) };
   }
 
   /** Returns an iterator whose `return` also aborts a request in flight. */
-  #walk(options: FollowOptions): AsyncIterator<Event, void, undefined> {
+  #walk<Options extends StreamOptions>(
+    options: Options,
+    eventsOf: (options: Options) => AsyncGenerator<Event, void, undefined>,
+  ): AsyncIterator<Event, void, undefined> {
     const { signal } = options;
     const ending = new AbortController();
     const stop = onAbort(signal, () => ending.abort(signal?.reason));
     if (signal?.aborted) ending.abort(signal.reason);
-    const events = this.#events({ ...options, signal: ending.signal });
+    const events = eventsOf({ ...options, signal: ending.signal });
     let isOver = false;
     const end = () => {
       stop();
@@ -107,6 +127,32 @@ export class Events {
     }
   }
 
+  async *#streamed({
+    after,
+    types: type,
+    ...options
+  }: StreamOptions): AsyncGenerator<Event, void, undefined> {
+    const newest = async () => (await this.#page({ order: 'desc', limit: 1 }, options, true)).data.next;
+    let position = BigInt(after ?? (await newest()));
+    for (;;) {
+      const { data: body } = await this.#send<ReadableStream<Uint8Array>>({
+        method: 'GET',
+        collection: 'events/stream',
+        query: { after: position, type },
+        isStream: true,
+        isPatient: true,
+        options,
+      });
+      for await (const message of messagesOf(body, this.#clock, options.signal)) {
+        const event = eventOf(message);
+        if (event.id <= position) continue;
+        yield event;
+        position = event.id;
+      }
+      await sleep(this.#clock, reopenMs * (1 + this.#clock.random()), options.signal);
+    }
+  }
+
   async #page(
     query: EventQuery,
     options: CallOptions | undefined,
@@ -124,4 +170,14 @@ export class Events {
     const next = BigInt(nextQuery(answer, 'after')?.after ?? 0);
     return { ...answer, data: { events: answer.data, next } };
   }
+}
+
+/** Returns the event in a message. Throws a ServerError if there is none, because skipping it would lose a change. */
+function eventOf({ id, data }: Message): Event {
+  try {
+    const event = parseJson(data) as Event;
+    if (String(event.id) === id) return event;
+  } catch {}
+  const message = `The stream has a message with the id ${id} that is not an event.`;
+  throw new ServerError({ code: 'unexpected_response', message, status: 200, attempts: 1 });
 }

@@ -22,9 +22,10 @@ export {
   UnavailableError,
   WebhookError,
 } from './errors.js';
-export type { EventPage, EventQuery, Events, FollowOptions } from './events.js';
+export type { EventPage, EventQuery, Events, FollowOptions, StreamOptions } from './events.js';
 export type { Hooks, ReceivedResponse, Retry, SentRequest } from './hooks.js';
 export type { InventoryQuery } from './inventory.js';
+export { parseJson as parse, stringify } from './json.js';
 export type { Limits, LimitWindow } from './limits.js';
 export type { List, ListQuery, Page } from './list.js';
 export type { OrderQuery, Orders, StepOptions } from './orders.js';

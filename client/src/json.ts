@@ -11,6 +11,8 @@ const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
  * for invalid JSON.
  */
 export function parseJson(text: string): unknown {
+  // The time to match invalid JSON could grow with the square of its length.
+  JSON.parse(text);
   // Each number is replaced in the text by its index in this list, and restored by the reviver.
   const numbers: (bigint | number)[] = [];
   const placed = text.replace(members, (match, name: string, colon: string | undefined, digits: string) => {
@@ -23,7 +25,22 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Serializes a flat object, omitting undefined members. */
+/**
+ * Serializes a value like JSON.stringify, but writes `bigint` as an integer with all of its digits. Values that JSON
+ * cannot express are null, or omitted if they are members of an object.
+ */
+export function stringify(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${Array.from(value, stringify).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if ('toJSON' in value && typeof value.toJSON === 'function') return stringify(value.toJSON());
+  const members = Object.entries(value)
+    .filter(([, member]) => !['undefined', 'function', 'symbol'].includes(typeof member))
+    .map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`);
+  return `{${members.join()}}`;
+}
+
+/** Serializes the body of a request, a flat object. Throws an ArgumentError for an unsafe integer. */
 export function stringifyJson(body: object): string {
   const written = Object.entries(body)
     .filter(([, value]) => value !== undefined)
@@ -32,9 +49,7 @@ export function stringifyJson(body: object): string {
 }
 
 function written64(name: string, value: unknown): string {
-  return int64Members.includes(name) || typeof value === 'bigint'
-    ? integerText(name, value as Int64)
-    : (JSON.stringify(value) ?? 'null');
+  return int64Members.includes(name) ? integerText(name, value as Int64) : stringify(value);
 }
 
 /** Returns the decimal digits of an integer. Throws an ArgumentError for an unsafe number. */

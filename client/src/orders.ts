@@ -35,26 +35,26 @@ export class Orders {
    * Approves a placed order. All transitions require the `orders:write` scope, and resolve with undefined if the
    * key does not have `orders:read`.
    */
-  approve(id: Int64, options?: StepOptions): Call<Order> {
+  approve(id: Int64, options?: StepOptions): Call<Order | undefined> {
     return this.#step(id, 'approve', options);
   }
 
   /** Delivers an approved order, which marks the animal as sold. */
-  deliver(id: Int64, options?: StepOptions): Call<Order> {
+  deliver(id: Int64, options?: StepOptions): Call<Order | undefined> {
     return this.#step(id, 'deliver', options);
   }
 
   /** Cancels an undelivered order, which makes the animal available again. */
-  cancel(id: Int64, options?: StepOptions): Call<Order> {
+  cancel(id: Int64, options?: StepOptions): Call<Order | undefined> {
     return this.#step(id, 'cancel', options);
   }
 
   /** Returns a delivered order's animal, which makes it available again if it is still marked as sold. */
-  return(id: Int64, options?: StepOptions): Call<Order> {
+  return(id: Int64, options?: StepOptions): Call<Order | undefined> {
     return this.#step(id, 'return', options);
   }
 
-  #step(id: Int64, step: string, options: StepOptions | undefined): Call<Order> {
+  #step(id: Int64, step: string, options: StepOptions | undefined): Call<Order | undefined> {
     return Call.of(this.#send({ method: 'POST', collection: 'orders', id, step, options }));
   }
 }

@@ -34,7 +34,8 @@ const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found', '
  * other response.
  */
 export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {
-  const { status, headers, text } = reply;
+  const { status, headers, text, stream } = reply;
+  if (stream !== undefined) return stream;
   const requestId = headers.get('x-request-id') ?? undefined;
   const common = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');

@@ -61,7 +61,7 @@ export class Pets {
    * Updates the given fields of an animal. Requires the `pets:write` scope. Resolves with undefined if the key
    * does not have `pets:read`.
    */
-  update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
+  update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet | undefined> {
     return Call.of(this.#send({ method: 'PATCH', collection: 'pets', id, body: patch, options }));
   }
 
@@ -92,13 +92,12 @@ export class Pets {
     let uncertain: PetPatch | undefined;
     for (let conflicts = 0; ; conflicts++) {
       // An empty patch returns the animal with its ETag, which a list does not provide.
-      const current = await this.update(id, {}, options).withResponse();
-      if (current.etag === undefined) throw withoutEtag(current);
+      const current = readable(await this.update(id, {}, options).withResponse());
       if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;
       const patch = await change(current.data);
       if (patch === undefined) return current;
       try {
-        return await this.update(id, patch, { ...options, ifMatch: current.etag }).withResponse();
+        return readable(await this.update(id, patch, { ...options, ifMatch: current.etag }).withResponse());
       } catch (error) {
         if (!(error instanceof PreconditionError) || conflicts === maxConflicts) throw error;
         uncertain = error.attempts > 1 ? patch : undefined;
@@ -112,8 +111,11 @@ function hasAll(pet: Pet, patch: PetPatch): boolean {
   return members.every(([name, value]) => String(pet[name as keyof Pet]) === String(value));
 }
 
-function withoutEtag({ status, headers, requestId }: Answer<Pet>): ServerError {
+/** Throws a ServerError if the response to an update does not contain the animal or its ETag. */
+function readable(answer: Answer<Pet | undefined>): Answer<Pet> {
+  const { data, etag, status, headers, requestId } = answer;
+  if (data !== undefined && etag !== undefined) return { ...answer, data };
   const message =
     'The response has no ETag. Check that the key has the scope pets:read and that no proxy removes the header.';
-  return new ServerError({ code: 'unexpected_response', message, status, headers, requestId, attempts: 1 });
+  throw new ServerError({ code: 'unexpected_response', message, status, headers, requestId, attempts: 1 });
 }

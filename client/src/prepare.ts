@@ -16,7 +16,14 @@ export function preparedOf(request: Request, settings: Settings): Prepared {
 }
 
 function prepare(request: Request, settings: Settings) {
-  const { method, isFree = false, delaySeconds = 0, isPatient = false, options = {} } = request;
+  const {
+    method,
+    isFree = false,
+    delaySeconds = 0,
+    isPatient = false,
+    isStream = false,
+    options = {},
+  } = request;
   const url = settings.base + targetOf(request);
   const body = request.body && stringifyJson(request.body);
   return {
@@ -32,7 +39,10 @@ function prepare(request: Request, settings: Settings) {
     /** Maximum total time to wait for limits and outages. */
     maxWaitMs: isPatient ? Number.POSITIVE_INFINITY : settings.maxWaitMs,
     signal: options.signal,
+    isStream,
     isFree,
+    /** Whether the request can change anything. An empty patch only reads. */
+    isChange: method !== 'GET' && !(method === 'PATCH' && body === '{}'),
     /**
      * Whether the request can safely be repeated. Every POST has an Idempotency-Key, but a repeated PATCH might
      * undo a change by another client.
@@ -41,12 +51,12 @@ function prepare(request: Request, settings: Settings) {
   };
 }
 
-function headersOf({ method, body, options = {} }: Request, settings: Settings): Headers {
+function headersOf({ method, body, isStream, options = {} }: Request, settings: Settings): Headers {
   const headers = new Headers(settings.headers);
   for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
   const { ifMatch, ifNoneMatch, requestId, idempotencyKey } = options;
   const own = {
-    accept: 'application/json',
+    accept: isStream ? 'text/event-stream' : 'application/json',
     authorization: settings.authorization,
     'if-match': ifMatch,
     'if-none-match': ifNoneMatch,

@@ -50,6 +50,8 @@ export interface Request {
   readonly options?: (PostOptions & ChangeOptions & { readonly ifNoneMatch?: '*' | undefined }) | undefined;
   /** Whether the response is an array. */
   readonly isList?: boolean;
+  /** Whether the response is an event stream, whose body is returned before it has been read. */
+  readonly isStream?: boolean;
   /** Whether the request does not count against the limit, and therefore never waits for limits. */
   readonly isFree?: boolean;
   /** Time that the service may delay the response, in addition to `timeoutMs`. */

@@ -42,7 +42,27 @@ export function retryOf(
   const isExact = afterMs !== undefined && failures === 1;
   const [firstMs, maxMs] = isLimit ? limitBackoffMs : outageBackoffMs;
   const jitterMs = isExact ? 0 : clock.random() * Math.min(firstMs * 2 ** (failures - 1), maxMs);
-  return { minMs, waitMs: minMs + jitterMs, isShared: isLimit || status === 503 };
+  return {
+    minMs,
+    waitMs: minMs + jitterMs,
+    isShared: (isLimit && code !== 'too_many_streams') || status === 503,
+  };
+}
+
+/** Statuses with which the service reports that no request with the same `Idempotency-Key` was applied. */
+const conclusiveStatuses = [400, 404, 409, 410, 413, 415, 422];
+
+/**
+ * Whether a failed request may have been applied. `wasUncertain` is true if an attempt, including the last one, may have
+ * been processed.
+ */
+export function isOutcomeUnknown(
+  { code, status = 0 }: AnimalStoreError,
+  { method, isChange }: Pick<Prepared, 'method' | 'isChange'>,
+  wasUncertain: boolean,
+): boolean {
+  const isOther = code === 'idempotency_key_in_use' || code === 'unexpected_response';
+  return isChange && wasUncertain && !(method === 'POST' && conclusiveStatuses.includes(status) && !isOther);
 }
 
 /** Whether the service may have processed a request that failed with this error. */

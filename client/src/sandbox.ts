@@ -59,6 +59,8 @@ export interface TestAccount extends SandboxAccount {
    * removes them.
    */
   misbehave(faults: string | readonly string[]): Promise<void>;
+  /** Revokes the key, which also ends its event streams. */
+  revokeKey(): Promise<void>;
   /** Returns the account's requests, oldest first. */
   requests(): Promise<SandboxRequest[]>;
 }
@@ -94,6 +96,7 @@ export class Sandbox {
       ...made,
       client: (options) => new AnimalStore({ url: this.url, key: made.key, ...options }),
       misbehave: (faults) => this.#call('POST', '/faults', { faults, account: made.account }),
+      revokeKey: () => this.#call('POST', '/keys/revoke', { key: made.key }),
       requests: () => this.#call('GET', `/requests?account=${made.account}`),
     };
   }
@@ -106,6 +109,11 @@ export class Sandbox {
   /** Injects faults such as `webhook=duplicate` into all requests and webhooks. An empty list removes them. */
   misbehave(faults: string | readonly string[]): Promise<void> {
     return this.#call('POST', '/faults', { faults });
+  }
+
+  /** Closes all connections and refuses new ones for 1 to 600 seconds. */
+  refuse(seconds: number): Promise<void> {
+    return this.#call('POST', '/refuse', { seconds });
   }
 
   /** Returns all requests, oldest first. */

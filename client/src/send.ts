@@ -9,7 +9,7 @@ import { limitsOf } from './limits.js';
 import { dataOf } from './outcome.js';
 import { type Prepared, preparedOf } from './prepare.js';
 import type { Request, Send } from './request.js';
-import { isUncertain, retryOf } from './retry.js';
+import { isOutcomeUnknown, isUncertain, retryOf } from './retry.js';
 import { type AnimalStoreOptions, type Settings, settingsOf } from './settings.js';
 
 /** Creates the function that sends requests. Throws an ArgumentError if the options are invalid. */
@@ -47,9 +47,22 @@ class Sender {
   /** Sends a request, and retries it until it has a result, a retry would be unsafe, or the wait would be too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
+    const earlier = { wasUncertain: false };
+    try {
+      return await this.#repeat<Data>(request, prepared, earlier);
+    } catch (error) {
+      throw withOutcome(error, prepared, earlier.wasUncertain);
+    }
+  }
+
+  /** Sets `earlier.wasUncertain` if the service may have processed an attempt that failed. */
+  async #repeat<Data>(
+    request: Request,
+    prepared: Prepared,
+    earlier: { wasUncertain: boolean },
+  ): Promise<Answer<Data>> {
     const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
     let waitedMs = 0;
-    let wasUncertain = false;
     for (let attempts = 1; ; attempts++) {
       signal?.throwIfAborted();
       if (!isFree)
@@ -70,7 +83,7 @@ class Sender {
       const sentAt = this.#clock.now();
       try {
         const reply = await this.#sendOnce(prepared, attempts);
-        const data = dataOf({ reply, request, title, attempts, isUncertain: wasUncertain });
+        const data = dataOf({ reply, request, title, attempts, isUncertain: earlier.wasUncertain });
         if (isFree && takesRequests(data as RateLimit)) this.#gate.open();
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
@@ -78,9 +91,9 @@ class Sender {
         // The duration of a failed attempt counts as waiting, but not that of a 429, whose `Retry-After` may equal
         // `maxWaitSeconds`.
         if (error.status !== 429) waitedMs += this.#clock.now() - sentAt;
+        earlier.wasUncertain ||= isUncertain(error, prepared.method);
         const retry = this.#retry(error, prepared, attempts, waitedMs);
         if (retry === undefined) throw error;
-        wasUncertain ||= isUncertain(error, prepared.method);
         if (isFree || !retry.isShared) ownWaitMs = retry.waitMs;
         const { method, url } = prepared;
         this.#settings.hooks.onRetry?.({ method, url, attempt: attempts, error, waitMs: retry.waitMs });
@@ -139,6 +152,13 @@ class Sender {
 
 function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
+}
+
+/** Adds to an error whether the change may have been applied. */
+function withOutcome(error: unknown, prepared: Prepared, wasUncertain: boolean): unknown {
+  if (!(error instanceof AnimalStoreError) || !isOutcomeUnknown(error, prepared, wasUncertain)) return error;
+  if (error.status === undefined) error.message += ' The change may have been applied.';
+  return Object.assign(error, { isOutcomeUnknown: true });
 }
 
 /** Replaces an error's stack trace, which shows only the event loop, with the caller's stack trace. */

@@ -1,2 +1,2 @@
 /** The version of this client, as in package.json. */
-export const version = '1.1.0';
+export const version = '1.2.0';

@@ -14,6 +14,8 @@ export type RawHeaders = Headers | Readonly<Record<string, string | readonly str
 
 /** Maximum difference between the timestamp of a delivery and the local clock. */
 const toleranceSeconds = 300;
+/** Number of signatures that are compared. During a rotation, the service sends two. */
+const maxSignatures = 16;
 
 /**
  * Verifies a delivery and resolves with its event. Rejects with a WebhookError unless the delivery was signed
@@ -37,24 +39,29 @@ export async function verifyWebhook(
     );
   const part = body as Uint8Array<ArrayBuffer>;
   const signed = await new Blob([`${id}.${timestamp}.`, part]).arrayBuffer();
-  for (const key of secrets)
-    for (const [, signature = ''] of `${signatures}`.matchAll(/(?:^| )v1,(\S+)/g))
-      if (await isSigned(key, signature, signed))
-        return parseJson(await new Blob([part]).text()) as WebhookEvent;
+  const given = [...`${signatures}`.matchAll(/(?:^| )v1,(\S+)/g)]
+    .slice(0, maxSignatures)
+    .map(([, signature = '']) => bytesOf(signature));
+  for (const key of secrets) {
+    const expected = await signatureOf(key, signed);
+    if (given.some((signature) => signature !== undefined && isEqual(signature, expected)))
+      return parseJson(await new Blob([part]).text()) as WebhookEvent;
+  }
   throw new WebhookError(
     'webhook-signature does not match. Check the secret, and pass the body exactly as received.',
   );
 }
 
-/** Compares signatures in constant time, using WebCrypto. */
-async function isSigned(
-  raw: Uint8Array<ArrayBuffer>,
-  signature: string,
-  signed: ArrayBuffer,
-): Promise<boolean> {
-  const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
-  const bytes = bytesOf(signature);
-  return bytes !== undefined && crypto.subtle.verify('HMAC', key, bytes, signed);
+async function signatureOf(raw: Uint8Array<ArrayBuffer>, signed: ArrayBuffer): Promise<Uint8Array> {
+  const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return new Uint8Array(await crypto.subtle.sign('HMAC', key, signed));
+}
+
+/** Compares signatures in constant time. */
+function isEqual(given: Uint8Array, expected: Uint8Array): boolean {
+  let difference = given.length ^ expected.length;
+  for (const [at, byte] of expected.entries()) difference |= byte ^ (given[at] ?? 0);
+  return difference === 0;
 }
 
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {

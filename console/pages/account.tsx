@@ -6,8 +6,8 @@ import { useLoaded } from '../loaded.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
-import { Card, Page, Waiting } from '../parts/layout.tsx';
+import { LoadState } from '../parts/failure.tsx';
+import { Card, Page } from '../parts/layout.tsx';
 import { LimitsCard } from '../parts/limits-card.tsx';
 import { Time } from '../parts/time.tsx';
 import { UsagePlot } from '../parts/usage-plot.tsx';
@@ -25,8 +25,7 @@ export function AccountPage({ accountId }: { accountId: string }) {
   if (account === undefined) {
     return (
       <Page title="Account" above={above}>
-        <LoadFailure loaded={loaded} />
-        {loaded.failure === undefined && <Waiting lines={10} />}
+        <LoadState loaded={loaded} lines={10} />
       </Page>
     );
   }
@@ -112,7 +111,7 @@ function History({ accountId: account, changes }: { accountId: number; changes: 
       about="Changes that operators made to this account, its keys and its webhooks"
       actions={<a href={hrefOf('/audit', { account })}>Show all</a>}
     >
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} />
       {loaded.data && <AuditList entries={loaded.data.items} empty="There are no changes yet." />}
     </Card>
   );

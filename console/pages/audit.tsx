@@ -5,9 +5,9 @@ import { download } from '../download.ts';
 import { useLoaded } from '../loaded.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Button } from '../parts/button.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
-import { Card, Page, Waiting } from '../parts/layout.tsx';
+import { Card, Page } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { Pager } from '../parts/pages.tsx';
 import { place } from '../router.ts';
@@ -24,7 +24,7 @@ export function AuditPage() {
   const cursor = query.get('cursor') ?? undefined;
   const load = () => callPage('GET /audit', { query: { ...filters, cursor, limit: perPage } });
   const loaded = useLoaded(query.toString(), load);
-  const { data, failure } = loaded;
+  const { data } = loaded;
   const operators = useLoaded('operators', () => call('GET /operators'));
   const actors = operators.data?.map(({ name }) => `operator:${name}`) ?? [];
   const objects = [...new Set(data?.items.map(({ object }) => object))];
@@ -57,8 +57,7 @@ export function AuditPage() {
         <TextFilter name="from" label="From" kind="date" />
         <TextFilter name="to" label="To" kind="date" />
       </Filters>
-      <LoadFailure loaded={loaded} />
-      {data === undefined && failure === undefined && <Waiting lines={8} />}
+      <LoadState loaded={loaded} lines={8} />
       {data && (
         <Card>
           <AuditList

@@ -8,10 +8,10 @@ import { asFailure, useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { FailureNote, LoadFailure } from '../parts/failure.tsx';
+import { FailureNote, LoadState } from '../parts/failure.tsx';
 import { Form, TextField } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Empty, Waiting } from '../parts/layout.tsx';
+import { Card, Empty } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -54,7 +54,7 @@ export function Backups() {
         </ChangeButton>
       }
     >
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} />
       {failure && <FailureNote failure={failure} />}
       {data?.lastError && (
         <p class="message bad">
@@ -65,11 +65,7 @@ export function Backups() {
         </p>
       )}
       {data?.running && <Progress {...data.running} />}
-      {data === undefined ? (
-        loaded.failure === undefined && <Waiting />
-      ) : (
-        <List state={data} onFailure={setFailure} onVerified={loaded.reload} />
-      )}
+      {data && <List state={data} onFailure={setFailure} onVerified={loaded.reload} />}
       {isAsking && <CreateBackup onClose={() => setIsAsking(false)} onCreate={make} />}
     </Card>
   );

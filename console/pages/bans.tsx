@@ -8,9 +8,9 @@ import { useLoaded } from '../loaded.ts';
 import { ChangeButton } from '../parts/button.tsx';
 import { callerColumns } from '../parts/caller-columns.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import type { Ends } from '../parts/form-dialog.tsx';
-import { Empty, Page, Waiting } from '../parts/layout.tsx';
+import { Empty, Page } from '../parts/layout.tsx';
 import { LiftBan } from '../parts/lift-ban.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -20,7 +20,7 @@ const everyMs = 3_000;
 
 export function BansPage() {
   const loaded = useLoaded('bans', () => call('GET /bans'), { everyMs });
-  const { data, failure } = loaded;
+  const { data } = loaded;
   const [isLifting, setIsLifting] = useState(false);
   return (
     <Page
@@ -33,8 +33,7 @@ export function BansPage() {
         )
       }
     >
-      <LoadFailure loaded={loaded} />
-      {data === undefined && failure === undefined && <Waiting />}
+      <LoadState loaded={loaded} />
       {isLifting && data && (
         <LiftAll bans={data} onClose={() => setIsLifting(false)} onDone={loaded.reload} />
       )}

@@ -16,7 +16,7 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { place } from '../router.ts';
 import { named } from '../text.ts';
-import { deliveryStatusWords, eventTypeWord } from '../words.ts';
+import { deliveryStatusWords, eventTypeWord, type Word } from '../words.ts';
 
 type Attempt = SentDelivery['attempts'][number];
 type Query = InputOf<'GET /webhooks/{webhookId}/deliveries'>['query'];
@@ -34,7 +34,10 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
     });
   const loaded = useLoaded(`${webhookId} ${query}`, load, { everyMs });
   return (
-    <Card title="Deliveries" about="Newest first. Finished deliveries are kept for 7 days.">
+    <Card
+      title="Deliveries"
+      about="Newest first. Finished ones are kept for 7 days, at most 10,000 of each status."
+    >
       <Filters>
         <ChoiceFilter name="status" label="Status" all="Any status" words={deliveryStatusWords} />
       </Filters>
@@ -62,6 +65,9 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
   );
 }
 
+/** A pending delivery with a failed attempt. */
+const retryingWord: Word = { ...deliveryStatusWords.pending, tone: 'warn' };
+
 function columnsOf(
   open: (delivery: SentDelivery) => void,
   choose: (delivery: SentDelivery) => void,
@@ -79,9 +85,11 @@ function columnsOf(
     { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
     {
       title: 'Status',
-      show: ({ status, nextAttemptAt }) => (
+      show: ({ status, nextAttemptAt, attempts }) => (
         <>
-          <Badge word={deliveryStatusWords[status]} />
+          <Badge
+            word={status === 'pending' && attempts.length > 0 ? retryingWord : deliveryStatusWords[status]}
+          />
           {nextAttemptAt !== undefined && (
             <span class="under">
               Next attempt <Time at={nextAttemptAt} />

@@ -12,10 +12,10 @@ import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EventSubject } from '../parts/event-subject.tsx';
-import { FailureNote, LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import { ChoiceFilter, Filters, filterOf } from '../parts/filters.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Empty, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { Empty, Facts, Page } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { Time } from '../parts/time.tsx';
@@ -44,8 +44,7 @@ export function EventsPage() {
       <Filters>
         <ChoiceFilter name="type" label="Type" all="All types" words={eventTypeWords(eventSelectors)} />
       </Filters>
-      {failure && failure.code !== 'sign_in_required' && <FailureNote failure={failure} />}
-      {events === undefined && failure === undefined && <Waiting lines={8} />}
+      <LoadState loaded={{ data: events, failure }} lines={8} />
       {events?.length === 0 && <Empty>{emptyText(selector)}</Empty>}
       {events !== undefined && events.length > 0 && (
         <Table label="Events" columns={columnsOf(setOpened)} items={events} keyOf={({ id }) => id} />
@@ -72,7 +71,7 @@ function emptyText(selector: string): string {
 function EventLog() {
   const loaded = useLoaded('event-log', () => call('GET /event-log'), { everyMs });
   const { data } = loaded;
-  if (data === undefined) return <LoadFailure loaded={loaded} />;
+  if (data === undefined) return <LoadState loaded={loaded} />;
   const { areRecorded, keepDays, lastId, oldest, newest, perHour } = data;
   return (
     <>
@@ -88,12 +87,12 @@ function EventLog() {
       <dl class="tiles">
         <Tile
           name="Last event"
-          value={grouped(lastId)}
+          value={String(lastId)}
           note={newest === null ? 'none retained' : <Time at={newest.timestamp} />}
         />
         <Tile
           name="Oldest retained"
-          value={oldest === null ? '–' : grouped(oldest.id)}
+          value={oldest === null ? '–' : String(oldest.id)}
           note={
             <>
               {oldest && <Time at={oldest.timestamp} />}

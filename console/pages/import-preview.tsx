@@ -4,6 +4,7 @@ import { bytes, counted, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Button } from '../parts/button.tsx';
 import { FailureNote } from '../parts/failure.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Card, Waiting } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { named } from '../text.ts';
@@ -21,6 +22,9 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
   const [newIds, setNewIds] = useState(false);
   const rows = useRowCount(file);
   const { data, failure, isStale } = useLoaded(`${newIds}`, () => previewOf(file, { newIds }));
+  const shown = data?.rows ?? [];
+  const rejected = shown.filter(({ reason }) => reason !== null).length;
+  const isWhole = rows !== undefined && rows <= shown.length;
   const isReady = data !== undefined && failure === undefined && !isStale;
   const about = [bytes(file.size), rows === undefined ? 'counting rows …' : counted(rows, 'row')];
   if (data && data.columns.length > 0) about.push(`columns ${data.columns.map(named).join(', ')}`);
@@ -34,10 +38,10 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
           <Button
             look="primary"
             icon="upload"
-            disabled={!isReady || rows === 0}
+            disabled={!isReady || rows === 0 || (isWhole && rejected === rows)}
             onClick={() => onImport(newIds)}
           >
-            {rows === undefined ? 'Import' : `Import ${counted(rows, 'row')}`}
+            {importLabel(rows, rejected, isWhole)}
           </Button>
         </>
       }
@@ -49,17 +53,34 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
           <span>Ignore ids in the file and assign new ones</span>
         </label>
       </div>
+      {rejected > 0 && failure === undefined && (
+        <p class="message warn">
+          <Icon name="warning" />
+          <span>
+            {isWhole
+              ? `${grouped(rejected)} of ${counted(shown.length, 'row')} will be rejected.`
+              : `${grouped(rejected)} of the first ${counted(shown.length, 'row')} will be rejected.`}
+          </span>
+        </p>
+      )}
       {data === undefined && failure === undefined && <Waiting />}
-      {data && data.rows.length > 0 && failure === undefined && (
+      {shown.length > 0 && failure === undefined && (
         <>
-          <Table label="First rows" columns={columns} items={data.rows} keyOf={({ line }) => line} />
-          {rows !== undefined && rows > data.rows.length && (
-            <p class="hint">The first {grouped(data.rows.length)} rows of the file.</p>
+          <Table label="First rows" columns={columns} items={shown} keyOf={({ line }) => line} />
+          {rows !== undefined && !isWhole && (
+            <p class="hint">The first {grouped(shown.length)} rows of the file.</p>
           )}
         </>
       )}
     </Card>
   );
+}
+
+/** The label of the import button. Rejected rows are known only if the whole file is shown. */
+function importLabel(rows: number | undefined, rejected: number, isWhole: boolean): string {
+  if (rows === undefined) return 'Import';
+  if (isWhole) return `Import ${counted(rows - rejected, 'row')}`;
+  return rejected > 0 ? 'Import valid rows' : `Import ${counted(rows, 'row')}`;
 }
 
 /** Number of rows in the file; undefined until the whole file has been read. */

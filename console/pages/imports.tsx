@@ -6,8 +6,8 @@ import { bytes, grouped } from '../format.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
-import { Card, Empty, Waiting } from '../parts/layout.tsx';
+import { LoadState } from '../parts/failure.tsx';
+import { Card, Empty } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -37,15 +37,14 @@ export function Imports() {
     return imports;
   };
   const loaded = useLoaded(`${uploads.value.length}`, load, { everyMs });
-  const { data, failure } = loaded;
+  const { data } = loaded;
   return (
     <>
       <Card
         title="Imports"
         about="Imports by all operators since this instance started. Only the latest 20 are kept."
       >
-        <LoadFailure loaded={loaded} />
-        {data === undefined && failure === undefined && <Waiting />}
+        <LoadState loaded={loaded} />
         {data?.length === 0 && <Empty>No files have been imported.</Empty>}
         {data !== undefined && data.length > 0 && (
           <Table label="Imports" columns={columnsOf(setOpened)} items={data} keyOf={({ id }) => id} />
@@ -160,8 +159,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
         </>
       }
     >
-      <LoadFailure loaded={loaded} />
-      {data === undefined && loaded.failure === undefined && <Waiting />}
+      <LoadState loaded={loaded} />
       {data?.report === null && (
         <Empty>The rejected lines are no longer available. Import the file again to list them.</Empty>
       )}

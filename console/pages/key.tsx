@@ -7,8 +7,8 @@ import { AuditList } from '../parts/audit-list.tsx';
 import { Badge } from '../parts/badge.tsx';
 import { BanStatusCard } from '../parts/ban-status.tsx';
 import { FailedRequests } from '../parts/failed-requests.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
-import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { LoadState } from '../parts/failure.tsx';
+import { Card, Facts, Page } from '../parts/layout.tsx';
 import { LimitsCard } from '../parts/limits-card.tsx';
 import { OperationsPlot } from '../parts/operations-plot.tsx';
 import { Time } from '../parts/time.tsx';
@@ -34,8 +34,7 @@ export function KeyPage({ keyId }: { keyId: string }) {
   if (loaded.data === undefined) {
     return (
       <Page title="Key" above={{ href: '#/accounts', text: 'Accounts' }}>
-        <LoadFailure loaded={loaded} />
-        {loaded.failure === undefined && <Waiting lines={10} />}
+        <LoadState loaded={loaded} lines={10} />
       </Page>
     );
   }
@@ -133,7 +132,7 @@ function History({ keyId, changes }: { keyId: number; changes: number }) {
       about="Changes that operators made to this key"
       actions={<a href={hrefOf('/audit', { object })}>Show all</a>}
     >
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} />
       {loaded.data && <AuditList entries={loaded.data.items} empty="There are no changes yet." />}
     </Card>
   );

@@ -4,9 +4,9 @@ import type { Failure } from '../api.ts';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
-import { FailureNote, LoadFailure } from '../parts/failure.tsx';
+import { FailureNote, LoadState } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Waiting } from '../parts/layout.tsx';
+import { Card } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { mayChange, viewersReason } from '../session-state.ts';
 
@@ -44,11 +44,9 @@ export function LoggingCard() {
   };
   return (
     <Card title="Log" about="Log settings of this instance. Changes last until the instance restarts.">
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} lines={2} />
       {failure && <FailureNote failure={failure} />}
-      {loaded.data === undefined ? (
-        <Waiting lines={2} />
-      ) : (
+      {loaded.data && (
         <div class="pair">
           <Words
             label="Messages"

@@ -6,10 +6,10 @@ import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import { SelectField, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
-import { Empty, Page, Waiting } from '../parts/layout.tsx';
+import { Empty, Page } from '../parts/layout.tsx';
 import { OwnSessions } from '../parts/own-sessions.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -27,7 +27,7 @@ interface Chosen {
 
 export function OperatorsPage() {
   const loaded = useLoaded('operators', () => call('GET /operators'));
-  const { data, failure } = loaded;
+  const { data } = loaded;
   const [isAdding, setIsAdding] = useState(false);
   const [chosen, setChosen] = useState<Chosen>();
   const [issued, setIssued] = useState<Issued>();
@@ -43,8 +43,7 @@ export function OperatorsPage() {
         </ChangeButton>
       }
     >
-      <LoadFailure loaded={loaded} />
-      {data === undefined && failure === undefined && <Waiting />}
+      <LoadState loaded={loaded} />
       {data?.length === 0 && <Empty>There are no operators yet. Add one to sign in without a link.</Empty>}
       {data !== undefined && data.length > 0 && (
         <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />

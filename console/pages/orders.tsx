@@ -161,6 +161,7 @@ function Step({ order: { id, petId }, step, ...ends }: Chosen & Ends) {
       {...ends}
       title={`${sentence(step)} order ${id}?`}
       act={act}
+      {...(step === 'cancel' && { cancel: 'Keep order' })}
       isDanger={step === 'cancel'}
       onConfirm={take}
     >

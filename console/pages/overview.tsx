@@ -3,15 +3,15 @@ import { useMemo } from 'preact/hooks';
 import type { Overview } from '../contract.ts';
 import { counted, grouped, latency, rate } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { sumOf } from '../outcomes.ts';
+import { sumOf, totalOf } from '../outcomes.ts';
 import { Choice } from '../parts/choice.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import { filterOf, setFilter } from '../parts/filters.tsx';
-import { Card, Page, Waiting } from '../parts/layout.tsx';
+import { Card, Page } from '../parts/layout.tsx';
 import { Standing, useOverview } from '../parts/standing.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { LatencyPlot, RequestsPlot, type TrafficProps } from '../parts/traffic-plots.tsx';
-import { loadHistory, type SpanName, spanChoices, spanOf, spans, timesShown } from '../spans.ts';
+import { loadHistory, type SpanName, spanChoices, spanOf, spans, trafficOf } from '../spans.ts';
 import { showClock, showSecond } from '../time-labels.ts';
 import { petStatusWords } from '../words.ts';
 
@@ -46,14 +46,11 @@ export function OverviewPage() {
         />
       }
     >
-      <LoadFailure loaded={loaded} />
-      {data === undefined ? (
-        <Waiting lines={10} />
-      ) : (
+      <LoadState loaded={loaded} lines={10} />
+      {data && (
         <>
           <Standing loaded={loaded} />
-          <Tiles overview={data} />
-          {span === undefined ? <LivePlots seconds={data.seconds} /> : <HistoryPlots span={span} />}
+          {span === undefined ? <Live overview={data} /> : <History span={span} inFlight={data.inFlight} />}
           <div class="columns">
             <Animals inventory={data.inventory} />
             <Bans bans={data.bans} />
@@ -64,28 +61,66 @@ export function OverviewPage() {
   );
 }
 
-function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
-  const lately = seconds.slice(-nowSeconds - 1, -1);
-  const total = lately.reduce((sum, second) => sum + sumOf(second), 0);
-  const all = seconds.reduce((sum, second) => sum + sumOf(second), 0);
-  const limited = seconds.reduce((sum, { limited: count }) => sum + count, 0);
-  const latest = seconds.findLast(({ p50 }) => p50 !== null);
+const live = { unit: 'second', last: 'last 5 minutes', showTick: showClock, showTime: showSecond } as const;
+
+function Live({ overview: { seconds, inFlight } }: { overview: Overview }) {
+  const traffic = useMemo(() => {
+    const points = seconds.slice(0, -1);
+    return {
+      points,
+      times: points.map(({ at }) => Date.parse(at) / 1_000),
+      total: totalOf(seconds),
+      ...live,
+    };
+  }, [seconds]);
+  const lately = traffic.points.slice(-nowSeconds);
+  return (
+    <>
+      <Tiles traffic={traffic} perSecond={sumOf(totalOf(lately)) / nowSeconds} inFlight={inFlight} />
+      <Plots {...traffic} />
+    </>
+  );
+}
+
+function History({ span, inFlight }: { span: SpanName } & Pick<Overview, 'inFlight'>) {
+  const loaded = useLoaded(span, () => loadHistory(span), { everyMs: historyEveryMs });
+  const { data } = loaded;
+  const traffic = useMemo(() => data && trafficOf(data), [data]);
+  if (data === undefined || traffic === undefined) return <LoadState loaded={loaded} lines={10} />;
+  const seconds = (data.ended.length * spans[data.span].stepMs) / 1_000;
+  return (
+    <>
+      <LoadState loaded={loaded} />
+      <Tiles traffic={traffic} perSecond={sumOf(totalOf(data.ended)) / seconds} inFlight={inFlight} />
+      <Plots {...traffic} />
+      <p class="hint">
+        Includes all instances. Updated every 10 seconds. The plots end with the last full {traffic.unit}.
+      </p>
+    </>
+  );
+}
+
+interface TilesProps extends Pick<Overview, 'inFlight'> {
+  readonly traffic: TrafficProps;
+  /** Requests per second. */
+  readonly perSecond: number;
+}
+
+function Tiles({ traffic: { points, total, unit, last }, perSecond, inFlight }: TilesProps) {
+  const all = sumOf(total);
+  const latest = points.findLast(({ p50 }) => p50 !== null);
   return (
     <dl class="tiles">
-      <Tile
-        name="Requests per second"
-        value={rate(lately.length === 0 ? 0 : total / lately.length)}
-        note={`${grouped(all)} in the last 5 minutes`}
-      />
+      <Tile name="Requests per second" value={rate(perSecond)} note={`${grouped(all)} in the ${last}`} />
       <Tile
         name="Latency"
         value={latency(latest?.p50 ?? null)}
-        note={`p50 · p99 ${latency(latest?.p99 ?? null)}`}
+        note={`p50 · p99 ${latency(latest?.p99 ?? null)} · latest ${unit}`}
       />
       <Tile
         name="Rate limited (429)"
-        value={grouped(limited)}
-        note={`${part(limited, all)} of requests in the last 5 minutes`}
+        value={grouped(total.limited)}
+        note={`${part(total.limited, all)} of requests in the ${last}`}
       />
       <Tile name="In flight" value={grouped(inFlight)} note="requests right now" />
     </dl>
@@ -94,40 +129,6 @@ function Tiles({ overview: { seconds, inFlight } }: { overview: Overview }) {
 
 function part(some: number, all: number): string {
   return all === 0 ? '0%' : `${rate((some / all) * 100)}%`;
-}
-
-const liveTimes = { showTick: showClock, showTime: showSecond };
-
-function LivePlots({ seconds }: Pick<Overview, 'seconds'>) {
-  const times = useMemo(() => seconds.map(({ at }) => Date.parse(at) / 1_000), [seconds]);
-  const common = { points: seconds, times, unit: 'second', last: 'last 5 minutes', ...liveTimes };
-  return <Plots {...common} />;
-}
-
-function HistoryPlots({ span }: { span: SpanName }) {
-  const loaded = useLoaded(span, async () => ({ span, steps: await loadHistory(span) }), {
-    everyMs: historyEveryMs,
-  });
-  const { data } = loaded;
-  const times = useMemo(() => (data?.steps ?? []).map(({ from }) => Date.parse(from) / 1_000), [data]);
-  if (data === undefined) {
-    return (
-      <Card title="Requests">
-        <LoadFailure loaded={loaded} />
-        <Waiting />
-      </Card>
-    );
-  }
-  const { unit, last } = spans[data.span];
-  return (
-    <>
-      <LoadFailure loaded={loaded} />
-      <Plots {...{ points: data.steps, times, unit, last: last.toLowerCase() }} {...timesShown(data.span)} />
-      <p class="hint">
-        Includes all instances. Updated every 10 seconds. Data for the latest {unit} is incomplete.
-      </p>
-    </>
-  );
 }
 
 function Plots(props: TrafficProps) {

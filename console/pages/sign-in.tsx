@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { CreateToken } from '../parts/create-token.tsx';
 import { Form, TextField } from '../parts/form.tsx';
 import { Icon, Logo } from '../parts/icon.tsx';
 import { Connection, ThemeSwitch } from '../parts/shell.tsx';
@@ -37,9 +38,7 @@ export function SignInPage() {
         <details>
           <summary>Where do I get a token?</summary>
           <p>An admin can add you on the Operators page. Alternatively, run this command on the server:</p>
-          <pre>
-            <code>animal-store operators create NAME --role admin</code>
-          </pre>
+          <CreateToken />
           <p>
             When started from a terminal, the service prints a one-time link that signs you in without a
             token.

@@ -4,9 +4,10 @@ import type { AnswerOf } from '../contract.ts';
 import { bytes, counted } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
+import { ChoiceFilter, Filters, filterOf, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { Card, Empty, Facts, Page } from '../parts/layout.tsx';
 import { type Note, Standing, useOverview } from '../parts/standing.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -27,8 +28,7 @@ export function SystemPage() {
   const { data } = loaded;
   return (
     <Page title="System" about="The service, its store, backups, instances and settings.">
-      <LoadFailure loaded={loaded} />
-      {data === undefined && loaded.failure === undefined && <Waiting lines={10} />}
+      <LoadState loaded={loaded} lines={10} />
       <Wrong system={data} />
       <div class="columns">
         {data && <Service system={data} />}
@@ -46,11 +46,7 @@ export function SystemPage() {
         </Card>
       )}
       <LoggingCard />
-      {data && (
-        <Card title="Settings" about="Read from the environment at startup. Passwords are masked.">
-          <Table label="Settings" columns={settingColumns} items={data.settings} keyOf={({ name }) => name} />
-        </Card>
-      )}
+      {data && <Settings settings={data.settings} />}
     </Page>
   );
 }
@@ -122,6 +118,28 @@ const sources: Readonly<Record<Setting['source'], Word>> = {
   environment: { text: 'Environment', tone: 'note' },
   changed: { text: 'Changed here', tone: 'warn' },
 };
+
+function Settings({ settings }: Pick<System, 'settings'>) {
+  const [text, source] = [filterOf('setting').toLowerCase(), filterOf('source')];
+  const found = settings.filter(
+    (setting) =>
+      `${setting.name} ${setting.about} ${setting.value}`.toLowerCase().includes(text) &&
+      (source === '' || setting.source === source),
+  );
+  return (
+    <Card title="Settings" about="Read from the environment at startup. Passwords are masked.">
+      <Filters>
+        <TextFilter name="setting" label="Setting" placeholder="Name, value or description" />
+        <ChoiceFilter name="source" label="Source" all="Any source" words={sources} />
+      </Filters>
+      {found.length === 0 ? (
+        <Empty>No settings match these filters.</Empty>
+      ) : (
+        <Table label="Settings" columns={settingColumns} items={found} keyOf={({ name }) => name} />
+      )}
+    </Card>
+  );
+}
 
 const settingColumns: readonly Column<Setting>[] = [
   {

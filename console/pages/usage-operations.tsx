@@ -4,8 +4,8 @@ import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { grouped, rate } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { LoadFailure } from '../parts/failure.tsx';
-import { Card, Empty, Waiting } from '../parts/layout.tsx';
+import { LoadState } from '../parts/failure.tsx';
+import { Card, Empty } from '../parts/layout.tsx';
 import { OperationName } from '../parts/operation-name.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { hrefOf } from '../router.ts';
@@ -38,7 +38,6 @@ export function Operations(chosen: Chosen) {
     () => rowsOf(loaded.data ?? [], chosen),
     [loaded.data, span, operation, code],
   );
-  const waiting = loaded.data === undefined && loaded.failure === undefined && <Waiting />;
   const { last } = spans[span];
   return (
     <div class="columns wide">
@@ -47,15 +46,16 @@ export function Operations(chosen: Chosen) {
         about={code === '' ? last : `Responded with ${code} · ${last}`}
         actions={code !== '' && <a href={hrefTo(chosen, { code: '' })}>All error codes</a>}
       >
-        <LoadFailure loaded={loaded} />
-        {waiting || <Rows label="Requests by operation" columns={operationColumns} rows={operations} />}
+        <LoadState loaded={loaded} />
+        {loaded.data && <Rows label="Requests by operation" columns={operationColumns} rows={operations} />}
       </Card>
       <Card
         title="By error code"
         about={operation === '' ? last : `${operation} · ${last}`}
         actions={operation !== '' && <a href={hrefTo(chosen, { operation: '' })}>All operations</a>}
       >
-        {waiting || <Rows label="Requests by error code" columns={codeColumns} rows={codes} />}
+        <LoadState loaded={loaded} />
+        {loaded.data && <Rows label="Requests by error code" columns={codeColumns} rows={codes} />}
       </Card>
     </div>
   );

@@ -8,13 +8,13 @@ import { sumOf } from '../outcomes.ts';
 import { callerColumns } from '../parts/caller-columns.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { FailedRequests } from '../parts/failed-requests.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import { filterOf, setFilter } from '../parts/filters.tsx';
-import { Card, Empty, Page, Waiting } from '../parts/layout.tsx';
+import { Card, Empty, Page } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RequestsPlot } from '../parts/traffic-plots.tsx';
-import { loadHistory, type SpanName, spanChoices, spanOf, spans, timesShown } from '../spans.ts';
+import { loadHistory, type SpanName, spanChoices, spanOf, trafficOf } from '../spans.ts';
 import { Operations } from './usage-operations.tsx';
 
 type Caller = AnswerOf<'GET /usage/callers'>[number];
@@ -23,7 +23,8 @@ const everyMs = 15_000;
 
 export function UsagePage() {
   const span = spanOf(filterOf('span')) ?? 'day';
-  const [operation, code] = [filterOf('operation'), filterOf('code')];
+  const [operation, code, requestId] = [filterOf('operation'), filterOf('code'), filterOf('requestId')];
+  const failed = <FailedRequests {...{ operation, code, requestId }} />;
   return (
     <Page
       title="Usage"
@@ -37,36 +38,24 @@ export function UsagePage() {
         />
       }
     >
+      {requestId !== '' && failed}
       <Requests span={span} />
       <Operations {...{ span, operation, code }} />
       <TopCallers span={span} />
-      <FailedRequests {...{ operation, code }} />
+      {requestId === '' && failed}
       <DeprecatedCallers />
     </Page>
   );
 }
 
 function Requests({ span }: { span: SpanName }) {
-  const load = async () => ({ span, points: await loadHistory(span) });
-  const loaded = useLoaded(span, load, { everyMs });
+  const loaded = useLoaded(span, () => loadHistory(span), { everyMs });
   const { data } = loaded;
-  const times = useMemo(() => (data?.points ?? []).map(({ from }) => Date.parse(from) / 1_000), [data]);
-  if (data === undefined) {
-    return (
-      <Card title="Requests">
-        <LoadFailure loaded={loaded} />
-        <Waiting />
-      </Card>
-    );
-  }
-  const { unit, last } = spans[data.span];
+  const traffic = useMemo(() => data && trafficOf(data), [data]);
   return (
     <>
-      <LoadFailure loaded={loaded} />
-      <RequestsPlot
-        {...{ points: data.points, times, unit, last: last.toLowerCase() }}
-        {...timesShown(data.span)}
-      />
+      <LoadState loaded={loaded} />
+      {traffic && <RequestsPlot {...traffic} />}
     </>
   );
 }
@@ -107,7 +96,7 @@ function TopCallers({ span }: { span: SpanName }) {
   const loaded = useLoaded(text, load, { everyMs: days === 0 ? everyMs : undefined });
   return (
     <Card title="By key" about={`Keys with the most requests · ${text}. Days begin at midnight UTC.`}>
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} />
       <Callers
         label="Keys with the most requests"
         callers={loaded.data}
@@ -125,7 +114,7 @@ function Callers(props: {
   empty: string;
 }) {
   const { label, callers, columns, empty } = props;
-  if (callers === undefined) return <Waiting />;
+  if (callers === undefined) return null;
   if (callers.length === 0) return <Empty>{empty}</Empty>;
   return <Table label={label} columns={columns} items={callers} keyOf={({ keyId }) => keyId} />;
 }
@@ -147,7 +136,7 @@ function DeprecatedCallers() {
       title="Deprecated operations"
       about="Keys that called getPet (GET /pets/{petId}) in the last 30 days. Their programs must stop using it."
     >
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} />
       <Callers
         label="Keys that call deprecated operations"
         callers={loaded.data}

@@ -5,9 +5,9 @@ import type { SentDelivery, Webhook } from '../contract.ts';
 import { grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
+import { LoadState } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { Card, Facts, Page } from '../parts/layout.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { Time } from '../parts/time.tsx';
 import { type WebhookAct, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
@@ -23,7 +23,7 @@ const everyMs = 5_000;
 export function WebhookPage({ webhookId }: { webhookId: string }) {
   const load = () => call('GET /webhooks/{webhookId}', { params: { webhookId } });
   const loaded = useLoaded(webhookId, load, { everyMs });
-  const { data: webhook, failure } = loaded;
+  const { data: webhook } = loaded;
   const [chosen, setChosen] = useState<WebhookAct>();
   return (
     <Page
@@ -35,8 +35,7 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
         webhook && <WebhookButtons webhook={webhook} others={['test', 'redeliver']} onChoose={setChosen} />
       }
     >
-      <LoadFailure loaded={loaded} />
-      {webhook === undefined && failure === undefined && <Waiting lines={10} />}
+      <LoadState loaded={loaded} lines={10} />
       {webhook && <Shown webhook={webhook} />}
       {chosen && <WebhookDialog {...chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />}
     </Page>
@@ -91,25 +90,32 @@ function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', { params: { webhookId }, query: { limit: recent } });
   const loaded = useLoaded(`${webhookId}`, load, { everyMs });
-  if (loaded.data === undefined) return <LoadFailure loaded={loaded} />;
+  if (loaded.data === undefined) return <LoadState loaded={loaded} />;
   const { items } = loaded.data;
   if (items.length === 0) return null;
   const withStatus = (status: SentDelivery['status']) =>
     items.filter((delivery) => delivery.status === status);
   const [succeeded, failed, pending] = [withStatus('succeeded'), withStatus('failed'), withStatus('pending')];
-  const finished = succeeded.length + failed.length;
+  const retrying = pending.filter(({ attempts }) => attempts.length > 0).length;
+  const attempted = succeeded.length + failed.length + retrying;
   const lastSuccess = succeeded[0]?.attempts.at(-1)?.at;
   const scope = `of the last ${grouped(items.length)} deliveries`;
   return (
     <dl class="tiles">
       <Tile
         name="Success rate"
-        value={finished === 0 ? '–' : `${Math.floor((100 * succeeded.length) / finished)}%`}
+        value={attempted === 0 ? '–' : `${Math.floor((100 * succeeded.length) / attempted)}%`}
         note={
-          finished === 0 ? 'no finished deliveries' : `of the last ${grouped(finished)} finished deliveries`
+          attempted === 0
+            ? 'no attempted deliveries'
+            : `of the last ${grouped(attempted)} attempted deliveries`
         }
       />
-      <Tile name="Pending" value={grouped(pending.length)} note={scope} />
+      <Tile
+        name="Pending"
+        value={grouped(pending.length)}
+        note={retrying === 0 ? scope : `${grouped(retrying)} after a failed attempt`}
+      />
       <Tile
         name="Last success"
         value={lastSuccess === undefined ? '–' : <Time at={lastSuccess} />}

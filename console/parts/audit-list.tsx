@@ -1,6 +1,7 @@
 /** Audit log entries, each with its operator, action, object and changes. */
 import type { Entry } from '../contract.ts';
-import { instant } from '../format.ts';
+import { counted, instant } from '../format.ts';
+import { type Int64, writeJson } from '../json.ts';
 import { named } from '../text.ts';
 import { changeWords } from '../words.ts';
 import { changedNames, Difference } from './difference.tsx';
@@ -11,7 +12,7 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
   if (entries.length === 0) return <Empty>{empty}</Empty>;
   return (
     <ol class="audit">
-      {entries.map((entry) => (
+      {withoutStarts(entries).map((entry) => (
         <li key={entry.id}>
           <details>
             <summary>
@@ -31,17 +32,74 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
   );
 }
 
-/** The action and a summary of its changes. */
-function What({ operation, object, before, after }: Entry) {
+/**
+ * Omits the entry for the start of an import or of the end of a ban if a newer entry has the outcome, so that each action
+ * is listed once. The entries are sorted newest first.
+ */
+function withoutStarts(entries: readonly Entry[]): readonly Entry[] {
+  const newer = new Map<string, Entry>();
+  return entries.filter((entry) => {
+    const { actor, object, operation } = entry;
+    const action = `${actor} ${object} ${operation === 'beginLiftBan' ? 'liftBan' : operation}`;
+    const end = newer.get(action);
+    if (end === undefined || !isStart(entry, end)) {
+      newer.set(action, entry);
+      return true;
+    }
+    newer.delete(action);
+    return false;
+  });
+}
+
+function isStart(entry: Entry, end: Entry): boolean {
+  if (entry.operation === 'beginLiftBan') return end.operation === 'liftBan';
+  const isUnfinished = entry.operation === 'importPets' && !stateOf(entry).finished;
+  return isUnfinished && writeJson(entry.before) === writeJson(end.before);
+}
+
+/** The members of an object that describe it. Which of them exist depends on the kind of object. */
+interface State {
+  readonly name?: string;
+  readonly url?: string;
+  readonly petId?: Int64;
+  readonly file?: string;
+  readonly added?: number;
+  readonly rejected?: number;
+  readonly finished?: boolean;
+}
+
+function stateOf({ before, after }: Entry): State {
+  return (after ?? before ?? {}) as State;
+}
+
+/** The action, its object, and a summary of its changes. */
+function What(entry: Entry) {
+  const { operation, object } = entry;
+  const state = stateOf(entry);
+  if (operation === 'importPets') return <ImportText {...state} />;
   const [ahead, behind] = changeWords(operation);
   // Only updates need the names of the changed fields.
-  const changed = operation.startsWith('update') ? changedNames({ before, after }) : [];
+  const changed = operation.startsWith('update') ? changedNames(entry) : [];
+  const name = state.name ?? state.url;
   return (
     <span class="what">
       {ahead}
       {objectText(object)}
+      {name !== undefined && !object.endsWith(`:${name}`) && ` (${named(name)})`}
+      {state.petId !== undefined && ` for animal ${state.petId}`}
       {behind}
       {changed.length > 0 && <span class="about">: {changed.join(', ').toLowerCase()}</span>}
+    </span>
+  );
+}
+
+function ImportText({ file, added = 0, rejected = 0, finished }: State) {
+  return (
+    <span class="what">
+      {finished ? 'Imported' : 'Imported part of'} {file === undefined ? 'a file' : named(file)}
+      <span class="about">
+        : {counted(added, 'animal')} added, {counted(rejected, 'row')} rejected
+      </span>
     </span>
   );
 }

@@ -1,8 +1,8 @@
 import { call } from '../api.ts';
 import { duration, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { LoadFailure } from './failure.tsx';
-import { Card, Facts, Waiting } from './layout.tsx';
+import { LoadState } from './failure.tsx';
+import { Card, Facts } from './layout.tsx';
 import { Meter } from './meter.tsx';
 import { Time } from './time.tsx';
 
@@ -18,10 +18,8 @@ export function BanStatusCard({ keyId, changes }: { keyId: number; changes: numb
       title="Strikes and bans"
       about="A strike is a request sent after a 429 without waiting for Retry-After"
     >
-      <LoadFailure loaded={loaded} />
-      {data === undefined ? (
-        <Waiting />
-      ) : (
+      <LoadState loaded={loaded} />
+      {data && (
         <>
           <Meter label="Strikes" used={data.strikes} limit={data.strikesToBan}>
             Each strike counts for {duration(data.withinSeconds)}

@@ -12,6 +12,8 @@ interface ConfirmProps extends Ends {
   readonly children: ComponentChildren;
   /** Label of the confirm button. */
   readonly act: string;
+  /** Label of the button that closes the dialog. Defaults to `Cancel`. */
+  readonly cancel?: string;
   /** Name that the operator must type to confirm an action that is irreversible or interrupts clients. */
   readonly typed?: string;
   readonly isDanger?: boolean;

@@ -4,10 +4,12 @@ import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { counted } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
+import { hrefOf } from '../router.ts';
+import { named } from '../text.ts';
 import { showDateAndSecond } from '../time-labels.ts';
 import { Button } from './button.tsx';
-import { LoadFailure } from './failure.tsx';
-import { Card, Empty, Waiting } from './layout.tsx';
+import { LoadState } from './failure.tsx';
+import { Card, Empty } from './layout.tsx';
 import { OperationName } from './operation-name.tsx';
 import { type Column, Table } from './table.tsx';
 
@@ -17,25 +19,29 @@ interface Wanted {
   readonly keyId?: string;
   readonly operation?: string;
   readonly code?: string;
+  readonly requestId?: string;
 }
 
 const everyMs = 10_000;
 const shownFirst = 8;
 
-export function FailedRequests({ keyId, operation = '', code = '' }: Wanted) {
-  const load = () => call('GET /usage/failed-requests', { query: { keyId, limit: '100' } });
-  const loaded = useLoaded(keyId ?? 'all', load, { everyMs });
+export function FailedRequests({ keyId, operation = '', code = '', requestId = '' }: Wanted) {
+  const load = () => call('GET /usage/failed-requests', { query: { keyId, requestId, limit: '100' } });
+  const loaded = useLoaded(`${keyId} ${requestId}`, load, { everyMs });
   const isWanted = (one: FailedRequest) =>
     (operation === '' || one.operation === operation) && (code === '' || one.code === code);
   const requests = loaded.data?.filter(isWanted);
   const [isWhole, setIsWhole] = useState(false);
   return (
     <Card
-      title="Recent failed requests"
-      about="The last 25 per key since this instance started. To log all failed requests, set LOG_REQUESTS=errors."
+      title={requestId === '' ? 'Recent failed requests' : `Request ${named(requestId)}`}
+      about={
+        requestId === '' &&
+        'The last 25 per key since this instance started. To log all failed requests, set LOG_REQUESTS=errors.'
+      }
+      actions={requestId !== '' && <a href={hrefOf('/usage')}>All failed requests</a>}
     >
-      <LoadFailure loaded={loaded} />
-      {requests === undefined && loaded.failure === undefined && <Waiting />}
+      <LoadState loaded={loaded} />
       {requests?.length === 0 && <Empty>No recent failed requests.</Empty>}
       {requests && requests.length > 0 && (
         <Table

@@ -1,12 +1,14 @@
 /** Shows an error message and suggests what to do next. */
 import type { Failure } from '../api.ts';
+import { isConnected } from '../connection.ts';
 import { counted } from '../format.ts';
 import type { Loaded } from '../loaded.ts';
 import { named } from '../text.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
+import { Empty, Waiting } from './layout.tsx';
 
-export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
+export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: (() => void) | undefined }) {
   const { message, retryAfterSeconds } = failure;
   const isCounted = retryAfterSeconds !== undefined && !Number.isNaN(retryAfterSeconds);
   const advice = `Try again in ${counted(retryAfterSeconds ?? 0, 'second')}.`;
@@ -19,12 +21,20 @@ export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: 
   );
 }
 
+interface LoadStateProps {
+  readonly loaded: Pick<Loaded<unknown>, 'data' | 'failure'> & Partial<Pick<Loaded<unknown>, 'reload'>>;
+  /** Number of lines of the placeholder. */
+  readonly lines?: number | undefined;
+}
+
 /**
- * Shows why loading failed, except for a lost connection or an expired session, which are reported elsewhere.
+ * Shows why loading failed, or a placeholder until there is data. The connection bar and the sign-in dialog report a
+ * lost connection and an expired session.
  */
-export function LoadFailure({ loaded }: { loaded: Loaded<unknown> }) {
-  const { failure, reload } = loaded;
-  if (failure === undefined || failure.code === 'connection_lost' || failure.code === 'sign_in_required')
-    return null;
-  return <FailureNote failure={failure} onRetry={reload} />;
+export function LoadState({ loaded: { data, failure, reload }, lines }: LoadStateProps) {
+  const isReported = failure?.code === 'connection_lost' || failure?.code === 'sign_in_required';
+  if (failure !== undefined && !isReported) return <FailureNote failure={failure} onRetry={reload} />;
+  if (data !== undefined) return null;
+  if (isConnected.value) return <Waiting lines={lines} />;
+  return <Empty>Not loaded yet. The data appears when the service is back.</Empty>;
 }

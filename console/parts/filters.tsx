@@ -1,5 +1,5 @@
 /** List filters, stored in the address so that a filtered list can be bookmarked and shared. */
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, toChildArray } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import { goTo, place } from '../router.ts';
 import type { Word } from '../words.ts';
@@ -16,7 +16,13 @@ export function filterOf(name: string): string {
 }
 
 export function Filters({ children }: { children: ComponentChildren }) {
-  return <search class="filters">{children}</search>;
+  const { length } = toChildArray(children);
+  const columns = { '--all': length, '--half': length > 4 ? Math.ceil(length / 2) : length };
+  return (
+    <search class="filters" style={columns}>
+      {children}
+    </search>
+  );
 }
 
 const typingPauseMs = 250;

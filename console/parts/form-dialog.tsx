@@ -18,6 +18,8 @@ interface FormDialogProps extends Ends {
   /** Label of the submit button. */
   readonly submit: string;
   readonly look?: Look;
+  /** Label of the button that closes the dialog without a change. */
+  readonly cancel?: string;
   readonly isReady?: boolean;
   /**
    * Submits the form, and returns the text of the notification. If it throws, the dialog stays open and shows

@@ -68,7 +68,7 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 /** Placeholder while data loads. */
-export function Waiting({ lines = 4 }: { lines?: number }) {
+export function Waiting({ lines = 4 }: { lines?: number | undefined }) {
   return (
     <div class="waiting" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, line) => (

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
-import { LoadFailure } from './failure.tsx';
-import { Card, Waiting } from './layout.tsx';
+import { LoadState } from './failure.tsx';
+import { Card } from './layout.tsx';
 import { Meter } from './meter.tsx';
 import { Time } from './time.tsx';
 
@@ -27,10 +27,8 @@ export function LimitsCard(props: LimitsCardProps) {
   const { data } = loaded;
   return (
     <Card title={title} about={about}>
-      <LoadFailure loaded={loaded} />
-      {data === undefined ? (
-        <Waiting />
-      ) : (
+      <LoadState loaded={loaded} />
+      {data && (
         <>
           <WindowMeter label="Per minute" window={data.minute} />
           <WindowMeter label="Per day" window={data.day} />

@@ -3,12 +3,15 @@
  * announce them.
  */
 import { signal } from '@preact/signals';
+import { session } from '../session-state.ts';
 import type { Tone } from '../words.ts';
 
 interface Notice {
   readonly id: number;
   readonly text: string;
   readonly tone: Tone;
+  /** The operator whose action this reports. No one else may see it, for example after the operator signs out. */
+  readonly operator: string | undefined;
 }
 
 const shownForMs = 6_000;
@@ -19,16 +22,18 @@ let lastId = 0;
 export function notify(text: string, tone: Tone = 'good'): void {
   lastId += 1;
   const id = lastId;
-  notices.value = [...notices.value.slice(1 - most), { id, text, tone }];
+  const operator = session.peek()?.operator;
+  notices.value = [...notices.value.slice(1 - most), { id, text, tone, operator }];
   setTimeout(() => {
     notices.value = notices.value.filter((notice) => notice.id !== id);
   }, shownForMs);
 }
 
 export function Notices() {
+  const shown = notices.value.filter(({ operator }) => operator === session.value?.operator);
   return (
     <div class="notices" role="status">
-      {notices.value.map(({ id, text, tone }) => (
+      {shown.map(({ id, text, tone }) => (
         <p key={id} class={`notice ${tone}`}>
           {text}
         </p>

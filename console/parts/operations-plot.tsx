@@ -4,8 +4,8 @@ import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { compact, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { LoadFailure } from './failure.tsx';
-import { Card, Empty, Waiting } from './layout.tsx';
+import { LoadState } from './failure.tsx';
+import { Card, Empty } from './layout.tsx';
 import { Plot } from './plot.tsx';
 import type { Series } from './plot-options.ts';
 
@@ -21,13 +21,12 @@ export function OperationsPlot({ keyId }: { keyId: number }) {
   const load = () => call('GET /keys/{keyId}/usage/operations', { params: { keyId } });
   const loaded = useLoaded(String(keyId), load, { everyMs });
   return (
-    <Card title="Requests by operation" about="By day (UTC), last 30 days">
-      <LoadFailure loaded={loaded} />
-      {loaded.data === undefined ? (
-        loaded.failure === undefined && <Waiting />
-      ) : (
-        <Drawn usage={loaded.data} />
-      )}
+    <Card
+      title="Requests by operation"
+      about="By day (UTC), regardless of status, last 30 days including today so far"
+    >
+      <LoadState loaded={loaded} />
+      {loaded.data && <Drawn usage={loaded.data} />}
     </Card>
   );
 }

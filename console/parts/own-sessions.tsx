@@ -3,7 +3,7 @@ import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
 import { Button } from './button.tsx';
-import { LoadFailure } from './failure.tsx';
+import { LoadState } from './failure.tsx';
 import { Card } from './layout.tsx';
 import { notify } from './notices.tsx';
 import { type Column, Table } from './table.tsx';
@@ -26,7 +26,7 @@ export function OwnSessions() {
   };
   return (
     <Card title="Your sessions" about="Browsers in which you are signed in. Sessions end after 12 hours.">
-      <LoadFailure loaded={loaded} />
+      <LoadState loaded={loaded} />
       {loaded.data && loaded.data.length > 0 && (
         <Table label="Your sessions" columns={columnsOf(end)} items={loaded.data} keyOf={({ id }) => id} />
       )}

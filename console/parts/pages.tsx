@@ -3,9 +3,9 @@ import type { ComponentChildren } from 'preact';
 import type { PageOf } from '../contract.ts';
 import type { Loaded } from '../loaded.ts';
 import { hrefOf, place } from '../router.ts';
-import { LoadFailure } from './failure.tsx';
+import { LoadState } from './failure.tsx';
 import { Icon } from './icon.tsx';
-import { Empty, Waiting } from './layout.tsx';
+import { Empty } from './layout.tsx';
 import { type Column, Table } from './table.tsx';
 
 /** Maps the link of each page to the link of its previous page, for the Previous button. */
@@ -21,11 +21,10 @@ interface PagedProps<Item> {
 }
 
 export function Paged<Item>({ label, loaded, columns, keyOf, empty }: PagedProps<Item>) {
-  const { data, isStale, failure } = loaded;
+  const { data, isStale } = loaded;
   return (
     <>
-      <LoadFailure loaded={loaded} />
-      {data === undefined && failure === undefined && <Waiting lines={8} />}
+      <LoadState loaded={loaded} lines={8} />
       {data?.items.length === 0 && <Empty>{empty}</Empty>}
       {data !== undefined && data.items.length > 0 && (
         <Table label={label} columns={columns} items={data.items} keyOf={keyOf} isBusy={isStale} />

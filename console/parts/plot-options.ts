@@ -44,7 +44,8 @@ export function stacked(values: Values): Values {
 
 /** Intervals between ticks on the time axis (seconds), chosen so that adjacent labels differ. */
 const timeSteps = [
-  60, 120, 300, 600, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800,
+  60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400, 172_800,
+  345_600, 604_800, 1_209_600,
 ];
 /**
  * Intervals between ticks on the value axis. Values are integers, so fractional intervals would repeat
@@ -97,7 +98,7 @@ export function optionsOf(
         grid: { show: false },
         incrs: timeSteps,
         size: timeRoom,
-        space: 64,
+        space: 52,
         values: (_, ticks) => ticks.map((tick, at) => showTick(tick, ticks[at - 1])),
       },
       { ...axis, size: tickRoom, incrs: wholeSteps, values: (_, ticks) => ticks.map(show) },
@@ -111,7 +112,8 @@ export function optionsOf(
     hooks: {
       setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
     },
-    padding: [8, 8, 0, 0],
+    // The right padding is half the width of the last label on the time axis.
+    padding: [8, 20, 0, 0],
   };
 }
 

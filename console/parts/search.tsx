@@ -160,7 +160,7 @@ function SearchField({ text, onInput, onEnter }: SearchFieldProps) {
   );
 }
 
-const hrefs: Readonly<Record<Found['kind'], (id: Found['id']) => string>> = {
+const hrefs: Readonly<Record<Found['kind'], (id: Found['id'], name: Found['name']) => string>> = {
   account: (id) => hrefOf(`/accounts/${id}`),
   key: (id) => hrefOf(`/keys/${id}`),
   animal: (id) => hrefOf('/animals', { id: String(id) }),
@@ -169,7 +169,7 @@ const hrefs: Readonly<Record<Found['kind'], (id: Found['id']) => string>> = {
   webhook: (id) => hrefOf(`/webhooks/${id}`),
   operator: () => hrefOf('/operators'),
   import: () => hrefOf('/animals/import'),
-  request: (keyId) => (keyId === null ? hrefOf('/usage') : hrefOf(`/keys/${keyId}`)),
+  request: (_, requestId) => hrefOf('/usage', { requestId: requestId ?? undefined }),
 };
 
 function Result({ found, onChosen }: { found: Found; onChosen: () => void }) {
@@ -182,7 +182,7 @@ function Result({ found, onChosen }: { found: Found; onChosen: () => void }) {
     state,
   ];
   return (
-    <a href={hrefs[kind](id)} onClick={onChosen}>
+    <a href={hrefs[kind](id, name)} onClick={onChosen}>
       <span class="name">{name === null ? word : named(name)}</span>
       <span class="under">{more.filter(Boolean).join(' · ')}</span>
     </a>

@@ -2,11 +2,13 @@
 import { useState } from 'preact/hooks';
 import { signIn } from '../session.ts';
 import { hasEnded, session } from '../session-state.ts';
+import { CreateToken } from './create-token.tsx';
 import { Dialog } from './dialog.tsx';
 import { Form, TextField } from './form.tsx';
 
 export function SessionEnded() {
   const [token, setToken] = useState('');
+  const cameByLink = session.value?.operator.startsWith('console:');
   const leave = () => {
     hasEnded.value = false;
     session.value = undefined;
@@ -22,9 +24,20 @@ export function SessionEnded() {
       >
         {() => (
           <>
-            <p class="effect">
-              Sign in again to continue where you left off. Your input was kept but not submitted.
-            </p>
+            {cameByLink ? (
+              <div class="effect">
+                <p>
+                  You signed in with a link, which works once. To sign in again, run this command on the
+                  server. It prints a token:
+                </p>
+                <CreateToken />
+                <p>Your input was not submitted, and is discarded when you sign in as an operator.</p>
+              </div>
+            ) : (
+              <p class="effect">
+                Sign in again to continue where you left off. Your input was kept but not submitted.
+              </p>
+            )}
             <TextField
               label="Token"
               name="token"

@@ -127,11 +127,7 @@ function WhoIsHere() {
         <span>{role === 'viewer' ? 'Viewer (read-only)' : roleWords[role]}</span>
       </p>
       <ThemeSwitch />
-      <Button
-        look="quiet"
-        icon="leave"
-        onClick={() => signOut().catch(({ message }: Error) => notify(message, 'bad'))}
-      >
+      <Button look="quiet" onClick={() => signOut().catch(({ message }: Error) => notify(message, 'bad'))}>
         Sign out
       </Button>
     </div>

@@ -4,7 +4,7 @@ import { isConnected } from '../connection.ts';
 import type { Overview } from '../contract.ts';
 import { counted, rate, withInstants } from '../format.ts';
 import { type Loaded, useLoaded } from '../loaded.ts';
-import { type Counts, outcomes, sumOf } from '../outcomes.ts';
+import { outcomes, sumOf, totalOf } from '../outcomes.ts';
 import { named } from '../text.ts';
 import { Icon } from './icon.tsx';
 
@@ -75,22 +75,18 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
 }
 
 function notesOf({ bans, seconds }: Overview): Note[] {
-  const all = seconds.reduce((sum, second) => sum + sumOf(second), 0);
+  const total = totalOf(seconds);
   const notes: Note[] = [];
   if (bans > 0) {
     const text = `${counted(bans, 'key is', 'keys are')} banned.`;
     notes.push({ text, link: { href: '#/bans', text: 'Show bans' } });
   }
   for (const name of ['limited', 'refused'] as const) {
-    const part = all === 0 ? 0 : countOf(seconds, name) / all;
+    const part = total[name] / Math.max(sumOf(total), 1);
     if (part < notedShares[name]) continue;
     const label = outcomes.find((outcome) => outcome.name === name)?.text ?? name;
     const text = `${label}: ${rate(part * 100)}% of requests in the last 5 minutes.`;
     notes.push({ text, link: { href: '#/usage?span=hour', text: 'Show usage' } });
   }
   return notes;
-}
-
-function countOf(counts: readonly Counts[], name: keyof Counts): number {
-  return counts.reduce((sum, count) => sum + count[name], 0);
 }

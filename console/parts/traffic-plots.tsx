@@ -14,7 +14,10 @@ interface Point extends Counts {
 }
 
 export interface TrafficProps extends Pick<PlotProps, 'times' | 'showTick' | 'showTime'> {
+  /** Does not include the running interval, which would look like a drop in traffic. */
   readonly points: readonly Point[];
+  /** Requests in the whole period, including the running interval. */
+  readonly total: Counts;
   /** Unit of one data point: `second`. */
   readonly unit: string;
   /** The period shown: `last hour`. */
@@ -24,15 +27,16 @@ export interface TrafficProps extends Pick<PlotProps, 'times' | 'showTick' | 'sh
 /** Plots with this key share a cursor. */
 const sync = 'traffic';
 
-export function statusSeries(counts: readonly Counts[]): Series[] {
-  return outcomes.map(({ name, text, colour }) => {
-    const values = counts.map((count) => count[name]);
-    return { name: text, colour, values, summary: grouped(values.reduce((sum, value) => sum + value, 0)) };
-  });
+export function statusSeries(counts: readonly Counts[], total: Counts): Series[] {
+  return outcomes.map(({ name, text, colour }) => ({
+    ...{ name: text, colour },
+    values: counts.map((count) => count[name]),
+    summary: grouped(total[name]),
+  }));
 }
 
-export function RequestsPlot({ points, unit, last, ...times }: TrafficProps) {
-  const series = useMemo(() => statusSeries(points), [points]);
+export function RequestsPlot({ points, total, unit, last, ...times }: TrafficProps) {
+  const series = useMemo(() => statusSeries(points, total), [points, total]);
   return (
     <Card title="Requests" about={`By status, per ${unit}`}>
       <Plot label={`Requests, ${last}`} kind="areas" {...{ ...times, series, sync }} show={rate} />
@@ -41,12 +45,12 @@ export function RequestsPlot({ points, unit, last, ...times }: TrafficProps) {
 }
 
 const percentiles = [
-  { name: 'p50', colour: '--plot-good' },
-  { name: 'p95', colour: '--plot-warn' },
-  { name: 'p99', colour: '--plot-note' },
+  { name: 'p50', colour: '--plot-1' },
+  { name: 'p95', colour: '--plot-2' },
+  { name: 'p99', colour: '--plot-3' },
 ] as const;
 
-export function LatencyPlot({ points, unit, last, ...times }: TrafficProps) {
+export function LatencyPlot({ points, total: _, unit, last, ...times }: TrafficProps) {
   const series = useMemo<Series[]>(
     () =>
       percentiles.map(({ name, colour }) => ({

@@ -4,10 +4,10 @@ import { call } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
 import { compact, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
-import { sumOf } from '../outcomes.ts';
+import { sumOf, totalOf } from '../outcomes.ts';
 import { Choice } from './choice.tsx';
-import { LoadFailure } from './failure.tsx';
-import { Card, Empty, Waiting } from './layout.tsx';
+import { LoadState } from './failure.tsx';
+import { Card, Empty } from './layout.tsx';
 import { Plot } from './plot.tsx';
 import { statusSeries } from './traffic-plots.tsx';
 
@@ -51,7 +51,9 @@ export function UsagePlot({ owner, perDay }: UsagePlotProps) {
     <Card
       title="Requests"
       about={
-        resolution === 'day' ? 'By status and day (UTC), last 30 days' : 'By status and hour, last 2 days'
+        resolution === 'day'
+          ? 'By status and day (UTC), last 30 days including today so far'
+          : 'By status and hour, last 2 days including this hour so far'
       }
       actions={
         <Choice
@@ -65,8 +67,8 @@ export function UsagePlot({ owner, perDay }: UsagePlotProps) {
         />
       }
     >
-      <LoadFailure loaded={loaded} />
-      {loaded.data === undefined ? <Waiting /> : <Drawn {...loaded.data} perDay={perDay} />}
+      <LoadState loaded={loaded} />
+      {loaded.data && <Drawn {...loaded.data} perDay={perDay} />}
     </Card>
   );
 }
@@ -80,8 +82,8 @@ function firstOf({ steps, stepMs }: Span): number {
 
 function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: number | undefined }) {
   const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
-  const series = useMemo(() => statusSeries(counts.map((count) => count ?? none)), [counts]);
-  const most = Math.max(...counts.map((count) => (count === undefined ? 0 : sumOf(count))));
+  const series = useMemo(() => statusSeries(counts, totalOf(counts)), [counts]);
+  const most = Math.max(...counts.map(sumOf));
   // A limit line far above the bars would flatten the bars.
   const limit = useMemo(
     () =>
@@ -118,10 +120,10 @@ const hour = new Intl.DateTimeFormat('en', {
 const showDay = (seconds: number) => day.format(seconds * 1_000);
 const showHour = (seconds: number) => hour.format(seconds * 1_000);
 
-/** Returns the usage for all hours or days of the span. Counts are undefined where there were no requests. */
+/** Returns the usage for all hours or days of the span. */
 function spread(span: Span, usage: Usage) {
   const found = new Map(usage.map((each) => [Date.parse(each.from), each]));
   const first = firstOf(span);
   const starts = Array.from({ length: span.steps }, (_, step) => first + step * span.stepMs);
-  return { times: starts.map((ms) => ms / 1_000), counts: starts.map((ms) => found.get(ms)) };
+  return { times: starts.map((ms) => ms / 1_000), counts: starts.map((ms) => found.get(ms) ?? none) };
 }

@@ -36,8 +36,8 @@ const particular: {
   },
   events_expired: {
     message:
-      'Events after 7 are no longer retained; the oldest retained id is 42. Get the id of the newest event ' +
-      '(GET /v1/events?order=desc&limit=1), read the resources again, then follow the events after that id.',
+      'The events directly after 7 are no longer retained; the next id is 42. Get the position from the next link of ' +
+      'GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.',
   },
   precondition_failed: {
     message:

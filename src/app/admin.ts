@@ -29,8 +29,8 @@ import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
 import { SessionOperations } from '../operations/sign-in/sessions.ts';
 import type { Store } from '../operations/units.ts';
-import { sqlitePath } from '../storage/open.ts';
-import { systemUser } from './system-user.ts';
+import { systemUser } from './services.ts';
+import { sqlitePath } from './store.ts';
 import { systemOf, type Watch } from './watch.ts';
 
 export interface AdminOptions {

@@ -12,23 +12,25 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
-import { addressOf, reservePort } from '../http/listener/host.ts';
+import { addressOf, expectFreePort, reservePort } from '../http/listener/host.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
 import { EventFeed } from '../operations/events/feed.ts';
-import { isEmbedded } from '../storage/open.ts';
+import { ifAvailable } from '../operations/refusals.ts';
 import type { Port } from '../storage/storage.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { startBackups } from './backups.ts';
-import { systemRuntime } from './runtime.ts';
+import { type Runtime, systemRuntime } from './runtime.ts';
 import { startSealing } from './secrets.ts';
 import { type OpenapiOf, startService, supervisorPoolSize, withPoolOf } from './service.ts';
 import { type AdminServices, openAdminServices } from './services.ts';
+import { isEmbedded } from './store.ts';
 import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 
+export { partialName, removeLeftOvers } from '../backup/leftovers.ts';
 export { listeningAddress } from '../http/listener/host.ts';
-export { createFile, inheritOwner, isStoreFile, makeFolder } from '../storage/sqlite/files.ts';
+export { createFile, inheritOwner, isStoreFile, makeFolder } from '../store-files/files.ts';
 export { WorkerEnded } from '../supervisor/worker-process.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';
 export { type OpenapiOf, type Service, startService } from './service.ts';
@@ -62,54 +64,36 @@ export interface LocalApp extends App {
  */
 const stopWorkersWithinMs = 9_750;
 
+/** Saves the first key of a new store where it outlives a failed startup. Must not throw. */
+export type KeepFirstKey = (key: IssuedKey) => void;
+
 /**
- * Disposing the app drains and stops the service. Throws `StorageUnusable`, or an error if the host or port is
- * unavailable.
+ * Disposing the app drains and stops the service. If `keepFirstKey` is given, it is called before the service listens.
+ * Throws `StorageUnusable`, or an error if the host or port is unavailable.
  */
 export async function startApp(
   config: Config,
   openapi: OpenapiOf,
   log: Logger,
   runtime = systemRuntime(),
+  keepFirstKey?: KeepFirstKey,
 ): Promise<LocalApp> {
   const host = await addressOf(config.host, { log });
   await using started = new AsyncDisposableStack();
+  const first = new FirstKey(config, log, keepFirstKey);
+  const prepare = async (store: AdminServices) => {
+    // A port in use prevents the start before anything is created.
+    if (keepFirstKey !== undefined) await expectFreePort(host, config.port);
+    await first.prepare(store);
+  };
   const { url, admin, feed, outages, watch } = started.use(
-    await startService({ ...config, host }, openapi, log, runtime),
+    await startService({ ...config, host }, openapi, log, runtime, undefined, prepare),
   );
-  const { storage: store, clock, sendTest, webhooks } = admin;
-  const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
-  const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
-  const parts = {
-    ...runtime,
-    clock,
-    store,
-    sendTest,
-    outages,
-    backups,
-    secrets,
-    feed,
-    log,
-    watch,
-    apiUrl: config.publicUrl ?? url,
-  };
-  const console = started.use(await startAdmin(config, parts));
-  const firstKey = await makeFirstKey(config, admin, log);
-  const hasOperators = await hasActiveOperators(admin);
+  const served = { url, firstKey: first, admin, feed, outages, watch };
+  const operated = started.use(await startOperating(config, served, runtime, log));
   const kept = started.move();
-  const { encryption, lost, dataLoss } = admin.storage;
-  return {
-    url,
-    firstKey,
-    console,
-    hasOperators,
-    encryption,
-    lost,
-    dataLoss,
-    admin,
-    watch,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
-  };
+  const { lost } = admin.storage;
+  return { ...operated, lost, admin, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /**
@@ -122,6 +106,7 @@ export async function startWorkers(
   command: (worker: number) => readonly string[],
   log: Logger,
   runtime = systemRuntime(),
+  keepFirstKey?: KeepFirstKey,
 ): Promise<App> {
   const { databaseUrl, workers } = config;
   const embedded = isEmbedded(databaseUrl);
@@ -139,6 +124,8 @@ export async function startWorkers(
   const admin = started.use(await openAdminServices(settings, runtime, how));
   // If startup fails, workers must exit before the store closes, because they use it through this process.
   started.defer(() => supervisor.kill());
+  const first = new FirstKey(config, log, keepFirstKey);
+  await first.prepare(admin);
   const startedAt = Date.now();
   const { url, port } = await supervisor.serve({
     environment: { ...environment, HOST: host },
@@ -147,51 +134,87 @@ export async function startWorkers(
   });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
+  const feed = started.use(new EventFeed(admin.storage.events, admin.clock));
+  const served = { url, firstKey: first, admin, feed, outages, watch };
+  const operated = started.use(await startOperating(config, served, runtime, log));
+  const kept = started.move();
+  return { ...operated, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+interface Served extends Pick<App, 'url' | 'watch'> {
+  readonly firstKey: FirstKey;
+  readonly admin: AdminServices;
+  readonly feed: EventFeed;
+  readonly outages: Outages;
+}
+
+/** Starts what operators use: backups, the encryption of secrets, and the admin listener. */
+async function startOperating(
+  config: Config,
+  { url, firstKey, admin, feed, outages, watch }: Served,
+  runtime: Runtime,
+  log: Logger,
+): Promise<App> {
   const { storage: store, clock, sendTest, webhooks } = admin;
+  await using started = new AsyncDisposableStack();
   const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
-  const feed = started.use(new EventFeed(store.events, clock));
   const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
-  const parts = {
-    ...runtime,
-    clock,
-    store,
-    sendTest,
-    outages,
-    backups,
-    secrets,
-    feed,
-    log,
-    watch,
-    apiUrl: config.publicUrl ?? url,
-  };
-  const console = started.use(await startAdmin(config, parts));
-  const firstKey = await makeFirstKey(config, admin, log);
+  const console = started.use(
+    await startAdmin(config, {
+      ...{ ...runtime, clock, store, sendTest, outages, backups, secrets, feed, log, watch },
+      apiUrl: config.publicUrl ?? url,
+    }),
+  );
+  const made = await firstKey.made(admin);
   const hasOperators = await hasActiveOperators(admin);
-  const { encryption, dataLoss } = admin.storage;
+  const { encryption, dataLoss } = store;
   const kept = started.move();
   return {
-    url,
-    firstKey,
-    console,
-    hasOperators,
-    encryption,
-    dataLoss,
-    watch,
+    ...{ url, firstKey: made, console, hasOperators, encryption, dataLoss, watch },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 
+/** True if operators exist, or if that is unknown: the service is ready already, so an outage must not end it. */
 async function hasActiveOperators({ storage }: AdminServices): Promise<boolean> {
-  return (await storage.operators.list()).some(({ revokedAt }) => revokedAt === null);
+  const operators = await ifAvailable(() => storage.operators.list());
+  return operators === undefined || operators.some(({ revokedAt }) => revokedAt === null);
 }
 
-/** Logs that a store was created, and creates its first key. Returns undefined if the store already has a key. */
-async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
-  if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
-  // The key is not created until the service is listening, because it would never be shown if startup failed later.
-  const firstKey = await admin.keys.createFirst('default', 'free', 'first');
-  if (firstKey !== undefined) {
-    log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');
+/**
+ * The first key of a new store. If it can be saved, it is created before the service listens, so that a program that
+ * waits for `/readyz` finds it. Otherwise, it is created afterwards, because it would never be shown if startup failed.
+ */
+class FirstKey {
+  readonly #config: Config;
+  readonly #log: Logger;
+  readonly #keep: KeepFirstKey | undefined;
+  #made: Promise<IssuedKey | undefined> | undefined;
+
+  constructor(config: Config, log: Logger, keep: KeepFirstKey | undefined) {
+    this.#config = config;
+    this.#log = log;
+    this.#keep = keep;
   }
-  return firstKey;
+
+  async prepare(admin: AdminServices): Promise<void> {
+    if (this.#keep !== undefined) await this.made(admin);
+  }
+
+  /** Resolves with undefined if the store already had a key. */
+  made(admin: AdminServices): Promise<IssuedKey | undefined> {
+    this.#made ??= this.#make(admin);
+    return this.#made;
+  }
+
+  /** Logs that a store was created, and creates its first key. */
+  async #make({ storage, keys }: AdminServices): Promise<IssuedKey | undefined> {
+    if (storage.created)
+      this.#log.info({ database: maskedUrl(this.#config.databaseUrl) }, 'created a new store');
+    const key = await keys.createFirst('default', 'free', 'first');
+    if (key === undefined) return undefined;
+    this.#keep?.(key);
+    this.#log.info({ account: key.accountId, key: key.id }, 'created the first account and API key');
+    return key;
+  }
 }

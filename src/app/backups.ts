@@ -3,23 +3,24 @@
  */
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
+import { BackupError, type BackupFault, type BackupMaker } from '../backup/backup.ts';
+import { SqliteBackupFolder } from '../backup/folder.ts';
+import { removePartial } from '../backup/leftovers.ts';
+import { makeBackup } from '../backup/make.ts';
+import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../backup/maker.ts';
+import { verifyFile } from '../backup/verify.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { BackupOperations, type BackupParts } from '../operations/admin/backups.ts';
 import type { Store } from '../operations/units.ts';
-import { BackupError, type BackupFault, type BackupMaker } from '../storage/backup.ts';
-import { sqlitePath } from '../storage/open.ts';
-import { PeriodicTask } from '../storage/periodic-task.ts';
-import { SqliteBackupFolder } from '../storage/sqlite/backup/folder.ts';
-import { removePartial } from '../storage/sqlite/backup/leftovers.ts';
-import { makeBackup } from '../storage/sqlite/backup/make.ts';
-import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../storage/sqlite/backup/maker.ts';
-import { verifyFile } from '../storage/sqlite/backup/verify.ts';
+import { PeriodicTask } from '../outages/periodic-task.ts';
 import { runTask, type TaskAnswer, TaskEnded, TaskFailed } from '../supervisor/task-process.ts';
+import { sqlitePath } from './store.ts';
 
-export { BackupError, type StoreContents, type Verified } from '../storage/backup.ts';
-export { sqlitePath, verifyServer } from '../storage/open.ts';
-export { type Restored, restoreBackup } from '../storage/sqlite/backup/restore.ts';
+export { BackupError, type VerifiedFile } from '../backup/backup.ts';
+export { type Restored, restoreBackup } from '../backup/restore.ts';
+export type { StoreContents } from '../storage/storage.ts';
+export { sqlitePath, verifyServer } from './store.ts';
 
 const checkIntervalMs = 1_000;
 
@@ -43,16 +44,20 @@ export interface ScheduledBackups extends AsyncDisposable {
   readonly operations: BackupOperations;
 }
 
-export function startBackups(
+export function backupOperations(
   { databaseUrl, backups: { folder, everyMs, keep } }: Config,
-  { store, clock, log, backupCommand }: ServiceBackups,
-): ScheduledBackups {
+  { store, clock, backupCommand }: Omit<ServiceBackups, 'log'>,
+): BackupOperations {
   const path = sqlitePath(databaseUrl);
   const parts: BackupParts | undefined =
     path === undefined || folder === undefined
       ? undefined
       : { maker: backupMaker(path, backupCommand), folder: new SqliteBackupFolder(folder, path) };
-  const operations = new BackupOperations({ store, clock, parts, everyMs, keep });
+  return new BackupOperations({ store, clock, parts, everyMs, keep });
+}
+
+export function startBackups(config: Config, { log, ...services }: ServiceBackups): ScheduledBackups {
+  const operations = backupOperations(config, services);
   const schedule = new PeriodicTask(checkIntervalMs, async () => {
     const done = await operations.makeDue();
     if (done?.kind === 'made') log.info({ ...done.backup, removed: done.removed }, 'backup made');

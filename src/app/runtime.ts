@@ -10,7 +10,10 @@ import type { Resolve } from '../webhooks/endpoint.ts';
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Resolves the host names of webhook URLs. Defaults to the system's resolver. */
+  /**
+   * Resolves the host names of webhook URLs, in the main thread. By default, a separate thread resolves them as the system
+   * does, and talks to receivers.
+   */
   readonly resolve?: Resolve;
   /**
    * Command that starts a process to make or verify a backup. By default, the backup runs in this process and blocks

@@ -2,9 +2,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
-import { type RenewSecret, resealSecrets, type SealingReport } from '../operations/resealing.ts';
 import type { Store } from '../operations/units.ts';
-import { PeriodicTask } from '../storage/periodic-task.ts';
+import { type RenewSecret, resealSecrets, type SealingReport } from '../operations/webhook-secrets.ts';
+import { PeriodicTask } from '../outages/periodic-task.ts';
 
 /** The check is repeated because other instances may have different keys. */
 const checkIntervalMs = 600_000;

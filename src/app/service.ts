@@ -1,10 +1,9 @@
 /** One serving process: the store, the public listener and the counters. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import type { Clock } from '../domain/clock.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import type { Listener } from '../http/listener/listener.ts';
-import { BanLog } from '../http/logs/ban-log.ts';
+import { banLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { RequestContext } from '../http/pipeline/context.ts';
 import { requestIds } from '../http/pipeline/head.ts';
@@ -12,7 +11,6 @@ import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
-import { leaveGap } from '../operations/events/continuity.ts';
 import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
@@ -64,15 +62,6 @@ export function withPoolOf(config: Config, size: number): Config {
   return { ...config, cluster: cluster && { ...cluster, poolSize: Math.max(1, size) } };
 }
 
-function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): AdmissionOperations {
-  return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
-}
-
-async function feedOf({ events }: Config, storage: Store, clock: Clock): Promise<EventFeed> {
-  await leaveGap(storage, events.areRecorded);
-  return new EventFeed(storage.events, clock);
-}
-
 function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies }: Config) {
   return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
 }
@@ -90,7 +79,9 @@ function contextOf(
   const { clock } = storage;
   return {
     ...parts,
-    admission: admissionTo(storage, clock, parts.log),
+    admission: new AdmissionOperations(storage.keys, storage.limits, clock, ({ message, fields }) =>
+      parts.log.info(fields, message),
+    ),
     pageCache: watch.pageCache,
     changedIds: storage.changedIds,
     clock,
@@ -101,7 +92,7 @@ function contextOf(
     get requestLog() {
       return watch.logging.requestLog;
     },
-    bans: new BanLog(parts.log),
+    logBan: banLog(parts.log),
     makeRequestId: requestIds(randomBytes),
   };
 }
@@ -114,8 +105,8 @@ function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
 }
 
 /**
- * Opens the store and serves requests in this process, which may be one of several workers. Throws the same errors as
- * `startApp`.
+ * Opens the store and serves requests in this process, which may be one of several workers. `prepare` is called before
+ * the service listens. Throws the same errors as `startApp`.
  */
 export async function startService(
   config: Config,
@@ -123,6 +114,7 @@ export async function startService(
   log: Logger,
   runtime = systemRuntime(),
   worker?: ServingWorker & { readonly startedAt: number },
+  prepare?: (admin: AdminServices) => Promise<void>,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
@@ -134,9 +126,11 @@ export async function startService(
   const watch = started.use(
     new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker }),
   );
-  const events = started.use(await feedOf(config, storage, clock));
+  await leaveGap(storage, config.events.areRecorded);
+  const events = started.use(new EventFeed(storage.events, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
+  await prepare?.(admin);
   let draining = false;
   const isDraining = () => draining;
   const server = startServer({
@@ -145,6 +139,7 @@ export async function startService(
     publicRoutes: {
       openapi: () => openapi(url()),
       publicUrl: config.publicUrl,
+      address: () => config.publicUrl ?? url(),
       perMinute: config.publicRequestsPerMinute,
       health: () => storage.health(),
     },
@@ -178,4 +173,21 @@ export async function startService(
     ...{ admin, feed: events, outages, watch },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/**
+ * Leaves a gap in the event ids, both when recording is turned off and when it is turned on again. Every reader that
+ * reaches a gap starts over, including one that read the resources while recording was off.
+ */
+async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
+  if (areRecorded && !(await endsWithGap(store.events))) return;
+  while (!(await store.write('skipEvents', null)));
+}
+
+/** Whether the event with the highest id is missing, because ids were skipped or all events have expired. */
+async function endsWithGap(events: Store['events']): Promise<boolean> {
+  const { last } = await events.bounds();
+  // The newest event is read after the bounds, because another process may be recording events.
+  const [newest] = await events.newest(1);
+  return last > (newest?.id ?? 0n);
 }

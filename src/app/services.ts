@@ -1,13 +1,15 @@
 /** An open store and all operator operations, which run on behalf of one actor. */
+
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
 import type { Store } from '../operations/units.ts';
-import type { Notice } from '../storage/outage.ts';
+import type { Notice } from '../outages/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { systemRuntime } from './runtime.ts';
 import { openStore } from './store.ts';
-import { systemUser } from './system-user.ts';
 import { type WebhookParts, webhookParts } from './webhooks.ts';
 
 export interface AdminServices extends OperatorServices, AsyncDisposable {
@@ -46,8 +48,24 @@ export async function openAdminServices(
     storage,
     webhooks,
     [Symbol.asyncDispose]: async () => {
-      webhooks.sender[Symbol.dispose]();
+      webhooks[Symbol.dispose]();
       await storage[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Name or uid of the user that runs this program. Not read from the environment, which can be forged. */
+export function systemUser(): string {
+  const uid = process.getuid?.();
+  return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
+}
+
+/** Undefined if the user is not in `/etc/passwd`, as on macOS or with a directory service. */
+function nameOf(uid: number): string | undefined {
+  try {
+    const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+    return lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid))?.[0];
+  } catch {
+    return undefined;
+  }
 }

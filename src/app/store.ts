@@ -1,10 +1,112 @@
+import { maskedUrl } from '../domain/masked-url.ts';
+import { printable } from '../domain/printable.ts';
+import { forgetServed, recordClosed } from '../limits/file/served-files.ts';
 import { CopyOperations, instancesServing } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
-import { openStorage, openTables, type StorageOptions } from '../storage/open.ts';
+import { StorageUnusable } from '../outages/errors.ts';
+import type { Notice } from '../outages/outage.ts';
 import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
-import { type ServingWorker, StorageUnusable, type Tables } from '../storage/storage.ts';
+import type { ServingWorker, StoreContents, Tables } from '../storage/storage.ts';
+import type { Units } from '../storage/transaction.ts';
+import { storeFiles } from '../store-files/files.ts';
+import type { ClusterSettings } from './cluster.ts';
+import { expectFiles, openEmbedded } from './embedded.ts';
+import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
-export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
+export interface StorageOptions<All extends Units>
+  extends Omit<LimitedStoreSettings<All>, 'create' | 'migrates' | 'notice'> {
+  readonly url: string;
+  /** Defaults to `serving`. */
+  readonly create?: boolean;
+  /** Defaults to `serving`. */
+  readonly migrates?: boolean;
+  /** Thread that runs the units of work of an embedded store; defaults to this thread. */
+  readonly writer?: WriterPlace;
+  /** Additional settings for a PostgreSQL store; undefined if Redis is not used. */
+  readonly cluster?: ClusterSettings | undefined;
+  /** By default, writes lines to standard error. */
+  readonly notice?: Notice;
+}
+
+/** Opens the store at a URL. Throws `StorageUnusable` with a remedy. */
+export async function openStorage<All extends Units>(
+  options: StorageOptions<All>,
+): Promise<LimitedStore<All>> {
+  const {
+    url,
+    cluster,
+    writer = { kind: 'here' },
+    serving,
+    create = serving,
+    migrates = serving,
+    notice = warn,
+    ...others
+  } = options;
+  const settings = { ...others, serving, create, migrates, notice };
+  const path = sqlitePath(url);
+  if (path !== undefined) return openEmbedded({ ...settings, path, writer });
+  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
+  if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
+  // Drivers are loaded only if the store needs them.
+  const { openCluster } = await import('./cluster.ts');
+  return openCluster({ ...settings, url, ...cluster });
+}
+
+/** Statement timeout for copying a store. The timeout is long because the statements process many rows. */
+const copyTimeoutMs = 60_000;
+
+/**
+ * Opens the store at a URL for copying rows. Throws `StorageUnusable`, including when another process is serving the
+ * store (SQLite).
+ */
+export async function openTables(url: string, mustExist: boolean): Promise<Tables> {
+  const path = sqlitePath(url);
+  if (path !== undefined) {
+    const { openSqliteTables } = await import('../storage/sqlite/tables.ts');
+    const files = storeFiles(path, !mustExist);
+    expectFiles(files, 'beside', warn);
+    const tables = openSqliteTables(files, mustExist);
+    forgetServed(files);
+    const closing = async () => {
+      await tables[Symbol.asyncDispose]();
+      recordClosed(files);
+    };
+    return { ...tables, [Symbol.asyncDispose]: closing };
+  }
+  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
+  const { openPostgresTables } = await import('../storage/postgres/tables.ts');
+  const limits = { poolSize: 1, statementTimeoutMs: copyTimeoutMs };
+  return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
+}
+
+/** Reads the contents of a store on a server. Throws `StorageUnusable`. */
+export async function verifyServer(url: string): Promise<StoreContents> {
+  const { verifyPostgres } = await import('../storage/postgres/tables.ts');
+  return verifyPostgres({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
+}
+
+function warn(text: string): void {
+  process.stderr.write(`animal-store: ${printable(text)}\n`);
+}
+
+export function isEmbedded(url: string): boolean {
+  return sqlitePath(url) !== undefined;
+}
+
+/**
+ * The path of an embedded store's data file; undefined for other stores, and for an in-memory store, which would be
+ * lost when the command exits.
+ */
+export function sqlitePath(url: string): string | undefined {
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
+  return path?.trim() === ':memory:' ? undefined : path;
+}
+
+function isPostgres(url: string): boolean {
+  return /^postgres(?:ql)?:/.test(url);
+}
+
+interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
   /** Identifies this process if several processes serve the store; undefined if only this one does. */
   readonly worker?: ServingWorker | undefined;
   /** True for a supervisor, which serves no clients. */
@@ -36,7 +138,7 @@ async function openNamed(option: string, url: string, mustExist: boolean): Promi
   }
 }
 
-export type OpenCopy = CopyOperations &
+type OpenCopy = CopyOperations &
   AsyncDisposable & {
     /** Names of the instances that are serving the source store. */
     readonly servedBy: readonly string[];

@@ -7,20 +7,19 @@ import type { Clock } from '../domain/clock.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
-import type { BackupOperations } from '../operations/admin/backups.ts';
-import { type ConcernSource, SystemOperations } from '../operations/admin/system.ts';
+import { SystemOperations, type SystemParts } from '../operations/admin/system.ts';
 import { type FailedRequestSource, FailedRequests } from '../operations/observability/failed-requests.ts';
-import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
+import { EventLoopDelay, trafficOf } from '../operations/observability/process-traffic.ts';
 import type { OutputHealth, TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
 import {
   answerAsWorker,
   answerWithinMs,
+  failedRequestsOf,
   type LoggingControl,
+  loggingOf,
   type WorkerQuestion,
-  WorkersFailedRequests,
-  WorkersLogging,
   WorkersTraffic,
 } from '../operations/observability/worker-questions.ts';
 import type { Store } from '../operations/units.ts';
@@ -79,7 +78,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
     this.failedRequests = new FailedRequests(clock);
     this.logging = new ProcessLogging(log, config.logRequests, config.logSlowMs);
     this.startedAt = worker?.startedAt ?? clock.now();
-    this.traffic = new ProcessTraffic({
+    this.traffic = trafficOf({
       counter: this.counter,
       eventLoop: this.#eventLoop,
       pageCache: this.pageCache,
@@ -142,13 +141,12 @@ export function watchWorkers(
 ): Watch {
   const ask = (question: WorkerQuestion) => supervisor.ask(question, answerWithinMs);
   const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
-  const logging = new WorkersLogging(own, ask, ({ level, requests }) =>
+  const logging = loggingOf(own, ask, ({ level, requests }) =>
     supervisor.change({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
   );
-  const failedRequests = new WorkersFailedRequests(ask);
   return {
     traffic: new WorkersTraffic(ask),
-    failedRequests,
+    failedRequests: failedRequestsOf(ask),
     logging,
     instance: instanceName(config, port),
     startedAt,
@@ -165,29 +163,11 @@ export function systemOf(
     backups,
     secrets,
     apiUrl,
-  }: {
-    readonly store: Store;
-    readonly clock: Clock;
-    readonly backups: BackupOperations;
-    readonly secrets: ConcernSource;
-    readonly apiUrl: string;
-  },
+  }: Pick<SystemParts, 'store' | 'clock' | 'backups' | 'secrets' | 'apiUrl'>,
 ): SystemOperations {
   return new SystemOperations({
-    ...{
-      store,
-      clock,
-      traffic,
-      logging,
-      instance,
-      startedAt,
-      settings,
-      backups,
-      secrets,
-      events,
-      apiUrl,
-      output,
-    },
+    ...{ store, clock, backups, secrets, apiUrl, settings, events },
+    ...{ traffic, logging, instance, startedAt, output },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

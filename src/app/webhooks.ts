@@ -1,45 +1,49 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { eventJson } from '../contract/events.ts';
+import { eventJson } from '../contract/representations.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
-import { isEmbedded } from '../storage/open.ts';
-import type { Notice } from '../storage/outage.ts';
-import { sendWith } from '../webhooks/attempt.ts';
+import type { Notice } from '../outages/outage.ts';
+import { longestDelayMs, sendTest, sendWith, type TestedWebhook } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
-import { type Inward, mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
-import { longestDelayMs } from '../webhooks/retries.ts';
+import { localReceivers, ReceiverThread } from '../webhooks/receivers.ts';
 import { openSecret, renewSecret, sealSecret } from '../webhooks/secrets.ts';
-import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
-import { sendTest, type TestedWebhook } from '../webhooks/test-event.ts';
 import type { Runtime } from './runtime.ts';
+import { isEmbedded } from './store.ts';
 
 export type WebhookParts = ReturnType<typeof webhookParts>;
 
 /** Dependencies of webhook operations and deliveries, without the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
-  { clock, randomBytes, resolve = systemResolve, aroundSend = (send) => send }: Runtime,
+  { clock, randomBytes, aroundSend = (send) => send, ...runtime }: Runtime,
   notice?: Notice,
 ) {
-  const noticed = ({ host, address, reason }: Inward) =>
-    notice?.(`rejected a webhook URL: ${host} resolves to ${address}, which is ${reason}`);
-  const sender = new Sender({ resolve, allowed, now: () => clock.now() });
+  const { resolve } = runtime;
+  const receivers =
+    resolve === undefined ? new ReceiverThread(allowed) : localReceivers({ resolve, allowed, clock });
   const secrets = {
     make: () => makeWebhookSecret(randomBytes),
     seal: (secret: string) => sealSecret(secret, keys, randomBytes),
     open: (sealed: string) => openSecret(sealed, keys),
   };
-  const send = aroundSend(sendWith(sender, secrets.open));
+  const send = aroundSend(sendWith(receivers, secrets.open));
   return {
-    checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }, noticed),
+    checkEndpoint: async (url: string, accountId: number) => {
+      const { mistake, inward } = await receivers.check(url, accountId);
+      if (inward !== undefined) {
+        const { host, address, reason } = inward;
+        notice?.(`rejected a webhook URL: ${host} resolves to ${address}, which is ${reason}`);
+      }
+      return mistake;
+    },
     secrets,
     renewSecret: (stored: string) => renewSecret(stored, keys, randomBytes),
-    sender,
     send,
+    [Symbol.dispose]: () => receivers[Symbol.dispose](),
     sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock, randomBytes }),
   };
 }
@@ -92,8 +96,11 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
       const found = await store.events.findMany(eventIds);
       return new Map(found.map((event) => [event.id, eventJson(event)]));
     },
-    disable: (webhookId, reason, since) =>
-      store.write('disableWebhook', { webhookId, reason, since, now: clock.now() }),
+    disable: ({ id, webhookId, leasedUntil, url }, { reason, since }) =>
+      store.write('disableWebhook', {
+        ...{ delivery: { id, webhookId, leasedUntil, url }, reason, since },
+        now: clock.now(),
+      }),
   };
 }
 

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
 import { PlanError } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
-import type { Environment } from './command.ts';
+import type { Environment, Tool } from './command.ts';
 import { processOutput } from './process-output.ts';
 import { backupTask, lastLinesMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
 import { programOf } from './program.ts';
@@ -29,14 +29,15 @@ export async function run(
   argv: readonly string[],
   environment: Environment,
   envFileMistakes: readonly string[] = [],
+  tools: readonly Tool[] = [],
 ): Promise<ExitCode> {
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();
     if (argv[0] === backupTask) return await runBackupTask();
-    const program = await programOf(environment, [...argv], asJson, envFileMistakes);
+    const program = await programOf(environment, { words: argv, isSilent: asJson, envFileMistakes, tools });
     await program.parseAsync(argv, { from: 'user' }).catch(ifNotHelp);
-    if (!services.includes(argv[0])) await expectOutput();
+    if (!isService(argv[0], tools)) await expectOutput();
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -56,16 +57,20 @@ function ifNotHelp(error: unknown): void {
   if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
 }
 
-/** Commands that run until they are stopped, or for another process. Their output must never delay them. */
-const services: readonly (string | undefined)[] = ['serve', 'sandbox', serveWorker, backupTask];
+const services: readonly (string | undefined)[] = ['serve', serveWorker, backupTask];
+
+/** Whether a command runs until it is stopped, or for another process. Its output must never delay it. */
+function isService(command: string | undefined, tools: readonly Tool[]): boolean {
+  return services.includes(command) || tools.some(({ name }) => name === command);
+}
 
 /**
  * Makes output independent of its reader: standard error, and standard output as well if the command is a service.
  * Other commands write results to standard output as fast as they are read. Returns a function that writes the last
  * lines before the process exits.
  */
-export function takeOverOutput([command]: readonly string[]): () => Promise<void> {
-  if (!services.includes(command)) {
+export function takeOverOutput([command]: readonly string[], tools: readonly Tool[]): () => Promise<void> {
+  if (!isService(command, tools)) {
     // On a terminal, progress and results keep their order.
     if (!process.stderr.isTTY) processOutput.takeOver(process.stderr);
     return async () => void (await processOutput.flush());

@@ -12,6 +12,13 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ReadConfig = () => Config;
 
+/** A command that is not part of the service and runs until it is stopped. `main.ts` lists all tools. */
+export interface Tool {
+  readonly name: string;
+  /** Adds the command to the program. */
+  readonly add: (program: Command, environment: Environment) => void;
+}
+
 const settingsHint =
   'Settings are read from the environment or a .env file. To list them: animal-store serve --help';
 
@@ -122,7 +129,7 @@ export const atOnce = 'Takes effect on the next request; with several instances,
 export const timeForms =
   'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or a duration before now: 24h, 7d.';
 
-export function addTimes(command: Command): Command {
+export function addTimeRangeOptions(command: Command): Command {
   return command
     .option('--since <time>', 'only entries at or after this time', instantOrAgo)
     .option('--until <time>', 'only entries before this time', instantOrAgo);

@@ -1,5 +1,4 @@
 import type { Environment } from './command.ts';
-import { ownCommand } from './own-command.ts';
 
 /** Environment variables that the runtime reads only at startup. */
 export const memoryOptions = {
@@ -22,4 +21,9 @@ export function restartWithMemoryOptions(words: readonly string[], environment: 
     // Windows has no execve, and a sandbox may forbid it. Without these options, the service works but uses more
     // memory.
   }
+}
+
+/** Returns a command that starts this program with the same runtime options. */
+export function ownCommand(): string[] {
+  return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }

@@ -3,7 +3,7 @@ import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
 import type { Environment } from './command.ts';
-import { ownCommand } from './own-command.ts';
+import { ownCommand } from './memory-options.ts';
 import { processOutput } from './process-output.ts';
 import { ignoreInterruption } from './signals.ts';
 import { messageOf, shellWord } from './terminal.ts';

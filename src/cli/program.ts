@@ -4,7 +4,7 @@ import { settings } from '../config/settings.ts';
 import { readConfig } from '../config.ts';
 import { printable } from '../domain/printable.ts';
 import { addBackup, addRestore } from './backup/commands.ts';
-import { addCommand, addHelp, type Environment, newProgram, type ReadConfig } from './command.ts';
+import { addCommand, addHelp, type Environment, newProgram, type ReadConfig, type Tool } from './command.ts';
 import { addExport, addImport } from './files/commands.ts';
 import { addCopy } from './files/copy.ts';
 import { commandInShell } from './processes.ts';
@@ -12,20 +12,25 @@ import { resources } from './resources/names.ts';
 import { addUsage } from './resources/usage.ts';
 import { addMigrate } from './serve/migrate.ts';
 import { addReady } from './serve/ready.ts';
-import { addSandbox } from './serve/sandbox.ts';
 import { addStatus } from './serve/status.ts';
 
+export interface ProgramOptions {
+  /** The command line. Only the commands of the resources that it names are added (default: all resources). */
+  readonly words?: readonly string[];
+  /** Whether usage errors are only thrown, and neither they nor warnings are printed to standard error. */
+  readonly isSilent?: boolean;
+  readonly envFileMistakes?: readonly string[];
+  readonly tools?: readonly Tool[];
+}
+
 /**
- * Creates the parser. Adds the commands for the resources named in `words` (default: all resources). Other resources
- * are added by name only, because loading their operations takes most of the startup time. Parsing also runs the
- * command, and throws its errors. Usage errors are thrown as `CommanderError` and, unless `isSilent`, printed to
- * standard error.
+ * Creates the parser. Resources that `words` does not contain are added by name only, because loading their operations
+ * takes most of the startup time. Parsing also runs the command, and throws its errors. Usage errors are thrown as
+ * `CommanderError`.
  */
 export async function programOf(
   environment: Environment,
-  words = Object.keys(resources),
-  isSilent = false,
-  envFileMistakes: readonly string[] = [],
+  { words = Object.keys(resources), isSilent = false, envFileMistakes = [], tools = [] }: ProgramOptions = {},
 ): Promise<Command> {
   const program = newProgram(packageJson.version, isSilent);
   const read = () => readConfig(environment, envFileMistakes);
@@ -53,7 +58,7 @@ export async function programOf(
   addMigrate(program, config);
   addReady(program, read);
   addOpenapi(program, config);
-  addSandbox(program, environment);
+  for (const tool of tools) tool.add(program, environment);
   addHelp(program);
   return program;
 }

@@ -18,6 +18,7 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
   if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
+  if (reason.startsWith('the data file ')) return `${reason.replace('the', 'The')}.`;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
   // Uses only the first sentence, because the rest of the message describes response headers.
   const [outcome] = error.message.split(/(?<=\.) /);

@@ -98,13 +98,16 @@ function variablesIn(text: string, outer: LookUp, settingNames: readonly string[
       mistakes.push(`line ${line}: the value of ${name} must end with the quote that it begins with.`);
     } else {
       const { single, backtick, double, bare = '' } = found.groups ?? {};
-      const value = single ?? backtick ?? expanded(double ?? bare.trim(), double !== undefined, lookUp);
-      if (value === undefined) {
+      const literal = single ?? backtick;
+      const read =
+        literal === undefined ? expanded(double ?? bare.trim(), double !== undefined, lookUp) : literal;
+      if (typeof read === 'string') values[name] = read;
+      else {
         mistakes.push(
-          `line ${line}: the value of ${name} refers to a variable that is not set. If the $ belongs to the value, put ` +
-            'the value in single quotes.',
+          `line ${line}: the value of ${name} ${read.mistake}. If the $ belongs to the value, put the value in single ` +
+            'quotes.',
         );
-      } else values[name] = value;
+      }
       const first = lines.get(name);
       if (first === undefined) lines.set(name, line);
       else if (settingNames.includes(name))
@@ -115,21 +118,27 @@ function variablesIn(text: string, outer: LookUp, settingNames: readonly string[
   return { values, mistakes };
 }
 
-const special = /\\([nr"$])|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\{)/g;
+/** A default contains no `$`, because a variable in it would not be replaced. */
+const special = /\\([nr"$])|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?::-([^}$]*))?\}|\{)/g;
 const lineBreaks: Readonly<Record<string, string>> = { n: '\n', r: '\r' };
 
 /**
  * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` and escapes. Without quotes, `\$` is the only escape, so that Windows
- * paths are unchanged. Returns undefined if a variable is not set.
+ * paths are unchanged.
  */
-function expanded(text: string, isQuoted: boolean, lookUp: LookUp): string | undefined {
-  let isComplete = true;
+function expanded(text: string, isQuoted: boolean, lookUp: LookUp): string | { readonly mistake: string } {
+  let mistake: string | undefined;
   const value = text.replace(special, (all, escaped, plain, braced, fallback) => {
     if (escaped !== undefined) return isQuoted || escaped === '$' ? (lineBreaks[escaped] ?? escaped) : all;
-    const found = lookUp(plain ?? braced ?? '');
+    const name: string | undefined = plain ?? braced;
+    if (name === undefined) {
+      mistake ??= `contains $\{…} that is neither $\{NAME} nor $\{NAME:-default} with a default without $`;
+      return '';
+    }
+    const found = lookUp(name);
     const result = fallback === undefined ? found : found || fallback;
-    isComplete &&= result !== undefined;
+    if (result === undefined) mistake ??= 'refers to a variable that is not set';
     return result ?? '';
   });
-  return isComplete ? value : undefined;
+  return mistake === undefined ? value : { mistake };
 }

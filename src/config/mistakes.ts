@@ -19,7 +19,8 @@ interface Values {
 /** `hasRedis` is true if REDIS_URL is set, even to an invalid value. */
 export function combinationMistakes(values: Values, hasRedis: boolean): string[] {
   return [
-    ...storeMistakes(values, hasRedis),
+    ...redisMistakes(values, hasRedis),
+    ...replicaMistakes(values),
     ...banMistakes(values),
     ...backupMistakes(values),
     ...adminMistakes(values),
@@ -28,10 +29,6 @@ export function combinationMistakes(values: Values, hasRedis: boolean): string[]
 
 function isPostgres({ DATABASE_URL = '' }: Values): boolean {
   return DATABASE_URL.startsWith('postgres');
-}
-
-function storeMistakes(values: Values, hasRedis: boolean): string[] {
-  return [...redisMistakes(values, hasRedis), ...replicaMistakes(values)];
 }
 
 function replicaMistakes(values: Values): string[] {

@@ -1,8 +1,8 @@
-/** All settings with their defaults, descriptions and parsers. A test compares this table with `docs/operating.md`. */
+/** All settings with their defaults, descriptions and parsers. A test compares this table with `docs/settings.md`. */
 
 import { loggedRequests, logLevels } from '../contract/admin/system.ts';
 import { operations } from '../contract/operations.ts';
-import { defaultBanRules } from '../domain/limit.ts';
+import { defaultBanRules } from '../limits/limit.ts';
 import {
   databaseUrl,
   emailAddress,

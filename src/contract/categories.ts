@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { noContent, ok, okPage, rowsOf, type Success } from './operation.ts';
+import { categoryJson, type PutCategory } from './representations.ts';
 import {
   bodyShape,
   cursorParameter,
@@ -27,18 +28,8 @@ const ListCategoriesQuery = z.strictObject({
 });
 
 export type CategoryName = z.infer<typeof CategoryName>;
-export type Category = z.infer<typeof Category>;
-
-export function categoryJson({ id, name }: Category): string {
-  return `{"id":${id},"name":${JSON.stringify(name)}}`;
-}
 
 const params = { categoryId: { schema: CategoryId, otherwise: 'category_not_found' } } as const;
-
-export interface PutCategory {
-  readonly category: Category;
-  readonly isNew: boolean;
-}
 
 const put: Success<PutCategory> = {
   descriptions: { 200: 'The category was renamed.', 201: 'The category was added.' },

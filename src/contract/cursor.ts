@@ -1,3 +1,4 @@
+import { maxCursorLength } from './bounds.ts';
 import type { ErrorDetail } from './errors.ts';
 import { Refusal } from './refusal.ts';
 
@@ -52,8 +53,9 @@ export function readCursor(text: string, filters: string, minAfter: bigint, isBy
   return cursor;
 }
 
-/** Decodes a cursor without checking its filters. Returns undefined if it is malformed. */
+/** Decodes a cursor without checking its filters. Returns undefined if it is malformed or too long. */
 export function parseCursor(text: string): Cursor | undefined {
+  if (text.length > maxCursorLength) return undefined;
   const [, filters, after = '0', name] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   if (filters === undefined) return undefined;
   const cursor = { filters, after: BigInt(after), name };

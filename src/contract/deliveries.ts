@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
-import { type EventType, eventTypes } from '../domain/event-type.ts';
+import { deliveryStatuses } from '../domain/delivery-status.ts';
+import { eventTypes } from '../domain/event-type.ts';
 import {
   assignedId,
   bodyShape,
@@ -54,32 +54,6 @@ export const ListDeliveriesQuery = z.strictObject({
   }),
   cursor: cursorParameter,
 });
-
-/** A request to a receiver. */
-export interface DeliveryAttempt {
-  /** RFC 3339 (UTC). */
-  readonly at: string;
-  readonly status?: number;
-  readonly milliseconds: number;
-  readonly error?: string;
-}
-
-export interface Delivery {
-  readonly id: bigint;
-  readonly eventId: bigint;
-  readonly type: EventType;
-  readonly status: DeliveryStatus;
-  /** `DeliveryAttempt[]` as JSON. */
-  readonly attempts: string;
-  /** Unix ms. */
-  readonly nextAttemptAt?: number | undefined;
-}
-
-export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptAt }: Delivery): string {
-  const next =
-    nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
-  return `{"id":${id},"eventId":${eventId},"type":"${type}","status":"${status}","attempts":${attempts}${next}}`;
-}
 
 export const DeliveryId = int64('ID of the delivery.', 1);
 

@@ -1,3 +1,4 @@
+import { maxPending } from '../domain/delivery.ts';
 import { maxBodyBytes } from './bounds.ts';
 
 /** Errors of the public API. A test compares this table with `docs/errors.md` and the OpenAPI document. */
@@ -51,6 +52,14 @@ export const clientErrors = {
     message:
       'Events are already being sent again to the webhook. Try again when no delivery of these events is due, or disable and enable the webhook to cancel the rest.',
   },
+  event_type_not_selected: {
+    status: 409,
+    message: 'The webhook no longer selects events of this type. Add the type to the webhook first.',
+  },
+  too_many_deliveries: {
+    status: 409,
+    message: `The webhook has ${maxPending.toLocaleString('en')} pending deliveries. Try again when some of them have ended.`,
+  },
   webhook_disabled: { status: 409, message: 'The webhook is disabled. Enable it first.' },
   idempotency_key_in_use: {
     status: 409,
@@ -63,7 +72,7 @@ export const clientErrors = {
   events_expired: {
     status: 410,
     message:
-      'Events after this id are no longer retained. Get the id of the newest event, read the resources again, then follow the events after that id.',
+      'Events after this id are no longer retained. Get the position from the next link of GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.',
   },
   precondition_failed: {
     status: 412,

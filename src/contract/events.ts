@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { type EventSelector, type EventType, eventSelectors, eventTypes } from '../domain/event-type.ts';
+import { type EventSelector, eventSelectors, eventTypes } from '../domain/event-type.ts';
 import { Category } from './categories.ts';
 import { okPage, okStream, rowsOf } from './operation.ts';
 import { Order } from './orders.ts';
 import { Pet } from './pets.ts';
+import { eventJson, type StoreEvent } from './representations.ts';
 import {
   assignedId,
   count,
@@ -12,40 +13,16 @@ import {
   int64,
   int64Filter,
   limitParameter,
+  listHint,
   pageShape,
   shape,
   text,
   unselected,
 } from './values.ts';
 
-export interface StoreEvent {
-  readonly id: bigint;
-  readonly type: EventType;
-  /** The resource as JSON. */
-  readonly data: string;
-  /** Account that may read the event; null if all accounts may read it. */
-  readonly accountId: number | null;
-  /** Unix ms. */
-  readonly createdAt: number;
-}
-
-export function eventJson({ id, type, data, createdAt }: StoreEvent): string {
-  return `{"id":${id},"type":"${type}","timestamp":"${new Date(createdAt).toISOString()}","data":${data}}`;
-}
-
 /** Formats an event as a server-sent event. The JSON has no line breaks, so `data` needs only one line. */
 export function eventFrame(event: StoreEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${eventJson(event)}\n\n`;
-}
-
-export interface PetsImported {
-  readonly count: number;
-  readonly firstId: bigint;
-  readonly lastId: bigint;
-}
-
-export function importedJson({ count: added, firstId, lastId }: PetsImported): string {
-  return `{"count":${added},"firstId":${firstId},"lastId":${lastId}}`;
 }
 
 const PetsImported = shape(
@@ -116,11 +93,20 @@ export const maxWaitSeconds = 30;
 
 const waitForm = `must be an integer from 0 to ${maxWaitSeconds}, in plain decimal digits`;
 
+const maxTypes = eventSelectors.length;
+
 const types = z
-  .array(EventSelectorName)
+  .string()
+  .transform((list) => list.split(',', maxTypes + 1))
+  .pipe(z.array(EventSelectorName).max(maxTypes, `must have at most ${maxTypes} types`))
   .optional()
   .meta({
-    description: 'Return only events of these types. Can be repeated.',
+    description: `Return only events of these types (at most ${maxTypes}, separated by commas). ${listHint}`,
+    override: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/EventSelector' },
+      maxItems: maxTypes,
+    },
     param: { examples: unselected(['pet.*']) },
   });
 

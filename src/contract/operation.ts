@@ -42,13 +42,18 @@ export interface Body {
 
 export type SuccessStatus = 200 | 201 | 202 | 204;
 
-export interface Success<Outcome = never> {
-  readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
+/** How an outcome becomes a response. */
+export interface Response<Outcome = never> {
   readonly statusOf: (outcome: Outcome) => SuccessStatus;
-  /** Schema of the body; undefined if there is no body. */
-  readonly schema?: z.ZodType;
+  /** Undefined if there is no body. */
   readonly json?: (outcome: Outcome) => string;
   readonly location?: (outcome: Outcome) => string;
+}
+
+export interface Success<Outcome = never> extends Response<Outcome> {
+  readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
+  /** Schema of the body; undefined if there is no body. */
+  readonly schema?: z.ZodType;
   /** Text from which the entity tag is computed: the members that operators can change. Defaults to the body. */
   readonly tagged?: (outcome: Outcome) => string;
   /** Whether the response is NDJSON. The outcome is an `AsyncIterable` of JSON lines that match the schema. */
@@ -201,12 +206,23 @@ export type UploadOfRow<Row> = Row extends { upload: Upload }
 
 export type OutcomeOfRow<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
 
-export interface Page<Item> {
-  readonly items: readonly Item[];
+/** The position of a page in its list. */
+interface PagePlace {
   /** Cursor of the next page; undefined on the last page. */
   readonly next: string | undefined;
   /** Range of ids that the page covers. The page does not change unless a row in this range changes. */
   readonly span?: IdSpan;
+}
+
+export interface Page<Item> extends PagePlace {
+  readonly items: readonly Item[];
+}
+
+/** A page that the database has formatted as JSON. */
+export interface JsonPage<Item> extends PagePlace {
+  readonly json: string;
+  /** Exists only at the type level. */
+  readonly types?: { readonly item: Item };
 }
 
 export function ok<Outcome>(
@@ -230,6 +246,10 @@ export function okPage<Item>(
   description: string,
 ): Success<Page<Item>> {
   return ok(schema, ({ items }: Page<Item>) => `[${items.map(json).join(',')}]`, description);
+}
+
+export function okJsonPage<Item>(schema: z.ZodType, description: string): Success<JsonPage<Item>> {
+  return ok(schema, ({ json }: JsonPage<Item>) => json, description);
 }
 
 export function created<Outcome>(
@@ -279,7 +299,12 @@ export interface Result {
   readonly span?: IdSpan | undefined;
 }
 
-export function resultOf({ success, paginated, feed }: Operation, outcome: unknown): Result {
+/** The part of an operation from which its results are made. */
+type ResultForm = Pick<Operation, 'paginated' | 'feed'> & {
+  readonly success: Response & Pick<Success, 'tagged' | 'stream'>;
+};
+
+export function resultOf({ success, paginated, feed }: ResultForm, outcome: unknown): Result {
   const { statusOf, json, location, tagged } = success;
   const its = outcome as never;
   return {
@@ -287,8 +312,8 @@ export function resultOf({ success, paginated, feed }: Operation, outcome: unkno
     body: json?.(its),
     tagged: tagged?.(its),
     location: location?.(its),
-    next: paginated || feed ? (outcome as Page<unknown>).next : undefined,
+    next: paginated || feed ? (outcome as PagePlace).next : undefined,
     stream: success.stream && (outcome as StreamSource),
-    span: paginated ? (outcome as Page<unknown>).span : undefined,
+    span: paginated ? (outcome as PagePlace).span : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { orderStatuses } from '../domain/order-status.ts';
-import { created, ok, okPage, rowsOf } from './operation.ts';
+import { ok, okPage, rowsOf } from './operation.ts';
+import { orderJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
   bodyShape,
@@ -57,22 +58,6 @@ export const OrderId = int64('ID of the order.', 1);
 export type OrderStatus = z.infer<typeof OrderStatus>;
 export type NewOrder = z.infer<typeof NewOrder>;
 
-/** An order. Times are Unix ms. */
-export interface Order {
-  readonly id: bigint;
-  readonly petId: bigint;
-  readonly status: OrderStatus;
-  readonly reference?: string | undefined;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-}
-
-export function orderJson({ id, petId, status, reference, createdAt, updatedAt }: Order): string {
-  const named = reference === undefined ? '' : `"reference":${JSON.stringify(reference)},`;
-  const [created, updated] = [new Date(createdAt).toISOString(), new Date(updatedAt).toISOString()];
-  return `{"id":${id},"petId":${petId},"status":"${status}",${named}"createdAt":"${created}","updatedAt":"${updated}"}`;
-}
-
 const params = { orderId: { schema: OrderId, otherwise: 'order_not_found' } } as const;
 
 const step = {
@@ -82,7 +67,11 @@ const step = {
   scope: 'orders:write',
   readScope: 'orders:read',
   preconditions: ['If-Match'],
-  success: ok(Order, orderJson, 'The order after the change.'),
+  success: {
+    ...repeatableResponses.approveOrder,
+    schema: Order,
+    descriptions: { 200: 'The order after the change.' },
+  },
   errors: ['order_transition_not_allowed'],
 } as const;
 
@@ -98,7 +87,11 @@ export const orderOperations = rowsOf(
         'exactly one succeeds.',
       body: { schema: NewOrder },
       scope: 'orders:write',
-      success: created(Order, orderJson, 'The order was placed.', ({ id }) => `/orders/${id}`),
+      success: {
+        ...repeatableResponses.placeOrder,
+        schema: Order,
+        descriptions: { 201: 'The order was placed.' },
+      },
       errors: ['pet_not_available'],
     },
     listOrders: {

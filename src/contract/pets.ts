@@ -1,17 +1,19 @@
 import * as z from 'zod';
 import { petStatuses } from '../domain/pet-status.ts';
-import { GetInventoryQuery, Inventory, inventoryJson } from './inventory.ts';
 import { parseInt64 } from './json.ts';
-import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import { mediaTypes, noContent, ok, okJsonPage, rowsOf } from './operation.ts';
+import { type Pet as PetRow, petJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
   bodyShape,
+  count,
   cursorParameter,
   enumOf,
   int64,
   int64Filter,
   int64Hint,
   limitParameter,
+  listHint,
   pageShape,
   shape,
   text,
@@ -40,7 +42,7 @@ export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
 });
 
 /** A merge patch (RFC 7396). Members cannot be removed, so null is not allowed. */
-export const PetPatch = bodyShape(
+const PetPatch = bodyShape(
   'PetPatch',
   'Changes to an animal. Omitted fields are unchanged.',
   'a change to an animal',
@@ -62,19 +64,19 @@ const idsForm = `must be 1 to ${maxIds} ids, separated by commas`;
 const ids = z
   .string()
   .transform((list, context) => {
-    const found = list.split(',').map(parseInt64);
+    const found = list.split(',', maxIds + 1).map(parseInt64);
     if (found.length <= maxIds && found.every((id) => id !== undefined)) return [...new Set(found)];
     context.addIssue({ code: 'custom', message: idsForm });
     return z.NEVER;
   })
   .optional()
   .meta({
-    description: `Return only animals with these ids (1 to ${maxIds}, separated by commas).`,
+    description: `Return only animals with these ids (1 to ${maxIds}, separated by commas). ${listHint}`,
     override: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: maxIds },
     param: { 'x-stability': 'beta', style: 'form', explode: false, examples: unselected([7]) },
   });
 
-export const ListPetsQuery = z.strictObject({
+const ListPetsQuery = z.strictObject({
   limit: limitParameter('animals'),
   status: PetStatus.optional().meta({
     description: 'Return only animals with this status.',
@@ -87,22 +89,29 @@ export const ListPetsQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-export const PetId = int64('ID of the animal.', 1);
+const PetId = int64('ID of the animal.', 1);
 
 export type PetStatus = z.infer<typeof PetStatus>;
 export type NewPet = z.infer<typeof NewPet>;
-export type PetPatch = z.infer<typeof PetPatch>;
-export type Pet = z.infer<typeof Pet>;
-export type ListPetsQuery = z.infer<typeof ListPetsQuery>;
 
-/** Formats an animal as JSON, with exact integers and members in the order of the contract. */
-export function petJson(pet: Pet): string {
-  return `{"id":${pet.id}${jsonBehindId(pet)}`;
+export const Inventory = shape('Inventory', 'The number of animals in each status.', {
+  available: count,
+  pending: count,
+  sold: count,
+});
+
+const GetInventoryQuery = z.strictObject({
+  categoryId: int64Filter('Count only animals in this category.'),
+});
+
+export type Inventory = z.infer<typeof Inventory>;
+
+function inventoryJson({ available, pending, sold }: Inventory): string {
+  return `{"available":${available},"pending":${pending},"sold":${sold}}`;
 }
 
-/** Formats an animal as JSON without its id, for an SQL statement that assigns the id. */
-export function jsonBehindId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
-  return `,"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+export function total({ available, pending, sold }: Inventory): number {
+  return available + pending + sold;
 }
 
 const getPetSunset = new Date('2030-12-05T00:00:00Z');
@@ -128,7 +137,7 @@ export const petOperations = rowsOf(
       scope: 'pets:read',
       reads: ['pets'],
       paginated: true,
-      success: okPage(Pets, petJson, 'A page of animals.'),
+      success: okJsonPage<PetRow>(Pets, 'A page of animals.'),
     },
     createPet: {
       method: 'POST',
@@ -139,12 +148,11 @@ export const petOperations = rowsOf(
       stability: 'stable',
       body: { schema: NewPet },
       scope: 'pets:create',
-      success: created(
-        Pet,
-        petJson,
-        'The animal was added. The body contains its `id`.',
-        ({ id }) => `/pets/${id}`,
-      ),
+      success: {
+        ...repeatableResponses.createPet,
+        schema: Pet,
+        descriptions: { 201: 'The animal was added. The body contains its `id`.' },
+      },
     },
     getPet: {
       method: 'GET',

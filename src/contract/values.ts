@@ -3,7 +3,8 @@
  * every int64 is exact.
  */
 import * as z from 'zod';
-import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
+import { maxCursorLength } from './bounds.ts';
+import { int64Max, int64Min, maxNumberLength, NotInt64, parseInt64 } from './json.ts';
 
 /** Length of a name, counted in Unicode code points as in JSON Schema. */
 const nameLength = { min: 1, max: 255 } as const;
@@ -14,6 +15,9 @@ export const pageLimit = { min: 1, max: 100, default: 20 } as const;
 export const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 export const int64Hint = 'A 64-bit integer: parse values above 2^53 without rounding them.';
+
+/** For lists in a query, which `readQuery` joins with commas if they are repeated. */
+export const listHint = 'Can also be repeated.';
 
 /** An exact 64-bit integer. `1.0` and `1e2` are integers, as in JSON Schema. */
 export function int64(description: string, example: number, bounds: { minimum?: number } = {}) {
@@ -48,8 +52,10 @@ function rangeHint(input: unknown): string {
   return input instanceof NotInt64 ? ` from ${int64Min} to ${int64Max}` : '';
 }
 
+const longNumber = `a number of more than ${maxNumberLength} characters`;
+
 export function kindOf(input: unknown): string {
-  if (input instanceof NotInt64) return input.source.length > 40 ? 'a number this large' : input.source;
+  if (input instanceof NotInt64) return input.source.length > maxNumberLength ? longNumber : input.source;
   if (input === null) return 'null';
   if (Array.isArray(input)) return 'an array';
   if (typeof input === 'bigint') return 'a number';
@@ -157,7 +163,7 @@ export function limitParameter(things: string) {
 
 export const cursorParameter = cursorOf(64);
 
-export const namedCursorParameter = cursorOf(1_440);
+export const namedCursorParameter = cursorOf(maxCursorLength);
 
 function cursorOf(maxLength: number) {
   return z

@@ -1,18 +1,19 @@
 import * as z from 'zod';
 import { maxEndpointLength, parseEndpoint } from '../domain/endpoint.ts';
-import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
+import { eventSelectors } from '../domain/event-type.ts';
+import { maxWebhooks } from './bounds.ts';
 import {
   Deliveries,
   Delivery,
   DeliveryId,
-  deliveryJson,
   ListDeliveriesQuery,
   Redelivery,
   WebhookTest,
   webhookTestJson,
 } from './deliveries.ts';
 import { EventSelectorName } from './events.ts';
-import { accepted, created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import { mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import { deliveryJson, repeatableResponses, webhookJson } from './representations.ts';
 import {
   assignedId,
   bodyShape,
@@ -27,8 +28,6 @@ import {
   shape,
   text,
 } from './values.ts';
-
-export const maxWebhooks = 16;
 
 const url = requiredString()
   .superRefine((value, context) => {
@@ -113,37 +112,6 @@ const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cu
 
 export const WebhookId = int64('ID of the webhook.', 1);
 
-/** A webhook. Times are Unix ms. */
-export interface Webhook {
-  readonly id: bigint;
-  readonly url: string;
-  readonly types: readonly EventSelector[];
-  readonly description?: string | undefined;
-  readonly enabled: boolean;
-  readonly disabledReason?: string | undefined;
-  readonly createdAt: number;
-}
-
-export interface IssuedWebhook extends Webhook {
-  readonly secret: string;
-}
-
-export function webhookJson(webhook: Webhook): string {
-  const { id, url: to, types: selectors, description: about, enabled: is, disabledReason: why } = webhook;
-  const shown = JSON.stringify({
-    url: to,
-    types: selectors,
-    description: about,
-    enabled: is,
-    disabledReason: why,
-  });
-  return `{"id":${id},${shown.slice(1, -1)},"createdAt":"${new Date(webhook.createdAt).toISOString()}"}`;
-}
-
-export function issuedWebhookJson(webhook: IssuedWebhook): string {
-  return `${webhookJson(webhook).slice(0, -1)},"secret":${JSON.stringify(webhook.secret)}}`;
-}
-
 const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;
 
 const one = { path: '/webhooks/{webhookId}', params } as const;
@@ -167,12 +135,11 @@ export const webhookOperations = rowsOf(
         authority,
       body: { schema: NewWebhook },
       needs: ['caller', 'endpoint', 'events', 'secret'],
-      success: created(
-        IssuedWebhook,
-        issuedWebhookJson,
-        'The webhook was created. The body contains its `secret`.',
-        ({ id }) => `/webhooks/${id}`,
-      ),
+      success: {
+        ...repeatableResponses.createWebhook,
+        schema: IssuedWebhook,
+        descriptions: { 201: 'The webhook was created. The body contains its `secret`.' },
+      },
       errors: ['too_many_webhooks'],
     },
     listWebhooks: {
@@ -231,7 +198,11 @@ export const webhookOperations = rowsOf(
       body: noMembers,
       needs: ['caller', 'secret'],
       preconditions: ['If-Match'],
-      success: ok(IssuedWebhook, issuedWebhookJson, 'The webhook with its new `secret`.'),
+      success: {
+        ...repeatableResponses.rotateWebhookSecret,
+        schema: IssuedWebhook,
+        descriptions: { 200: 'The webhook with its new `secret`.' },
+      },
     },
     testWebhook: {
       method: 'POST',
@@ -261,7 +232,11 @@ export const webhookOperations = rowsOf(
       body: { schema: Redelivery },
       needs: ['caller', 'events'],
       sends: true,
-      success: accepted(Webhook, webhookJson, 'The events will be sent.'),
+      success: {
+        ...repeatableResponses.redeliverEvents,
+        schema: Webhook,
+        descriptions: { 202: 'The events will be sent.' },
+      },
       errors: ['webhook_disabled', 'redelivery_in_progress', 'events_expired'],
     },
     redeliver: {
@@ -275,7 +250,12 @@ export const webhookOperations = rowsOf(
       body: noMembers,
       needs: ['caller'],
       sends: true,
-      success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),
+      success: {
+        ...repeatableResponses.redeliver,
+        schema: Delivery,
+        descriptions: { 202: 'The delivery that will be attempted.' },
+      },
+      errors: ['event_type_not_selected', 'too_many_deliveries'],
     },
     listDeliveries: {
       method: 'GET',
@@ -283,7 +263,7 @@ export const webhookOperations = rowsOf(
       summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries, newest first. The `Link` header has the URLs of the first and the next page. Deliveries are kept for 7 days after ' +
-        'they end.',
+        'they end, but of each webhook only the newest 10,000 that succeeded and the newest 10,000 that failed.',
       params,
       query: ListDeliveriesQuery,
       reads: ['webhooks', 'deliveries'],

@@ -25,10 +25,20 @@ export interface Clock {
    * value changes only when the system clock is stepped, and is rounded up so that no time is shown too early.
    */
   readonly aheadSeconds: number;
+  /**
+   * Monotonic time (Unix ms) on which all processes of a store agree, for the ages of stored rows. Steps of the clock that
+   * decides `now` have no effect while a process runs.
+   */
+  storeTime(): number;
   /** Switches to the clock steps shared by all processes of a service. */
   share?(steps: DateSteps): void;
   /** True for a test clock, which also replaces the clocks of database servers. */
   readonly rules?: boolean;
+}
+
+/** Converts a time from `storeTime` to a date, in Unix ms. Steps are rounded to seconds, so that the date stays the same. */
+export function dateOf(clock: Pick<Clock, 'now' | 'storeTime'>, storeTime: number): number {
+  return storeTime + Math.round((clock.now() - clock.storeTime()) / 1_000) * 1_000;
 }
 
 /**
@@ -120,6 +130,10 @@ class SystemClock implements Clock {
     const isStepped = Math.abs(this.#sources.date() - steady - this.#aheadMs) > stepMs;
     if (isStepped || this.#steps.count !== this.#followed) return this.#follow();
     return Math.floor(steady);
+  }
+
+  storeTime(): number {
+    return this.steady();
   }
 
   share(steps: DateSteps): void {

@@ -6,8 +6,13 @@ import type { Scope } from './scope.ts';
 /** Maximum requests in flight: to one webhook from all processes, and to all webhooks from one process. */
 export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 
-/** A webhook with more pending deliveries than this gets no new ones; its events wait in the outbox. */
+/** A webhook with as many pending deliveries of a scope gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;
+/**
+ * A webhook still gets new deliveries in spite of those of a scope whose events may not be sent now, until its position
+ * is this many events after the first of them. Comparing ids costs less than counting deliveries in every round.
+ */
+export const maxHeldEvents = 5_000;
 
 /**
  * Limits per unit of work: the number of webhooks, the number of events examined for each webhook, and the number
@@ -60,7 +65,7 @@ export interface TakeRequest {
   readonly heldOfAccounts: Readonly<Record<string, number>>;
   /** Other webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
-  /** The last webhook of the previous round; 0 if there was none. */
+  /** Only webhooks with a greater id are examined. The result of the previous round; 0 in the first. */
   readonly after: bigint;
   /** Webhooks with leased deliveries that this process has not started to send. */
   readonly waiting: readonly bigint[];
@@ -82,6 +87,8 @@ export interface TakenDelivery {
   readonly createdAt: number;
   readonly leasedUntil: number;
   readonly url: string;
+  /** Whether the webhook still selects events of this type. If not, the delivery ends without an attempt. */
+  readonly isSelected: boolean;
   /** Encrypted secret. */
   readonly secret: string;
   readonly formerSecret: string | null;
@@ -104,6 +111,8 @@ export interface Taken {
   readonly after: bigint;
   /** Whether the next request may find more deliveries immediately. */
   readonly isMore: boolean;
+  /** Whether a webhook has more events to examine. */
+  readonly isBehind: boolean;
   /** Number of events that expired before deliveries were created for them. */
   readonly expired: number;
   /** Whether an account has used up its pace, so that some of its deliveries may be due. */
@@ -112,7 +121,14 @@ export interface Taken {
   readonly standing: Readonly<Record<string, Standing>>;
 }
 
+export interface Dispatched extends Taken {
+  /** The ids of deliveries whose outcomes must be stored later, because another transaction has locked them. */
+  readonly locked: readonly bigint[];
+}
+
 export interface Standing extends Pick<TakenDelivery, 'url' | 'secret' | 'formerSecret'> {
+  /** The types of the events that the webhook selects. */
+  readonly types: readonly EventType[];
   /** The scopes of the events that may be sent. */
   readonly scopes: readonly Scope[];
 }
@@ -130,6 +146,13 @@ export interface SettledDelivery {
   /** Null while the delivery is pending. */
   readonly finishedAt: number | null;
 }
+
+/**
+ * The effect of an attempt whose outcome may disable its webhook. `moved`: the URL has changed since, so the outcome says
+ * nothing about the webhook. `kept`: the webhook stays enabled, because a delivery has succeeded since, or the webhook was
+ * enabled again.
+ */
+export type Disabling = 'disabled' | 'kept' | 'moved';
 
 /** Number of deliveries that a process leases for an account, in flight or queued. */
 export const maxTakenOfAccount = 32;

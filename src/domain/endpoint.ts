@@ -2,8 +2,11 @@
 
 export const maxEndpointLength = 2_048;
 
-/** Returns what is wrong with a URL, phrased as "must be …"; undefined if events may be sent to the URL. */
-export type CheckEndpoint = (url: string) => Promise<string | undefined>;
+/**
+ * Returns what is wrong with the URL of an account's webhook, phrased as "must be …"; undefined if events may be sent to
+ * the URL.
+ */
+export type CheckEndpoint = (url: string, accountId: number) => Promise<string | undefined>;
 
 /** Returns the URL with a normalized host (WHATWG URL), or a description of what is wrong with it. */
 export function parseEndpoint(text: string): URL | string {

@@ -1,4 +1,5 @@
-import { eventLoopTick } from './event-loop.ts';
+/** Resolves in the next tick of the event loop, so that requests are served between the parts of a long task. */
+export const eventLoopTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Maximum time for which a long task blocks the event loop, plus the time of one item. Requests wait about half of it.

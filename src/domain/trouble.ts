@@ -4,7 +4,9 @@
  */
 export const troubles = {
   dataFile: 'The data file cannot be written. Changes return 503.',
-  storeFiles: 'A file of the store was deleted, moved or replaced while it was in use. Changes return 503.',
+  storeFiles:
+    'A file of the store was deleted, moved, replaced or truncated while it was in use. Changes return 503.',
+  dataDamaged: 'The data file is damaged. Requests that need the damaged part return 503. Restore a backup.',
   limitFile:
     'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
@@ -18,6 +20,13 @@ export const troubles = {
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];
 
-/** Reported only by embedded stores. */
-export const limitsOverwritten =
-  'Rate-limit state was overwritten. Requests are rejected until the service is restarted.';
+/** Failures during which no request is served. */
+export const stoppages = {
+  /** Reported only by embedded stores. */
+  limitsOverwritten: 'Rate-limit state was overwritten. Requests are rejected. Restart the service.',
+  /** Reported only with Redis. */
+  otherRedis:
+    'This instance uses a different Redis than other instances. Requests are rejected. Set the same REDIS_URL for all.',
+} as const;
+
+export type Stoppage = (typeof stoppages)[keyof typeof stoppages];

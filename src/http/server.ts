@@ -1,18 +1,77 @@
+import type { StreamSource } from '../contract/operation.ts';
 import { basePath } from '../contract/operations.ts';
-import type { Network } from '../domain/address.ts';
+import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import { type BunRequest, Incoming } from './incoming.ts';
 import { BusyConnections, keepOpenUntilAnswered } from './listener/busy-connections.ts';
 import { boundOfClients } from './listener/connection-bounds.ts';
-import { freeResponsesOf } from './listener/free-budget.ts';
+import { connectionOf, type FreeBudget, freeResponsesOf } from './listener/free-budget.ts';
 import { Listener } from './listener/listener.ts';
+import { streamOf } from './listener/stream.ts';
 import { afterChunkedBody } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
+import { clientAddress, requestIdOf } from './pipeline/head.ts';
 import { pipeline } from './pipeline/pipeline.ts';
 import { pathOf } from './pipeline/query.ts';
 import { failed } from './pipeline/replies.ts';
-import type { Route } from './pipeline/routes.ts';
+import type { Route, RoutedOperation } from './pipeline/routes.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public/public-routes.ts';
+
+type Server = Bun.Server<undefined>;
+type BunRequest = Request & { readonly params?: Record<string, string> };
+
+/** Shared by all requests of a listener. */
+interface ListenerContext {
+  readonly makeRequestId: () => string;
+  readonly trustedProxies: readonly Network[];
+  readonly freeResponses: FreeBudget;
+  readonly busy: BusyConnections;
+}
+
+const noParams = {};
+
+/** This is a class because an object literal would create new functions for each request. */
+class Incoming implements IncomingRequest {
+  readonly request: BunRequest;
+  readonly route: Route | undefined;
+  readonly routed: RoutedOperation | undefined;
+  readonly path: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly startedAt = performance.now();
+  readonly #server: Server;
+  readonly #listener: ListenerContext;
+
+  constructor(request: BunRequest, server: Server, listener: ListenerContext, route?: Route) {
+    this.request = request;
+    this.route = route;
+    this.routed = route?.methods.get(request.method);
+    this.path = request.params ?? noParams;
+    this.requestId = requestIdOf(request, listener.makeRequestId);
+    this.#server = server;
+    this.#listener = listener;
+  }
+
+  client(): string {
+    const peer = this.#server.requestIP(this.request)?.address ?? '';
+    const forwardedFor = this.request.headers.get('x-forwarded-for');
+    return clientAddress(peer, forwardedFor, this.#listener.trustedProxies);
+  }
+
+  network(): string {
+    return networkOf(this.client());
+  }
+
+  countFree(): boolean {
+    return this.#listener.freeResponses.take(connectionOf(this.request, this.#server)) > 0;
+  }
+
+  keep(): void {
+    this.#listener.busy.keep(this.request, this.#server);
+  }
+
+  streamed(source: StreamSource): ReadableStream {
+    return streamOf(source, this.request, this.#server, this.#listener.busy);
+  }
+}
 
 interface ServerOptions {
   readonly context: RequestContext;
@@ -34,31 +93,30 @@ export interface Exchange {
   readonly incoming: IncomingRequest;
   /** Sets the idle timeout of the request's connection, in seconds; 0 disables the timeout. */
   readonly closeAfter: (idleSeconds: number) => void;
+  /** Closes all connections and refuses new ones for `ms` milliseconds. */
+  readonly refuseConnections: (ms: number) => void;
   readonly answer: () => Awaitable<Response>;
 }
 
 /** Wraps the handling of every request; used by the sandbox to inject faults. */
 export type Middleware = (exchange: Exchange) => Awaitable<Response>;
 
-type Server = Bun.Server<undefined>;
-
 /** Starts listening. The router only selects the route; the pipeline checks the request. */
 export function startServer(options: ServerOptions): Listener {
   const { context, routes, publicRoutes, hostname, port, idleTimeoutSeconds, processes, middleware } =
     options;
   const busy = new BusyConnections();
-  const { trustedProxies } = options;
-  const { makeRequestId } = context;
   const listenerContext = {
-    makeRequestId,
-    trustedProxies,
+    makeRequestId: context.makeRequestId,
+    trustedProxies: options.trustedProxies,
     freeResponses: freeResponsesOf(context.clock),
     busy,
   };
   const answered = (incoming: Incoming, server: Server, answer: () => Awaitable<Response>) => {
     if (middleware === undefined) return answer();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
-    return middleware({ context, incoming, closeAfter, answer });
+    const refuseConnections = (ms: number) => listener.refuse(ms);
+    return middleware({ context, incoming, closeAfter, refuseConnections, answer });
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const incoming = new Incoming(request, server, listenerContext, route);
@@ -101,7 +159,8 @@ export function startServer(options: ServerOptions): Listener {
       error: (error) => failed(context, context.makeRequestId(), error),
     });
   const bound = () => boundOfClients(options.maxConnections, processes);
-  return new Listener({ serve, port, bound, busy, log: context.log });
+  const listener = new Listener({ serve, port, bound, busy, log: context.log });
+  return listener;
 }
 
 /** Uses `get`, because it is twice as fast as `has`. */

@@ -1,6 +1,7 @@
 import { type Result, resultOf } from '../contract/operation.ts';
 import { type InputOf, isRead, type Operation, type OperationId } from '../contract/operations.ts';
 import { Refusal } from '../contract/refusal.ts';
+import type { RepeatableId } from '../contract/representations.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { CheckEndpoint } from '../domain/endpoint.ts';
@@ -21,6 +22,11 @@ export interface OperationRequest {
   readonly preconditions: Preconditions;
   readonly once: Once | undefined;
   readonly admission: Authenticated;
+  /**
+   * Checks the caller again, and returns it with its current scopes. Called once by every operation that is not read-only,
+   * as late as possible. Throws `CallerChanged`.
+   */
+  readonly confirm: () => Awaitable<Authenticated>;
 }
 
 export type Performed = Result & { readonly isReplayed?: boolean };
@@ -55,10 +61,13 @@ export class ClientOperations {
     const { store } = this.#parts;
     const { input, admission } = request;
     if (isRead(operation) || operation.isEffect) {
+      const confirmed = operation.isEffect ? request.confirm() : admission;
       // The input was parsed according to the operation's definition, so it has the type that the reader expects.
       const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
-      return andThen(read(store.replicated ?? store, input as never, admission), (outcome) =>
-        resultOf(operation, outcome),
+      return andThen(confirmed, (current) =>
+        andThen(read(store.replicated ?? store, input as never, current), (outcome) =>
+          resultOf(operation, outcome),
+        ),
       );
     }
     return operation.needs === undefined
@@ -68,14 +77,13 @@ export class ClientOperations {
 
   async #writeWithNeeds(operation: ClientOperation, request: OperationRequest): Promise<Performed> {
     const { needs = [] } = operation;
-    const { caller } = request.admission;
     const { url } = (request.input.body ?? {}) as { readonly url?: string };
+    const { accountId } = request.admission.caller;
     const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
-      caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
       // The unit of work reports an invalid URL, so that a retry gets the stored response even if the URL now resolves
       // to another address.
-      endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
+      endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url, accountId) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
     });
@@ -84,14 +92,20 @@ export class ClientOperations {
 
   async #write(
     operation: ClientOperation,
-    { input: { params, body }, preconditions, once }: OperationRequest,
-    needed?: Partial<Needed>,
+    { input: { params, body }, preconditions, once, confirm }: OperationRequest,
+    needed?: Partial<Omit<Needed, 'caller'>>,
   ): Promise<Performed> {
     const { store, clock, events } = this.#parts;
-    const unit = { params, body, preconditions, now: clock.now(), ...needed };
+    // Not before, because the key may have been revoked while the host of a webhook was resolved.
+    const confirming = confirm();
+    const { caller } = confirming instanceof Promise ? await confirming : confirming;
+    const unit = {
+      ...{ params, body, preconditions, now: clock.now() },
+      ...(needed && { ...needed, caller: { accountId: caller.accountId, scopes: [...caller.scopes] } }),
+    };
     const { operationId, sends } = operation;
     try {
-      if (once !== undefined) return await this.#writeOnce(operationId, unit, once);
+      if (once !== undefined) return await this.#writeOnce(operationId as RepeatableId, unit, once);
       return resultOf(operation, await store.write(operationId as keyof typeof clientUnits, unit as never));
     } finally {
       events.tail.wake();
@@ -99,11 +113,12 @@ export class ClientOperations {
     }
   }
 
-  async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {
-    const { store } = this.#parts;
-    if (operationId !== 'createPet') return store.write('once', { operationId, input, once });
+  async #writeOnce(operationId: RepeatableId, input: OnceInput['input'], once: Once): Promise<Performed> {
+    const { store, clock } = this.#parts;
+    const at = clock.storeTime();
+    if (operationId !== 'createPet') return store.write('once', { operationId, input, once, at });
     // Adding an animal never fails with a refusal, so concurrent requests share one batch.
-    const outcome = await store.write('createPetOnce', { input: input as never, once });
+    const outcome = await store.write('createPetOnce', { input: input as never, once, at });
     if (typeof outcome === 'string') throw new Refusal(outcome);
     return outcome;
   }

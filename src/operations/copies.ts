@@ -23,7 +23,9 @@ const servingWithinMs = 60_000;
 export async function instancesServing(from: Tables, nowMs: number): Promise<string[]> {
   const seenAt = sqlColumns(instances).findIndex(({ name }) => name === 'seen_at');
   const rows = await from.rows(instances, undefined, maxInstances);
-  return rows.filter((row) => nowMs - Number(row[seenAt]) < servingWithinMs).map(([name]) => String(name));
+  return rows
+    .filter((row) => Math.abs(nowMs - Number(row[seenAt])) < servingWithinMs)
+    .map(([name]) => String(name));
 }
 
 /** Checksum of a table: SHA-256 of its rows in ascending key order. */

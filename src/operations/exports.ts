@@ -1,6 +1,7 @@
-import { total } from '../contract/inventory.ts';
-import type { Pet } from '../contract/pets.ts';
+import { total } from '../contract/pets.ts';
+import type { Pet } from '../contract/representations.ts';
 import type { PetFilter, PetStore } from '../storage/storage.ts';
+import { batches } from './batches.ts';
 
 type ExportFilter = Pick<PetFilter, 'status' | 'categoryId'>;
 
@@ -15,13 +16,6 @@ export async function exportedCount(pets: PetStore, { status, categoryId }: Expo
  * All animals, in ascending order of id. An animal that exists throughout the export is included exactly once, even
  * with concurrent writes.
  */
-export async function* exportedPages(pets: PetStore, filter: ExportFilter): AsyncGenerator<readonly Pet[]> {
-  let after = 0n;
-  for (;;) {
-    const page = await pets.list(after, pageLength, filter);
-    const last = page.at(-1);
-    if (last === undefined) return;
-    yield page;
-    after = last.id;
-  }
+export function exportedPages(pets: PetStore, filter: ExportFilter): AsyncGenerator<readonly Pet[]> {
+  return batches(pageLength, (last) => pets.list(last?.id, pageLength, filter));
 }

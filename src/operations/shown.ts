@@ -3,7 +3,7 @@
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
 import type { RecordedEntry } from '../contract/admin/audit.ts';
 import type { Operator as ShownOperator } from '../contract/admin/operators.ts';
-import type { Verdict, WindowState } from '../domain/limit.ts';
+import type { Verdict, WindowState } from '../limits/limit.ts';
 import type { Account, Key } from '../tables/accounts.ts';
 import type { AuditEntry, Operator } from '../tables/operators.ts';
 

@@ -6,8 +6,15 @@ import { retentionMs } from './changes/once.ts';
 import type { Store } from './units.ts';
 
 const expiryEveryMs = 600_000;
+/** How long a step of the clock must have lasted before rows expire by the new time. */
+const stepTrustedAfterMs = 3_600_000;
 /** How long finished deliveries are retained. */
 const deliveriesKeptForMs = 7 * dayMs;
+/**
+ * How many finished deliveries of each status are retained for a webhook. Within the retention time, the pace of one
+ * account allows 30 million.
+ */
+const deliveriesKept = 10_000;
 
 export type SweptStore = Pick<Store, 'events' | 'write'>;
 
@@ -24,7 +31,8 @@ interface SweeperOptions {
 }
 
 /**
- * Removes rows that no request returns: expired rows, and the deliveries of deleted webhooks. Each step is a separate
+ * Removes rows that no request returns any longer: expired rows, the deliveries of deleted webhooks, and the oldest
+ * finished deliveries of webhooks that have too many. Each step is a separate
  * unit of work of at most a thousand rows. Several instances may sweep the same store.
  */
 export class Sweeper {
@@ -32,6 +40,8 @@ export class Sweeper {
   readonly #signal: AbortSignal;
   #sweeping: Promise<void> | undefined;
   #nextExpiryAt: number;
+  /** How far the clock had been stepped at the last sweep. */
+  #steppedMs = 0;
 
   constructor(options: SweeperOptions, signal: AbortSignal) {
     this.#options = options;
@@ -58,19 +68,26 @@ export class Sweeper {
     const { store, clock, events } = this.#options;
     // PostgreSQL assigns ids when events are read. Without readers, no event would expire.
     await store.events.bounds();
-    let swept: SweptTo | null = null;
-    await inSteps(async () => {
-      swept = (await store.write('sweepWebhooks', swept)) ?? null;
-      return swept !== null;
-    }, this.#signal);
+    await inOrder((after) => store.write('sweepWebhooks', after), this.#signal);
+    this.#delayAfterStep();
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
     await inSteps(() => store.write('pruneUsage', usageBounds(now)), this.#signal);
-    await inSteps(() => store.write('pruneAnswers', now - retentionMs), this.#signal);
+    await inSteps(() => store.write('pruneAnswers', clock.storeTime() - retentionMs), this.#signal);
     await inSteps(() => store.write('pruneDeliveries', now - deliveriesKeptForMs), this.#signal);
+    await inOrder((after) => store.write('trimDeliveries', { keep: deliveriesKept, after }), this.#signal);
     const eventsBefore = events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER;
     await inSteps(() => store.write('pruneEvents', eventsBefore), this.#signal);
     this.#nextExpiryAt = clock.steady() + expiryEveryMs;
+  }
+
+  /** Delays expiry after a step of the clock, because a wrong time that is corrected soon would remove everything. */
+  #delayAfterStep(): void {
+    const { clock } = this.#options;
+    const steppedMs = clock.now() - clock.storeTime();
+    if (Math.abs(steppedMs - this.#steppedMs) < minuteMs) return;
+    this.#steppedMs = steppedMs;
+    this.#nextExpiryAt = clock.steady() + stepTrustedAfterMs;
   }
 }
 
@@ -84,6 +101,18 @@ async function inSteps(step: () => Promise<boolean>, signal: AbortSignal): Promi
     if (!(await step())) return;
     await sleep(performance.now() - startedAt, undefined, { ref: false });
   }
+}
+
+/** Repeats a step with its outcome until that is undefined. */
+function inOrder(
+  step: (after: SweptTo | null) => Promise<SweptTo | undefined>,
+  signal: AbortSignal,
+): Promise<void> {
+  let reached: SweptTo | null = null;
+  return inSteps(async () => {
+    reached = (await step(reached)) ?? null;
+    return reached !== null;
+  }, signal);
 }
 
 function usageBounds(now: number): UsageBounds {

@@ -1,7 +1,7 @@
+import type { LimitStore } from '../limits/limit-store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Units, Writer } from '../storage/transaction.ts';
 import { auditedUnit } from './changes/audited.ts';
-import { auditedOnceUnit } from './changes/audited-once.ts';
 import { onceBatch, onceUnit } from './changes/once.ts';
 import { clientUnits } from './resources/clients.ts';
 import { sharedUnits } from './resources/shared.ts';
@@ -23,8 +23,6 @@ const auditedUnits = {
 
 export type AuditedName = keyof typeof auditedUnits;
 
-const audited = auditedUnit(auditedUnits);
-
 /**
  * Every change to the store, as a function of a transaction. Units of work run in the thread that writes to the store.
  */
@@ -34,14 +32,13 @@ export const units = {
   ...clientUnits,
   once: onceUnit(clientUnits),
   createPetOnce: onceBatch('createPet', sharedUnits.createPet),
-  audited,
-  auditedOnce: auditedOnceUnit(audited),
+  audited: auditedUnit(auditedUnits),
   ...sessionUnits,
   ...recordUnits,
   ...deliveryUnits,
   ...sealingUnits,
 } as const satisfies Units;
 
-export type Store = Storage<typeof units>;
+export type Store = Storage<typeof units> & { readonly limits: LimitStore };
 
-export type Writes = Writer<typeof units>;
+export type UnitWriter = Writer<typeof units>;

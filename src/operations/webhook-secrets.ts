@@ -1,4 +1,9 @@
 import { Refusal } from '../contract/refusal.ts';
+import type { RowIn } from '../tables/table.ts';
+import type { webhooks as table } from '../tables/webhooks.ts';
+import { batches } from './batches.ts';
+import type { Renewal } from './units/webhooks.ts';
+import type { Store } from './units.ts';
 
 /** Creates and encrypts webhook secrets, which are stored only in encrypted form. */
 export interface WebhookSecrets {
@@ -36,4 +41,64 @@ function opened(sealed: string, open: WebhookSecrets['open']): string {
       'The secret in this response cannot be decrypted. The webhook itself exists; rotate its secret to get a new one.';
     throw new Refusal('service_unavailable', { message, cause });
   }
+}
+
+/** Number of webhooks per batch. */
+const atOnce = 100;
+
+/**
+ * Re-encrypts a secret with the first key. Returns it unchanged if that key was already used, and undefined if no key
+ * can decrypt it.
+ */
+export type RenewSecret = (stored: string) => string | undefined;
+
+/** Number of webhooks by result. */
+export interface SealingReport {
+  readonly all: number;
+  readonly resealed: number;
+  /** Number of webhooks whose secrets no configured key can decrypt. Their deliveries cannot be signed. */
+  readonly unreadable: number;
+}
+
+/** Re-encrypts all webhook secrets. Rejects between batches if the signal is aborted. */
+export async function resealSecrets(
+  store: Pick<Store, 'webhooks' | 'write'>,
+  renew: RenewSecret,
+  signal: AbortSignal,
+): Promise<SealingReport> {
+  let [all, resealed, unreadable] = [0, 0, 0];
+  for await (const page of pagesOf(store)) {
+    signal.throwIfAborted();
+    all += page.length;
+    unreadable += unreadableIn(page, renew);
+    const renewals = page.flatMap((webhook) => renewalsOf(webhook, renew));
+    if (renewals.length > 0) resealed += await store.write('resealWebhooks', renewals);
+  }
+  return { all, resealed, unreadable };
+}
+
+/** Number of webhooks whose secrets cannot be decrypted with any configured key. */
+export async function countUnreadable(store: Pick<Store, 'webhooks'>, renew: RenewSecret): Promise<number> {
+  let unreadable = 0;
+  for await (const page of pagesOf(store)) unreadable += unreadableIn(page, renew);
+  return unreadable;
+}
+
+type Webhook = Pick<RowIn<typeof table>, 'id' | 'secret' | 'formerSecret'>;
+
+const pagesOf = ({ webhooks }: Pick<Store, 'webhooks'>) =>
+  batches<Webhook>(atOnce, (last) => webhooks.list(last?.id, atOnce));
+
+function unreadableIn(page: readonly Webhook[], renew: RenewSecret): number {
+  return page.filter(({ secret }) => renew(secret) === undefined).length;
+}
+
+function renewalsOf({ id, secret, formerSecret }: Webhook, renew: RenewSecret): Renewal[] {
+  const before = { secret, formerSecret };
+  const after = {
+    secret: renew(secret) ?? secret,
+    formerSecret: formerSecret && (renew(formerSecret) ?? formerSecret),
+  };
+  const isSame = after.secret === secret && after.formerSecret === formerSecret;
+  return isSame ? [] : [{ id, before, after }];
 }

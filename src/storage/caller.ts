@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { Caller } from '../domain/caller.ts';
 import { type Scope, scopesOfText } from '../domain/scope.ts';
 import { quotaOfStored } from '../tables/accounts.ts';
-import type { Caller } from './storage.ts';
 
 /** A key and the limits of its account, as returned by SQL in either dialect. */
 export interface CallerRow {

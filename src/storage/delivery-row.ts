@@ -1,6 +1,7 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
 import {
   atOnce,
+  maxHeldEvents,
   maxPending,
   paceOf,
   portionLength,
@@ -14,6 +15,8 @@ import {
 import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
 import { restoreGap } from '../tables/events.ts';
+import type { Dialect } from './queries/engine.ts';
+import type { SweptTo } from './transaction.ts';
 
 /**
  * Precision of the recorded time of a webhook's last success. Recording every success would double the number of writes
@@ -24,6 +27,47 @@ export const successEveryMs = 60_000;
 export const maxHastened = 990;
 /** Number of deliveries that are removed or released per transaction. Each of them changes six indexes. */
 export const deliveryBatch = 250;
+
+/** Number of webhooks whose finished deliveries are counted per transaction. */
+export const trimmedAtOnce = 10;
+const finishedStatuses = ['failed', 'succeeded'] as const;
+
+/** A webhook with the newest delivery to remove of each finished status; null if there is none. */
+export type CrowdedWebhook = Readonly<
+  Record<'id', bigint> & Record<(typeof finishedStatuses)[number], bigint | null>
+>;
+
+/** SQL columns of a `CrowdedWebhook`. `keep` is the SQL for the number of deliveries of each status that are kept. */
+export const crowdedColumns = (keep: string) =>
+  finishedStatuses
+    .map(
+      (status) => `(SELECT id FROM deliveries WHERE webhook_id = webhooks.id AND status = '${status}'
+        ORDER BY webhook_id DESC, status DESC, id DESC LIMIT 1 OFFSET ${keep}) AS ${status}`,
+    )
+    .join(', ');
+
+/** The deliveries to remove next, found in up to `trimmedAtOnce` webhooks; undefined if there are no more webhooks. */
+export function nextCrowded(
+  webhooks: readonly CrowdedWebhook[],
+  { webhookId, status: from }: SweptTo,
+): SweptTo | undefined {
+  for (const { id, ...newest } of webhooks)
+    for (const status of finishedStatuses) {
+      const first = newest[status];
+      const isNext = id > webhookId || status >= from;
+      if (first !== null && isNext) return { webhookId: id, status, id: first + 1n };
+    }
+  const last = webhooks[trimmedAtOnce - 1];
+  return last && { webhookId: last.id + 1n, status: '', id: 0n };
+}
+
+/** The position after a step that removed these deliveries of one webhook and status, newest first. */
+export function trimmedTo({ webhookId, status }: SweptTo, removed: readonly bigint[]): SweptTo {
+  const id = removed.reduce((lowest, one) => (one < lowest ? one : lowest), removed[0] ?? 0n);
+  if (removed.length === deliveryBatch) return { webhookId, status, id };
+  if (status === 'failed') return { webhookId, status: 'succeeded', id: 0n };
+  return { webhookId: webhookId + 1n, status: '', id: 0n };
+}
 
 export const missingPaces = `SELECT DISTINCT account_id FROM webhooks
   WHERE NOT EXISTS (SELECT 1 FROM webhook_paces WHERE webhook_paces.account_id = webhooks.account_id)
@@ -56,26 +100,38 @@ export interface LeasedRow {
 }
 
 /**
- * SQL condition on a delivery whose next attempt was scheduled before the clock was set back. `attemptedAt` is
- * the SQL for the time of the last attempt (ISO 8601). Only a lease schedules a first attempt for the future.
+ * Delay after which a delivery is due again if the process ended while it had a lease. Between these bounds, it is the
+ * age of the delivery, so that one whose attempt ends every process is made less and less often.
+ */
+const crashDelayMs = { min: 5_000, max: 300_000 } as const;
+
+/**
+ * SQL for the time when a leased delivery is due again if the process ends. `soonest` is the SQL for a lower bound.
+ */
+export function dueAfterCrash({ least, greatest }: Dialect, now: string, soonest?: string) {
+  const delay = `${least}(${now} - created_at, ${crashDelayMs.max})`;
+  return `${greatest}(${soonest ?? `${now} + ${crashDelayMs.min}`}, ${now} + ${delay})`;
+}
+
+/**
+ * SQL condition on a delivery whose next attempt was scheduled before the clock was set back. `latestAttempt` (ISO 8601)
+ * allows for clocks that differ. Only a lease schedules a first attempt for the future.
  */
 export function mistimedSql(
-  attemptedAt: string,
-  at: Readonly<Record<'now' | 'latestLease' | 'latestRetry', string>>,
+  { memberOfLast }: Dialect,
+  at: Readonly<Record<'latestAttempt' | 'latestLease' | 'latestRetry', string>>,
 ): string {
-  return `next_attempt_at > ${at.latestLease} AND (leased_until IS NOT NULL
-    OR attempts = '[]' OR next_attempt_at > ${at.latestRetry} OR ${attemptedAt} > ${at.now})`;
+  return `next_attempt_at > ${at.latestLease} AND (leased_until > ${at.latestLease}
+    OR (attempts = '[]' AND next_attempt_at > ${at.latestLease} + ${crashDelayMs.max})
+    OR next_attempt_at > ${at.latestRetry} OR ${memberOfLast('attempts', 'at')} > ${at.latestAttempt})`;
 }
 
 /** The scope that a delivery's event requires, as in the index `due_deliveries_by_scope`. */
 export const deliveryScope = `CASE WHEN substr(type, 1, 6) = 'order.'
   THEN 'orders:read' WHEN substr(type, 1, 8) = 'webhook.' THEN 'webhooks:write' ELSE 'pets:read' END`;
 
-/**
- * SQL conditions on a row of `webhooks`, which differ only in the function that finds a text in another. `now` is the SQL
- * for the current time.
- */
-export function sendingSql(position: 'instr' | 'strpos', now: string) {
+/** SQL conditions on a row of `webhooks`. `now` is the SQL for the current time. */
+export function sendingSql({ position }: Dialect, now: string) {
   const pending = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
   /** Whether the account is open and has an active key that may read events with this scope. */
   const isReadable = (scope: Scope) => `EXISTS (
@@ -85,9 +141,18 @@ export function sendingSql(position: 'instr' | 'strpos', now: string) {
       AND coalesce(expires_at, 9223372036854775807) > ${now})`;
   const isDue = (scope: Scope) =>
     `EXISTS (SELECT 1 ${pending} AND ${deliveryScope} = '${scope}' AND next_attempt_at <= ${now})`;
+  /** Whether the webhook may get more deliveries, in view of those that require this scope. */
+  const hasRoomFor = (scope: Scope) => {
+    const ofScope = `${pending} AND ${deliveryScope} = '${scope}'`;
+    const first = `(SELECT event_id ${ofScope} ORDER BY next_attempt_at, id LIMIT 1)`;
+    return `(NOT ${isReadable(scope)} AND position < ${first} + ${maxHeldEvents}
+      OR (SELECT 1 ${ofScope} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL)`;
+  };
+  const hasRoom = eventScopes.map(hasRoomFor).join(' AND ');
   const anyOf = (condition: (scope: Scope) => string) => `(${eventScopes.map(condition).join(' OR ')})`;
   return {
     pending,
+    hasRoom,
     isAnyReadable: anyOf(isReadable),
     isAnyDue: anyOf((scope) => `(${isDue(scope)} AND ${isReadable(scope)})`),
     sendable: eventScopes
@@ -101,11 +166,14 @@ export function sendingSql(position: 'instr' | 'strpos', now: string) {
 export const scopesOf = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
   eventScopes.filter((scope) => sendable.split(' ').includes(scope));
 
-export type StandingRow = Pick<ReadyWebhook, 'id' | 'url' | 'secret' | 'formerSecret' | 'sendable'>;
+export type StandingRow = Pick<ReadyWebhook, 'id' | 'url' | 'types' | 'secret' | 'formerSecret' | 'sendable'>;
 
 export function standingOf(rows: readonly StandingRow[]): Record<string, Standing> {
   return Object.fromEntries(
-    rows.map(({ id, sendable, ...sending }) => [String(id), { ...sending, scopes: scopesOf({ sendable }) }]),
+    rows.map(({ id, types, sendable, ...sending }) => [
+      String(id),
+      { ...sending, types: typesOf(types), scopes: scopesOf({ sendable }) },
+    ]),
   );
 }
 
@@ -149,6 +217,11 @@ interface Portion {
   readonly isAgain: boolean;
 }
 
+/** The event types that the stored selectors of a webhook match. */
+const typesOf = (selectors: string): EventType[] => [
+  ...selectedTypes(selectors.split(' ') as EventSelector[]),
+];
+
 /** `oldest` is the id of the oldest retained event. */
 export function portionOf(
   { position, types, redeliveringTo }: Pick<ReadyWebhook, 'position' | 'types' | 'redeliveringTo'>,
@@ -156,7 +229,7 @@ export function portionOf(
 ): Portion {
   const after = position < oldest - 1n ? oldest - 1n : position;
   const isAgain = redeliveringTo !== null && position < redeliveringTo;
-  return { after, types: [...selectedTypes(types.split(' ') as EventSelector[])], isAgain };
+  return { after, types: typesOf(types), isAgain };
 }
 
 /** Number of events that expired between two positions. A gap in the ids after a restore counts as one event. */
@@ -165,28 +238,36 @@ export function expiredBetween(position: bigint, after: bigint): bigint {
 }
 
 export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): TakenDelivery {
-  const { url, secret, formerSecret, formerSecretUntil } = webhook;
+  const { url, types, secret, formerSecret, formerSecretUntil } = webhook;
+  const isSelected = typesOf(types).includes(row.type);
   const accountId = Number(webhook.accountId);
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
   const message = { ...row, createdAt: Number(row.createdAt), leasedUntil };
-  return { ...message, accountId, url, secret, formerSecret, formerSecretUntil: until };
+  return { ...message, accountId, url, isSelected, secret, formerSecret, formerSecretUntil: until };
 }
 
 /**
- * If this round found its maximum number of webhooks, the next round starts after the last of them. Otherwise, the next
- * round starts at the first webhook.
+ * If this round used up its room, the next round continues after the last webhook that got a part of it, and in the same
+ * place if there was none. If it found its maximum number of webhooks, the next round starts after the last of them.
+ * Otherwise, the next round starts at the first webhook.
  */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
-  after: bigint,
+  leased: readonly Pick<LeasedRow, 'webhookId'>[],
+  { after, room }: Pick<TakeRequest, 'after' | 'room'>,
   last: bigint,
-): Pick<Taken, 'after' | 'isMore'> {
-  const isFull = found.length === atOnce.webhooks;
-  const behind = found.filter(({ isBehind }) => isBehind);
+): Pick<Taken, 'after' | 'isMore' | 'isBehind'> {
+  const behind = found.filter((webhook) => webhook.isBehind);
   const portion = BigInt(portionLength(behind.length));
-  const isQueued = behind.some(({ position }) => position + portion < last);
+  const isBehind = behind.some(({ position }) => position + portion < last);
+  if (leased.length >= room) {
+    const served = leased.reduce((highest, { webhookId: id }) => (id > highest ? id : highest), after);
+    return { after: served, isMore: isBehind || leased.length > 0, isBehind };
+  }
+  const isFull = found.length === atOnce.webhooks;
   return {
     after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
-    isMore: isFull || after > 0n || isQueued,
+    isMore: isFull || after > 0n || isBehind,
+    isBehind,
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
-import { DeadlineQueue, type Pending } from './deadline-queue.ts';
-import { StorageUnavailable, WriteUncertain } from './storage.ts';
+import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
+import { StorageUnavailable, WriteUncertain } from '../outages/errors.ts';
 
 /** Maximum number of writes that are waiting for a commit. Additional writes are rejected immediately. */
 const maxQueueLength = 10_000;

@@ -1,5 +1,216 @@
-import type { SchemaChange } from './schema-change.ts';
-import { changesOf11 } from './schema-changes-of-1.1.ts';
+import type { Database } from 'bun:sqlite';
+import { restoreGap, restoreGapSpread } from '../tables/events.ts';
+
+/** A schema change, as SQL for each engine that it affects, or as code if SQL cannot express a condition. */
+interface SchemaChange {
+  readonly sqlite?: string | ((database: Database) => void);
+  /** Runs in a transaction, after the indexes were built. */
+  readonly postgres?: string;
+  /**
+   * `CREATE INDEX` statements for tables of earlier steps. Running instances keep changing the tables while their
+   * indexes are built.
+   */
+  readonly postgresIndexes?: string;
+}
+
+/**
+ * Migration steps up to version 1.1.0 and of the days after. The first two were changed after the release:
+ * `addedTo11` completes the stores that it created.
+ */
+const changesOf11: readonly SchemaChange[] = [
+  {
+    sqlite: `
+      CREATE TABLE events (
+        id         INTEGER PRIMARY KEY AUTOINCREMENT,
+        type       TEXT    NOT NULL,
+        data       TEXT    NOT NULL,
+        account_id INTEGER,
+        created_at INTEGER NOT NULL
+      ) STRICT;`,
+    postgres: `
+      CREATE TABLE events (
+        id         bigint PRIMARY KEY,
+        type       text   NOT NULL,
+        data       text   NOT NULL,
+        account_id bigint,
+        created_at bigint NOT NULL
+      );
+      INSERT INTO counters (name, last) VALUES ('events', 0);
+
+      -- A transaction adds its events here, in no particular order of commits. The next reader numbers them: an id that a
+      -- writer drew could become visible after a higher one.
+      CREATE TABLE unnumbered_events (
+        number     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        type       text   NOT NULL,
+        data       text   NOT NULL,
+        account_id bigint,
+        created_at bigint NOT NULL
+      );
+
+      -- Rows stay for a moment only, so the table is vacuumed by their number, not by its size.
+      ALTER TABLE unnumbered_events SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+
+      -- Moves committed events to the table of events, at most 10,000 of them, and returns how many.
+      CREATE OR REPLACE FUNCTION number_events() RETURNS bigint LANGUAGE plpgsql AS $$
+      DECLARE
+        numbered bigint;
+      BEGIN
+        -- By the index, which is shorter than the rows that were moved since the last vacuum.
+        PERFORM FROM unnumbered_events ORDER BY number LIMIT 1;
+        IF NOT FOUND THEN
+          RETURN 0;
+        END IF;
+        -- One process numbers at a time. Behind the lock, statements see the events that the one before left.
+        PERFORM FROM counters WHERE name = 'events' FOR UPDATE;
+        WITH taken AS (
+          DELETE FROM unnumbered_events
+          WHERE number IN (SELECT number FROM unnumbered_events ORDER BY number LIMIT 10000)
+          RETURNING *
+        ), counted AS (
+          UPDATE counters SET last = last + (SELECT count(*) FROM taken) WHERE name = 'events'
+          RETURNING last - (SELECT count(*) FROM taken) AS before
+        )
+        INSERT INTO events (id, type, data, account_id, created_at)
+        SELECT before + row_number() OVER (ORDER BY number), type, data, account_id, created_at FROM counted, taken;
+        GET DIAGNOSTICS numbered = ROW_COUNT;
+        RETURN numbered;
+      END
+      $$;`,
+  },
+  {
+    sqlite: `
+    CREATE TABLE webhooks (
+      id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+      account_id          INTEGER NOT NULL,
+      url                 TEXT    NOT NULL,
+      types               TEXT    NOT NULL,
+      description         TEXT,
+      enabled             INTEGER NOT NULL,
+      disabled_reason     TEXT,
+      secret              TEXT    NOT NULL,
+      former_secret       TEXT,
+      former_secret_until INTEGER,
+      position            INTEGER NOT NULL,
+      succeeded_at        INTEGER,
+      created_at          INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX webhooks_by_account ON webhooks (account_id);
+    CREATE INDEX webhooks_by_state ON webhooks (enabled);
+    CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled);
+
+    CREATE TABLE deliveries (
+      id              INTEGER PRIMARY KEY AUTOINCREMENT,
+      webhook_id      INTEGER NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+      event_id        INTEGER NOT NULL,
+      type            TEXT    NOT NULL,
+      status          TEXT    NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
+      attempts        TEXT    NOT NULL,
+      next_attempt_at INTEGER,
+      leased_until    INTEGER,
+      created_at      INTEGER NOT NULL,
+      finished_at     INTEGER
+    ) STRICT;
+    CREATE INDEX deliveries_by_status ON deliveries (status);
+    CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, status);
+    CREATE INDEX due_deliveries ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
+    CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
+    CREATE INDEX finished_deliveries ON deliveries (finished_at) WHERE finished_at IS NOT NULL;
+
+    INSERT INTO versions VALUES ('webhooks', 1);
+    `,
+    postgres: `
+    CREATE TABLE webhooks (
+      id                  bigint  PRIMARY KEY,
+      account_id          bigint  NOT NULL,
+      url                 text    NOT NULL,
+      types               text    NOT NULL,
+      description         text,
+      enabled             boolean NOT NULL,
+      disabled_reason     text,
+      secret              text    NOT NULL,
+      former_secret       text,
+      former_secret_until bigint,
+      position            bigint  NOT NULL,
+      succeeded_at        bigint,
+      created_at          bigint  NOT NULL
+    );
+    CREATE INDEX webhooks_by_account ON webhooks (account_id, id);
+    CREATE INDEX webhooks_by_state ON webhooks (enabled, id);
+    CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled, id);
+
+    CREATE TABLE deliveries (
+      id              bigint PRIMARY KEY,
+      webhook_id      bigint NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+      event_id        bigint NOT NULL,
+      type            text   NOT NULL,
+      status          text   NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed')),
+      attempts        text   NOT NULL,
+      next_attempt_at bigint,
+      leased_until    bigint,
+      created_at      bigint NOT NULL,
+      finished_at     bigint
+    );
+    CREATE INDEX deliveries_by_status ON deliveries (status, id);
+    CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, status, id);
+    CREATE INDEX due_deliveries ON deliveries (webhook_id, next_attempt_at, id) WHERE status = 'pending';
+    CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
+    CREATE INDEX finished_deliveries ON deliveries (finished_at, id) WHERE finished_at IS NOT NULL;
+
+    INSERT INTO counters (name, last) VALUES ('webhooks', 0), ('deliveries', 0);
+    `,
+  },
+  {
+    sqlite: `
+    CREATE TABLE usage_reports (
+      process     TEXT    NOT NULL PRIMARY KEY,
+      number      INTEGER NOT NULL,
+      reported_at INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    `,
+    postgres: `
+    CREATE TABLE usage_reports (
+      process     text   PRIMARY KEY,
+      number      bigint NOT NULL,
+      reported_at bigint NOT NULL
+    );
+    `,
+    postgresIndexes: 'CREATE INDEX lifted_bans ON ban_snapshots (lifted_until) WHERE lifted_until > 0',
+  },
+  {
+    // The embedded store does not need this table, because rereading a page takes less time than checking whether the
+    // page changed.
+    postgres: `
+    -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
+    -- can miss it, such as an instance of an older version.
+    CREATE TABLE changed_ranges (
+      resource text   NOT NULL,
+      range    bigint NOT NULL,
+      version  bigint NOT NULL,
+      PRIMARY KEY (resource, range)
+    );
+    CREATE INDEX changed_ranges_by_version ON changed_ranges (resource, version);
+    CREATE OR REPLACE FUNCTION note_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO changed_ranges (resource, range, version)
+      SELECT TG_ARGV[0], ranges.range, counters.version
+      FROM (SELECT DISTINCT id / 128 AS range FROM changed) AS ranges, counters WHERE counters.name = TG_ARGV[0]
+      ON CONFLICT (resource, range) DO UPDATE SET version = excluded.version;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER noted_insert AFTER INSERT ON pets
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
+    CREATE TRIGGER noted_update AFTER UPDATE ON pets
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
+    CREATE TRIGGER noted_delete AFTER DELETE ON pets
+      REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
+    CREATE TRIGGER noted_insert AFTER INSERT ON orders
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
+    CREATE TRIGGER noted_update AFTER UPDATE ON orders
+      REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
+    CREATE TRIGGER noted_delete AFTER DELETE ON orders
+      REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
+    `,
+  },
+];
 
 const auditByOperation = `
   CREATE INDEX audit_by_operation ON audit (operation, at, id);
@@ -178,7 +389,8 @@ export const schemaChanges: readonly SchemaChange[] = [
       PERFORM FROM counters WHERE name = 'events' FOR UPDATE;
       WITH taken AS (
         DELETE FROM unnumbered_events
-        WHERE number IN (SELECT number FROM unnumbered_events ORDER BY number LIMIT 400)
+        -- As an array, because a join would read the whole backlog for each event while statistics say it is empty.
+        WHERE number = ANY (ARRAY(SELECT number FROM unnumbered_events ORDER BY number LIMIT 400))
         RETURNING *
       ), counted AS (
         UPDATE counters SET last = last + (SELECT count(*) FROM taken) WHERE name = 'events'
@@ -200,13 +412,13 @@ export const schemaChanges: readonly SchemaChange[] = [
     -- larger than the number of rows that can be lost, and extends to the time in microseconds, so that several
     -- histories that begin at the same point assign different ids.
     -- Returns NULL if the server does not report its timeline.
-    CREATE FUNCTION server_timeline() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+    CREATE OR REPLACE FUNCTION server_timeline() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
       RETURN left(pg_walfile_name(pg_current_wal_lsn()), 8);
     EXCEPTION WHEN OTHERS THEN RETURN NULL;
     END $$;
     -- The system identifier, the OID of a table, which is different after a restore of a dump, and the timeline. Parts that
     -- the server does not report are empty.
-    CREATE FUNCTION server_history() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+    CREATE OR REPLACE FUNCTION server_history() RETURNS text LANGUAGE plpgsql AS $$ BEGIN
       -- Reading the system identifier takes 40 microseconds. It is the same during a session.
       IF coalesce(current_setting('animal_store.system', true), '') = '' THEN
         IF has_function_privilege('pg_control_system()', 'EXECUTE') THEN
@@ -219,7 +431,7 @@ export const schemaChanges: readonly SchemaChange[] = [
         || coalesce(server_timeline(), '');
     EXCEPTION WHEN OTHERS THEN RETURN NULL;
     END $$;
-    CREATE FUNCTION skip_lost_ids() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE OR REPLACE FUNCTION skip_lost_ids() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
       current text := server_history();
     BEGIN
@@ -285,7 +497,7 @@ export const schemaChanges: readonly SchemaChange[] = [
       paced_until bigint NOT NULL DEFAULT 0
     ) WITH (fillfactor = 50);
     -- A trigger, so that webhooks created by an instance of an older version have a row.
-    CREATE FUNCTION pace_webhook() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    CREATE OR REPLACE FUNCTION pace_webhook() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO webhook_paces (account_id) VALUES (NEW.account_id) ON CONFLICT DO NOTHING;
       RETURN NULL;
     END $$;
@@ -293,4 +505,49 @@ export const schemaChanges: readonly SchemaChange[] = [
     `,
   },
   addedTo11,
+  {
+    postgres: `
+    -- The sum of all steps of the server's clock (ms), which the ages of stored responses and sessions leave out. See
+    -- postgres/server-clock.ts.
+    ALTER TABLE store ADD COLUMN clock_steps_ms bigint NOT NULL DEFAULT 0;
+    `,
+  },
+  {
+    postgres: `
+    -- The gap is different each time, even if a state is promoted or restored twice within 1,000 s of its last gap, or
+    -- at the same time on two servers. See restoreGap in tables/events.ts.
+    CREATE OR REPLACE FUNCTION skip_lost_ids() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE
+      current text := server_history();
+    BEGIN
+      IF current IS NOT NULL THEN
+        -- Clients choose the ids of categories.
+        IF OLD.history <> '' AND NEW.name <> 'categories' THEN
+          NEW.last := greatest(OLD.last, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+            + ${restoreGap} + floor(random() * ${restoreGapSpread})::bigint + NEW.last - OLD.last;
+        END IF;
+        NEW.history := current;
+      END IF;
+      RETURN NEW;
+    END $$;
+    `,
+  },
+  {
+    postgres: `
+    -- Running instances of version 1.1.0, which lock counters before rows: see groups/statement.ts. Later versions mark the
+    -- store (lineage).
+    CREATE TABLE former_instances (
+      name       text   COLLATE "C" PRIMARY KEY,
+      started_at bigint NOT NULL
+    );
+    INSERT INTO former_instances
+      SELECT name, started_at FROM instances WHERE seen_at > 0 AND (SELECT lineage FROM store) IS NULL;
+    `,
+  },
+  {
+    postgres: `
+    -- Processes of earlier versions count as confirmed.
+    ALTER TABLE redis_readings ADD COLUMN is_confirmed boolean NOT NULL DEFAULT true;
+    `,
+  },
 ];

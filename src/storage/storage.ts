@@ -1,17 +1,15 @@
 /** The interface that the stores of all engines implement. Operations do not depend on any engine. */
-import type { Inventory } from '../contract/inventory.ts';
-import type { Pet } from '../contract/pets.ts';
-import { Refusal } from '../contract/refusal.ts';
+import type { Inventory } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { BanStatus } from '../domain/ban-status.ts';
+import type { Caller } from '../domain/caller.ts';
 import type { ChangedIds } from '../domain/changed-ids.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { DeliveryBacklog, SendableEvents } from '../domain/delivery.ts';
-import type { BanRules, LimitRules, Verdict, WindowState } from '../domain/limit.ts';
-import type { PlanName, Quota } from '../domain/plan.ts';
-import type { Resource, Unversioned, Versions } from '../domain/resources.ts';
-import type { Scope } from '../domain/scope.ts';
+import type { JsonRows } from '../domain/json-rows.ts';
+import type { PlanName } from '../domain/plan.ts';
+import type { Resource, Unversioned } from '../domain/resources.ts';
 import type { Trouble } from '../domain/trouble.ts';
+import type { Notice } from '../outages/outage.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
 import type { events, StoredEvent } from '../tables/events.ts';
 import type { ImportRun, imports } from '../tables/imports.ts';
@@ -22,32 +20,7 @@ import type { Entities } from '../tables/tables.ts';
 import type { deliveries } from '../tables/webhooks.ts';
 import type { AuditStore, SearchStore, StoreFacts, UsageStore } from './admin.ts';
 import type { EntityReads } from './entity.ts';
-import type { Notice } from './outage.ts';
 import type { Units, Writer } from './transaction.ts';
-
-/**
- * A temporary failure that changed nothing: the disk is full, the server is down, or a lock was not acquired in time.
- */
-export class StorageUnavailable extends Refusal {
-  constructor(reason: string, cause?: unknown, message?: string) {
-    const more = { cause: new Error(reason, { cause }) };
-    super('service_unavailable', message === undefined ? more : { ...more, message });
-  }
-}
-
-/** The store failed during a write. The write was applied completely or not at all, but it is unknown which. */
-export class WriteUncertain extends StorageUnavailable {
-  constructor(reason: string, cause?: unknown) {
-    super(
-      reason,
-      cause,
-      'It is unknown whether this request was applied. Wait for the number of seconds in the Retry-After header, and check before you retry.',
-    );
-  }
-}
-
-/** The store cannot be opened; `message` gives the reason and the remedy. */
-export class StorageUnusable extends Error {}
 
 /**
  * A channel for messages between two threads or processes. Messages arrive in order. Each message arrives complete and
@@ -67,7 +40,10 @@ export interface ServingWorker {
 export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
 
 export interface PetStore extends EntityReads<typeof pets> {
-  list(after?: bigint, limit?: number, filter?: PetFilter): Awaitable<Pet[]>;
+  /**
+   * Like `list`, as JSON, and optionally only the animals with some ids. The JSON of an animal is that of `petJson`.
+   */
+  listJson(after: bigint | undefined, limit: number, filter?: PetFilter): Awaitable<JsonRows>;
   /**
    * Number of animals in each status, in one category or in all categories. The cost does not depend on the number of
    * animals.
@@ -103,16 +79,6 @@ export interface FirstAccount {
   readonly createdAt: number;
 }
 
-export interface Caller {
-  readonly keyId: number;
-  readonly accountId: number;
-  readonly plan: PlanName;
-  readonly quota: Quota;
-  readonly scopes: ReadonlySet<Scope>;
-  /** Unix ms; `Infinity` for keys that never expire. */
-  readonly expiresAt: number;
-}
-
 export interface KeyFingerprint {
   readonly id: number;
   readonly fingerprint: string;
@@ -123,61 +89,6 @@ export interface KeyStore extends EntityReads<typeof keys> {
   fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
   /** Does not find revoked keys or keys of closed accounts. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
-}
-
-/**
- * `verdict` is undefined if the caller is outdated. In that case, nothing was counted, and the caller must be reloaded.
- */
-export interface Admission {
-  readonly verdict: Verdict | undefined;
-  readonly versions: Versions;
-}
-
-export interface FailureVerdict {
-  readonly state: WindowState;
-  readonly refused: boolean;
-}
-
-export interface Ban {
-  readonly keyId: number;
-  /** Unix seconds. */
-  readonly bannedUntil: number;
-  readonly level: number;
-}
-
-/** The properties of a caller that are needed for limits. */
-export type CountedCaller = Pick<Caller, 'accountId' | 'keyId' | 'quota'>;
-
-export interface Standing {
-  readonly verdict: Verdict;
-  readonly bans: BanStatus;
-}
-
-export interface LimitStore {
-  readonly banRules: BanRules;
-  versions(): Awaitable<Versions>;
-  /**
-   * The verdict on a request if it were sent now, and the ban status. Counts nothing, opens no window and adds no
-   * strike.
-   */
-  standing(caller: CountedCaller): Awaitable<Standing & { readonly versions: Versions }>;
-  /**
-   * Checks and counts a request atomically. `callersVersion` is the version of `callers` under which the caller was
-   * cached.
-   */
-  take(caller: Caller, callersVersion: number): Awaitable<Admission>;
-  /** Refunds a request that failed with 503. */
-  refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
-  fail(address: string): Awaitable<FailureVerdict>;
-  /**
-   * Like `fail`, but for a key that was not found. Counts nothing and returns undefined if `callersVersion` is
-   * outdated.
-   */
-  failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
-  peek(address: string): Awaitable<WindowState>;
-  bans(): Awaitable<Ban[]>;
-  /** Lifts a key's ban and clears its strikes and level. Returns false if the key is not banned. */
-  lift(keyId: number): Awaitable<boolean>;
 }
 
 export interface ImportStore extends EntityReads<typeof imports> {
@@ -215,7 +126,6 @@ export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Enti
 /** Options for opening a store on either engine. */
 export interface StoreSettings<All extends Units = Units> {
   readonly clock: Clock;
-  readonly rules: LimitRules;
   /** Whether this process serves requests, or supervises workers that serve requests. */
   readonly serving: boolean;
   /** Whether to create a missing embedded store, or the tables of an empty database. */
@@ -242,7 +152,6 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly pets: PetStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
-  readonly limits: LimitStore;
   readonly changedIds?: ChangedIds;
   readonly imports: ImportStore;
   readonly deliveries: DeliveryStore;
@@ -301,4 +210,15 @@ export interface Tables extends AsyncDisposable {
    * Sets or clears the flag for the target of an unfinished copy. Other processes do not open a store with this flag.
    */
   setUnfinished(isUnfinished: boolean): Promise<void>;
+}
+
+/** The contents of a store or a backup. */
+export interface StoreContents {
+  readonly format: number;
+  /** The newest format that this version can serve. */
+  readonly newestFormat: number;
+  /** Number of rows, by table. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Size of the data file; `null` for a store on a server. */
+  readonly bytes: number | null;
 }

@@ -1,6 +1,7 @@
 /** Changes to a store: units of work, each in a transaction. */
 import type { SuccessStatus } from '../contract/operation.ts';
-import type { NewPet, Pet } from '../contract/pets.ts';
+import type { NewPet } from '../contract/pets.ts';
+import type { Pet } from '../contract/representations.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { RescheduleRequest, SettledDelivery, Taken, TakeRequest } from '../domain/delivery.ts';
 import type { EventType } from '../domain/event-type.ts';
@@ -68,7 +69,8 @@ export interface EventWrites {
 
 /**
  * The last delivery that was removed, or the lowest id of the next webhook. On PostgreSQL, indexes list removed rows
- * until no transaction can see them, so each step starts after those of the previous step.
+ * until no transaction can see them, so each step starts after those of the previous step. Id 0 is before the first
+ * delivery.
  */
 export interface SweptTo {
   readonly webhookId: bigint;
@@ -79,7 +81,18 @@ export interface SweptTo {
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Creates deliveries from events, and leases some of the due deliveries. */
   take(request: TakeRequest): Awaitable<Taken>;
-  settle(settled: readonly SettledDelivery[]): Awaitable<void>;
+  /**
+   * Stores outcomes. Returns the ids of deliveries whose outcome was not stored, because another transaction has locked
+   * them.
+   */
+  settle(settled: readonly SettledDelivery[]): Awaitable<readonly bigint[]>;
+  /**
+   * Makes a pending delivery due at `now` (Unix ms), unless an attempt is in progress: it is leased, or another
+   * transaction is leasing it or storing its outcome.
+   */
+  hasten(id: bigint, now: number): Awaitable<void>;
+  /** Whether a webhook has fewer than `maxPending` pending deliveries. */
+  hasRoom(webhookId: bigint): Awaitable<boolean>;
   /**
    * Adds the pace of some accounts whose webhooks are older than paces, and returns whether more may be missing. Without
    * it, `take` finds none of these webhooks.
@@ -87,12 +100,13 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   addPaces(): Awaitable<boolean>;
   /**
    * Ends some leases, and returns whether more may remain. Call this only after the processes that hold the leases have
-   * exited.
+   * exited. The deliveries are due after a delay, because sending one of them may have ended the process.
    */
   release(now: number): Awaitable<boolean>;
   /**
    * Makes deliveries due whose times were set before the clock was set back, among some of the pending deliveries after
-   * an id. Returns the last id examined; undefined if there are no more.
+   * an id. The first call, with the id 0, also moves the last successes of webhooks from the future to the present.
+   * Returns the id for the next call; undefined if there are no more.
    */
   reschedule(request: RescheduleRequest): Awaitable<bigint | undefined>;
   /**
@@ -109,6 +123,11 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * Removes some deliveries that finished before the given time (Unix ms). Returns whether more deliveries may remain.
    */
   prune(before: number): Awaitable<boolean>;
+  /**
+   * Removes some of the finished deliveries of a webhook, except for the newest `keep` of each status. `after` is the
+   * result of the previous call. Returns undefined if there are no more.
+   */
+  trim(keep: number, after: SweptTo | null): Awaitable<SweptTo | undefined>;
 }
 
 export interface AnswerKey {
@@ -122,7 +141,7 @@ export interface KeptAnswer extends AnswerKey {
   readonly status: SuccessStatus;
   readonly body: string | null;
   readonly location: string | null;
-  /** Unix ms. */
+  /** The store's time (`Clock.storeTime`), Unix ms. */
   readonly keptAt: number;
 }
 

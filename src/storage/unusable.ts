@@ -1,5 +1,5 @@
 /** Errors for stores that either engine rejects for the same reason. */
-import { StorageUnusable } from './storage.ts';
+import { StorageUnusable } from '../outages/errors.ts';
 
 /** The message ends with `otherwise`, an alternative to finishing the copy. */
 export function unfinishedCopy(store: string, otherwise: string): StorageUnusable {

@@ -1,9 +1,10 @@
 /** Sends units of work over a port, from a process or thread that serves requests to the writing process or thread. */
 import { Refusal } from '../contract/refusal.ts';
-import { DeadlineQueue, type Pending } from './deadline-queue.ts';
+import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
+import { StorageUnavailable, WriteUncertain } from '../outages/errors.ts';
+import { failureText, type Notice, Outage } from '../outages/outage.ts';
 import type { QueueFacts } from './group-queue.ts';
-import { failureText, type Notice, Outage } from './outage.ts';
-import { type Port, StorageUnavailable, WriteUncertain } from './storage.ts';
+import type { Port } from './storage.ts';
 import type { Units, Writer } from './transaction.ts';
 
 interface SentCall {

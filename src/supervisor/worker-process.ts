@@ -3,11 +3,11 @@ import {
   type FromWorker,
   heartbeat,
   type Listening,
+  type QuestionMessage,
   type Start,
   StorePort,
   type ToWorker,
 } from './messages.ts';
-import { Questions } from './questions.ts';
 
 /** How a process ended: its exit code, or the signal that terminated it. */
 interface Ending {
@@ -105,5 +105,42 @@ export class WorkerProcess {
     } catch {
       // The process has exited; `ended` reports it.
     }
+  }
+}
+
+/** Maximum number of pending questions to a worker. Additional questions get no answer. */
+const maxWaiting = 32;
+
+class Questions implements Disposable {
+  readonly #send: (question: QuestionMessage) => void;
+  readonly #waiting = new Map<number, (answer: unknown) => void>();
+  #last = 0;
+
+  constructor(send: (question: QuestionMessage) => void) {
+    this.#send = send;
+  }
+
+  /** Returns the answer; undefined after the timeout, or if too many questions are pending. */
+  async ask(content: unknown, withinMs: number): Promise<unknown> {
+    if (this.#waiting.size >= maxWaiting) return undefined;
+    const number = ++this.#last;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(resolve, withinMs);
+    this.#waiting.set(number, resolve);
+    this.#send({ number, content });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(number);
+    }
+  }
+
+  answered({ number, content }: QuestionMessage): void {
+    this.#waiting.get(number)?.(content);
+  }
+
+  [Symbol.dispose](): void {
+    for (const resolve of this.#waiting.values()) resolve(undefined);
   }
 }

@@ -57,7 +57,7 @@ export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
 }
 
 /** The form of a name used for searching and sorting: normalized and lowercase. */
-export function folded(name: string): string {
+export function caseFolded(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
 
@@ -84,7 +84,7 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
     },
     write: ({ quota, ...account }: Partial<Account>) => ({
       ...account,
-      ...(account.name !== undefined && { nameFolded: folded(account.name) }),
+      ...(account.name !== undefined && { nameFolded: caseFolded(account.name) }),
       ...(account.plan !== undefined && customQuota(account.plan, quota)),
     }),
   },

@@ -42,7 +42,7 @@ export interface Session {
   readonly operatorId?: number | undefined;
   readonly actor: string;
   readonly role: Role;
-  /** Unix ms. */
+  /** Both times are the store's (`Clock.storeTime`), in Unix ms. */
   readonly usedAt: number;
   readonly expiresAt: number;
 }

@@ -30,6 +30,18 @@ export function selection({ columns }: Table): string {
     .join(', ');
 }
 
+/** Names in JSON and SQL of the columns of a table whose rows are stored as they appear in JSON, without conversion. */
+export function jsonColumns(
+  table: Table,
+): { readonly name: string; readonly column: string; readonly type: SqlType }[] {
+  return Object.entries(table.columns).map(([name, { type, is, read }]) => {
+    if (is !== 'required' || read !== undefined || table.shape !== undefined) {
+      throw new Error(`Rows of the table "${table.name}" differ from their JSON.`);
+    }
+    return { name, column: sqlName(name), type };
+  });
+}
+
 /** The FROM clause of a SELECT, without deleted rows. */
 export function rowsOf({ name, deleted }: Table): string {
   if (deleted === undefined) return name;

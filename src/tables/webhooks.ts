@@ -29,7 +29,10 @@ export const webhooks = table(
     position: int64,
     /** Id of the last event that a redelivery sends again. The redelivery continues while `position` is lower. */
     redeliveringTo: optional(int64),
-    /** Time of the last successful delivery, to the minute. */
+    /**
+     * Time of the last successful delivery, to the minute, or the time when the URL was last changed or the webhook was
+     * enabled again. Failures before this time do not disable the webhook.
+     */
     succeededAt: optional(integer),
     createdAt: integer,
   },

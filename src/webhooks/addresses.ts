@@ -1,6 +1,7 @@
 /** Determines the IP addresses to which webhooks may be sent. */
+import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import { isWithin, type Network, unmappedAddress } from '../domain/address.ts';
+import { isWithin, type Network, parseNetwork, unmappedAddress } from '../domain/address.ts';
 
 /** Global unicast, the only IPv6 range with public addresses (RFC 4291 section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -24,11 +25,32 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the reason why an address is not allowed, such as `loopback`. Returns undefined for public addresses and for
- * addresses in allowed networks. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
+ * Returns the reason why an address is not allowed, such as `loopback`. Returns undefined for public addresses except
+ * `own`, and for addresses in allowed networks. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
  */
-export function reasonAgainst(address: string, allowed: readonly Network[]): string | undefined {
-  return isAllowed(address, allowed) ? undefined : rangeOf(address);
+export function reasonAgainst(
+  address: string,
+  allowed: readonly Network[],
+  own: readonly Network[],
+): string | undefined {
+  if (isAllowed(address, allowed)) return undefined;
+  const reached = reachedBy(address);
+  if (reached === undefined) return 'not an IP address';
+  return rangeOf(reached) ?? (isWithin(reached, own) ? "this machine's own" : undefined);
+}
+
+/**
+ * The addresses of this machine's network interfaces. What listens on them may trust this machine. Empty if a sandbox does
+ * not allow reading them, which Linux does through netlink sockets.
+ */
+export function ownAddresses(read = networkInterfaces): readonly Network[] {
+  try {
+    return Object.values(read())
+      .flatMap((interfaces = []) => interfaces.map(({ address }) => parseNetwork(address)))
+      .filter((network) => network !== undefined);
+  } catch {
+    return [];
+  }
 }
 
 /** Whether the allowed networks contain the address, or the IPv4 address of an IPv4-mapped address. */
@@ -36,15 +58,20 @@ export function isAllowed(address: string, allowed: readonly Network[]): boolean
   return isWithin(unmappedAddress(address) ?? address, allowed);
 }
 
-function rangeOf(text: string): string | undefined {
+/** The IPv4 address that an IPv4-mapped or NAT64 address leads to, or else the address. Undefined for other text. */
+function reachedBy(text: string): string | undefined {
   const address = unmappedAddress(text);
-  if (address === undefined) return 'not an IP address';
+  if (address === undefined) return undefined;
+  const parsed = ipaddr.parse(address);
+  if (!(parsed instanceof ipaddr.IPv6 && parsed.match(nat64))) return address;
+  return ipaddr.fromByteArray(parsed.toByteArray().slice(12)).toString();
+}
+
+/** The name of the range, or undefined if the address is public. */
+function rangeOf(address: string): string | undefined {
   if (address === azureMetadata) return 'metadata';
   const parsed = ipaddr.parse(address);
-  if (parsed instanceof ipaddr.IPv6) {
-    if (parsed.match(nat64)) return rangeOf(ipaddr.fromByteArray(parsed.toByteArray().slice(12)).toString());
-    if (!parsed.match(globalUnicast)) return words[parsed.range()] ?? 'reserved';
-  }
   const range = parsed.range();
-  return range === 'unicast' ? undefined : (words[range] ?? 'reserved');
+  const isUnicast = parsed instanceof ipaddr.IPv6 ? parsed.match(globalUnicast) : true;
+  return isUnicast && range === 'unicast' ? undefined : (words[range] ?? 'reserved');
 }

@@ -1,9 +1,13 @@
 /** A delivery attempt, and the effect of its outcome. */
-import type { DeliveryAttempt } from '../contract/deliveries.ts';
-import type { AttemptOutcome, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
-import { type Attempt, delayAfter, isGone, isSuccess } from './retries.ts';
+
+import type { WebhookTest } from '../contract/deliveries.ts';
+import type { DeliveryAttempt } from '../contract/representations.ts';
+import { type Clock, dayMs, hourMs, minuteMs } from '../domain/clock.ts';
+import type { AttemptOutcome, Disabling, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
+import type { RandomBytes } from '../domain/key.ts';
+import type { Receivers } from './receivers.ts';
 import { SecretUnreadable } from './secrets.ts';
-import type { Delivery, Failure, Outcome, Sender } from './send.ts';
+import type { Delivery, Failure, Outcome } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
 const maxErrorLength = 200;
@@ -23,10 +27,10 @@ export interface Message extends SealedSecrets {
 /** Sends a message with `nowMs` as its timestamp (Unix ms). Never rejects. */
 export type Send = (message: Message, nowMs: number, signal?: AbortSignal) => Promise<Outcome | Impossible>;
 
-export function sendWith(sender: Sender, openSecret: (sealed: string) => string): Send {
+export function sendWith(receivers: Pick<Receivers, 'send'>, openSecret: (sealed: string) => string): Send {
   return async (message, nowMs, signal) => {
     try {
-      return await sender.send({ ...requestOf(message, nowMs, openSecret), ...(signal && { signal }) });
+      return await receivers.send({ ...requestOf(message, nowMs, openSecret), ...(signal && { signal }) });
     } catch (error) {
       if (!(error instanceof SecretUnreadable)) throw error;
       return { error: 'secret', message: unreadable, milliseconds: 0 };
@@ -39,13 +43,18 @@ const unreadable =
 
 /** Throws `SecretUnreadable`. A previous secret that cannot be decrypted is omitted. */
 function requestOf(
-  { url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
+  { accountId, url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
   nowMs: number,
   openSecret: (sealed: string) => string,
 ): Delivery {
   const isSignedTwice = formerSecret !== null && nowMs < (formerSecretUntil ?? 0);
   const former = isSignedTwice ? ifReadable(formerSecret, openSecret) : [];
-  return { url, body, headers: signedHeaders({ eventId, body, nowMs }, [openSecret(secret), ...former]) };
+  return {
+    accountId,
+    url,
+    body,
+    headers: signedHeaders({ eventId, body, nowMs }, [openSecret(secret), ...former]),
+  };
 }
 
 function ifReadable(sealed: string, openSecret: (sealed: string) => string): string[] {
@@ -57,9 +66,12 @@ function ifReadable(sealed: string, openSecret: (sealed: string) => string): str
   }
 }
 
-/** The reason why no request was sent: the event has expired, or the secret cannot be decrypted. */
+/**
+ * The reason why no request was sent: the event has expired, the webhook no longer selects its type, or the secret cannot
+ * be decrypted.
+ */
 export interface Impossible {
-  readonly error: 'expired' | 'secret';
+  readonly error: 'expired' | 'unselected' | 'secret';
   readonly message: string;
   readonly milliseconds: number;
 }
@@ -78,8 +90,16 @@ interface Judged {
   readonly settled: SettledDelivery;
   /** Undefined if no attempt was made. */
   readonly counted?: AttemptOutcome;
-  /** The reason to disable the webhook, unless a delivery has succeeded after `since` (Unix ms). */
-  readonly disabled?: { readonly reason: string; readonly since: number | undefined };
+  /** The outcome disables the webhook, unless a delivery has succeeded, or the webhook was enabled, since. */
+  readonly disabling?: DisablingOutcome;
+}
+
+export interface DisablingOutcome {
+  readonly reason: string;
+  /** Unix ms. */
+  readonly since: number;
+  /** The result if the outcome does not disable the webhook. */
+  readonly otherwise: Readonly<Record<Exclude<Disabling, 'disabled'>, SettledDelivery>>;
 }
 
 /**
@@ -96,18 +116,30 @@ export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, in
   const made = [...(JSON.parse(delivery.attempts) as DeliveryAttempt[]), attemptOf(outcome, instants.at)];
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
-  const result = resultOf(outcome);
+  const result = resultOf(outcome, now);
   if (isSuccess(result)) return { settled: { ...finished, status: 'succeeded' }, counted: 'succeeded' };
   const settled = { ...finished, status: 'failed' } as const;
   if ('error' in outcome && outcome.error === 'expired') return { settled, counted: 'expired' };
-  if (isGone(result))
-    return { settled, counted: 'failed', disabled: { reason: reasons.gone, since: undefined } };
+  if ('error' in outcome && outcome.error === 'unselected') return { settled };
+  // A former URL, or a receiver that has been repaired since, says nothing about the next attempt.
+  const again = pendingAgain({ ...delivery, attempts }, now);
+  if (isGone(result)) {
+    const otherwise = { kept: again, moved: again };
+    return {
+      ...{ settled, counted: 'failed' },
+      disabling: { reason: reasons.gone, since: instants.at + 1, otherwise },
+    };
+  }
   const delayMs = delayAfter(made.length, result, random);
   if (delayMs !== undefined) {
     const repeated = pendingAgain({ ...delivery, attempts }, now + delayMs);
     return { settled: repeated, counted: 'repeated' };
   }
-  return { settled, counted: 'failed', disabled: { reason: reasons.failing, since: createdAt } };
+  const otherwise = { kept: settled, moved: again };
+  return {
+    ...{ settled, counted: 'failed' },
+    disabling: { reason: reasons.failing, since: createdAt, otherwise },
+  };
 }
 
 /** Ends the lease of a delivery, which is due again at `nextAttemptAt` (Unix ms). */
@@ -128,9 +160,10 @@ const reasons = {
   failing: 'All attempts to send a delivery failed, and no other delivery succeeded in the meantime.',
 };
 
-function resultOf(outcome: Outcome | Impossible): Attempt {
+function resultOf(outcome: Outcome | Impossible, now: number): Attempt {
   if ('error' in outcome) return {};
-  const { status, retryAfterSeconds } = outcome;
+  const { status, retryAfter = '' } = outcome;
+  const retryAfterSeconds = parseRetryAfter(retryAfter, now);
   return { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
 }
 
@@ -146,7 +179,88 @@ function redirectError(status: number): { error?: string } {
 }
 
 /** Formats an error. Messages about the URL have no subject, so "The URL" is added. */
-export function errorText({ error, message }: Failure | Impossible): string {
+function errorText({ error, message }: Failure | Impossible): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();
+}
+
+/** The webhook to test, with encrypted secrets. */
+export interface TestedWebhook {
+  readonly id: bigint;
+  readonly accountId: number;
+  readonly url: string;
+  readonly secret: string;
+  readonly formerSecret?: string | undefined;
+  readonly formerSecretUntil?: number | undefined;
+}
+
+export async function sendTest(
+  { id, accountId, url, secret, formerSecret, formerSecretUntil }: TestedWebhook,
+  {
+    send,
+    clock,
+    randomBytes,
+  }: { readonly send: Send; readonly clock: Clock; readonly randomBytes: RandomBytes },
+): Promise<WebhookTest> {
+  const now = clock.now();
+  const timestamp = new Date(now).toISOString();
+  const message = {
+    ...{ webhookId: id, accountId, url, secret },
+    ...{ formerSecret: formerSecret ?? null, formerSecretUntil: formerSecretUntil ?? null },
+    // Random, so that a receiver that ignores duplicates sees every test.
+    eventId: `test_${Buffer.from(randomBytes(16)).toString('hex')}`,
+    body: `{"id":0,"type":"webhook.test","timestamp":"${timestamp}","data":{"id":${id}}}`,
+  };
+  const outcome = await send(message, now);
+  const { milliseconds } = outcome;
+  if ('error' in outcome) {
+    return { milliseconds, error: errorText(outcome), isBlocked: outcome.error === 'blocked' };
+  }
+  return { status: outcome.status, milliseconds, body: outcome.body };
+}
+
+/** Delay before each attempt. The first attempt is immediate. */
+export const attemptDelaysMs: readonly number[] = [
+  ...[0, 5_000, 5 * minuteMs, 30 * minuteMs],
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
+];
+/** Jitter as a fraction of the delay, so that retries of many deliveries are spread out. */
+const jitter = 0.1;
+/** The longest delay with jitter, which no `Retry-After` exceeds. */
+export const longestDelayMs = Math.ceil(Math.max(...attemptDelaysMs) * (1 + jitter));
+/** Result of an attempt. The fields are undefined if there was no response. */
+interface Attempt {
+  readonly status?: number;
+  readonly retryAfterSeconds?: number;
+}
+
+export function isSuccess({ status = 0 }: Attempt): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether the receiver no longer accepts deliveries (410 Gone), which disables the webhook. */
+export function isGone({ status }: Attempt): boolean {
+  return status === 410;
+}
+
+/**
+ * Milliseconds from the end of a failed attempt to the next attempt; undefined after the last attempt. `attempts`
+ * includes the failed attempt. `random` is in [0, 1).
+ */
+export function delayAfter(attempts: number, last: Attempt, random: number): number | undefined {
+  const delayMs = attemptDelaysMs[attempts];
+  if (delayMs === undefined) return undefined;
+  const isObeyed = last.status === 429 || last.status === 503;
+  const demandedMs = isObeyed ? (last.retryAfterSeconds ?? 0) * 1_000 : 0;
+  return Math.max(Math.round(delayMs * (1 - jitter + 2 * jitter * random)), demandedMs);
+}
+
+const maxRetryAfterSeconds = dayMs / 1_000;
+
+/**
+ * The seconds until the time in a Retry-After header (RFC 9110 section 10.2.3), at most a day; undefined if malformed.
+ */
+export function parseRetryAfter(text: string, nowMs: number): number | undefined {
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - nowMs) / 1_000);
+  return seconds >= 0 ? Math.min(seconds, maxRetryAfterSeconds) : undefined;
 }

@@ -1,6 +1,8 @@
 /** Connections to receivers, and the idle ones among them. */
 import { connect, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
+import type { Meter } from './thread-time.ts';
 
 /** The phases of an exchange, in order. `tls` applies only to https. */
 export type Phase = 'connect' | 'tls' | 'response';
@@ -45,18 +47,103 @@ export function endedMessage(ending: Ending, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
+/**
+ * Maximum number of bytes received in a TLS handshake. Most receivers send 3 to 6 kB. A certificate chain of 98 kB with
+ * many name constraints takes more than a second to verify.
+ */
+const maxHandshakeBytes = 16_384;
+
+/**
+ * Maximum number of reads in a handshake, and over TLS in an exchange: each costs time, even if it returns one byte. Most
+ * receivers need fewer than ten.
+ */
+const maxTlsReads = 256;
+
+/** Error message if the account must rest; undefined if it may use the thread. */
+export function restMessage(meter: Meter): string | undefined {
+  const seconds = meter.restSeconds();
+  if (seconds === 0) return undefined;
+  return `The receivers and name servers of this account take too long to process; try again in ${seconds} s.`;
+}
+
 /** Opens a connection. Never rejects. `ending` must abort with an `Ending` as its reason. */
 export async function open(
   { address, port, tls }: Target,
+  meter: Meter,
   ending: AbortSignal,
 ): Promise<Connection | PhaseError> {
   const transport = connect({ host: address, port, noDelay: true });
   const failure = await opened(transport, 'connect', ending);
   if (failure !== undefined) return failure;
   if (tls === undefined) return { socket: transport, transport };
+  const stopCounting = limit(transport, maxHandshakeBytes, (exceeded) =>
+    transport.destroy(
+      new Error(
+        exceeded === 'bytes'
+          ? `The TLS handshake has more than ${maxHandshakeBytes} bytes.`
+          : 'The TLS handshake arrived in too many pieces.',
+      ),
+    ),
+  );
+  // Other handshakes of the account, which began at the same time, may have used up its time since.
+  const rest = () => {
+    const message = restMessage(meter);
+    if (message !== undefined) transport.destroy(new Error(message));
+  };
+  transport.on('data', rest);
+  const records = recordsOf(transport, meter);
   // `rejectUnauthorized` overrides NODE_TLS_REJECT_UNAUTHORIZED.
-  const socket = connectTls({ socket: transport, host: address, rejectUnauthorized: true, ...tls });
-  return (await opened(socket, 'tls', ending)) ?? { socket, transport };
+  const socket = connectTls({ socket: records, host: address, rejectUnauthorized: true, ...tls });
+  const failed = await opened(socket, 'tls', ending);
+  stopCounting();
+  transport.off('data', rest);
+  return failed ?? { socket, transport };
+}
+
+/**
+ * The TLS records on a connection. If the runtime read them from the connection itself, it would process them, such as
+ * verify a certificate, before they can be counted.
+ */
+function recordsOf(transport: Socket, meter: Meter): Duplex {
+  const records = new Duplex({
+    read: () => transport.resume(),
+    write: (bytes, _, done) => transport.write(bytes, done),
+    final: (done) => transport.end(done),
+    destroy: (error, done) => {
+      transport.destroy();
+      done(error);
+    },
+  });
+  transport.on('data', (bytes) => {
+    if (transport.destroyed) return;
+    meter.run(() => {
+      if (!records.push(bytes)) transport.pause();
+    });
+  });
+  transport.on('end', () => records.push(null));
+  transport.on('error', (error) => records.destroy(error));
+  transport.on('close', () => records.destroy());
+  return records;
+}
+
+/**
+ * Calls `exceed` if more than `maxBytes` are received from now on, or in more than `maxTlsReads` reads. Returns a function
+ * that stops counting.
+ */
+function limit(
+  transport: Socket,
+  maxBytes: number,
+  exceed: (exceeded: 'bytes' | 'reads') => void,
+): () => void {
+  const most = transport.bytesRead + maxBytes;
+  let reads = 0;
+  const count = () => {
+    reads++;
+    if (transport.bytesRead > most) exceed('bytes');
+    else if (reads > maxTlsReads) exceed('reads');
+  };
+  transport.on('data', count);
+  return () => transport.off('data', count);
 }
 
 const openedEvents = { connect: 'connect', tls: 'secureConnect' } as const;
@@ -83,18 +170,37 @@ function opened(
   return promise;
 }
 
-const idleMs = 2_000;
+/**
+ * Maximum number of bytes received over TLS in an exchange, and while the connection is idle, including messages that
+ * carry no data, such as session tickets.
+ */
+const maxTlsBytes = 65_536;
+
+/**
+ * Calls `exceed` if too much arrives over TLS from now on, or in too many reads. Returns a function that stops counting.
+ * Connections without TLS have no such bound, because everything they receive causes an event.
+ */
+export function limitTls({ socket, transport }: Connection, exceed: () => void): () => void {
+  return socket === transport ? () => undefined : limit(transport, maxTlsBytes, exceed);
+}
+
+const defaultIdleMs = 2_000;
 const maxIdlePerEndpoint = 4;
 const maxIdleEndpoints = 64;
-/** How long no connection is kept open to an endpoint that closed one without a response. */
+/** How long no connection is kept open to an endpoint that misused one. */
 const distrustMs = 600_000;
 const maxDistrusted = 1_000;
 
-/** Connections without a request in flight, by endpoint. They are closed after two seconds. */
+/** Connections without a request in flight, by endpoint. They are closed after `idleMs`, two seconds by default. */
 export class IdleConnections implements Disposable {
+  readonly #idleMs: number;
   readonly #idle = new Map<string, Map<Connection, () => void>>();
-  /** Endpoints that closed a connection without a response, with the time when that is forgiven, earliest first. */
+  /** Endpoints to which no connection is kept open, with the time (ms, monotonic) when that ends, earliest first. */
   readonly #distrusted = new Map<string, number>();
+
+  constructor(idleMs = defaultIdleMs) {
+    this.#idleMs = idleMs;
+  }
 
   /** Removes and returns the connection that was added last. */
   take(endpoint: string): Connection | undefined {
@@ -105,7 +211,7 @@ export class IdleConnections implements Disposable {
 
   /**
    * Keeps no connection to this endpoint open for ten minutes. Otherwise, a receiver that closes each connection that is
-   * used again would get most requests twice.
+   * used again would get most requests twice, and one that sends TLS messages without data could do so all the time.
    */
   distrust(endpoint: string): void {
     this.#distrusted.delete(endpoint);
@@ -132,9 +238,11 @@ export class IdleConnections implements Disposable {
       release();
       socket.destroy();
     };
-    const timer = setTimeout(close, idleMs);
+    const timer = setTimeout(close, this.#idleMs);
+    const stopCounting = limitTls(connection, () => this.distrust(endpoint));
     const release = () => {
       clearTimeout(timer);
+      stopCounting();
       socket.off('data', close).off('close', close);
       idle.delete(connection);
       if (idle.size === 0) this.#idle.delete(endpoint);

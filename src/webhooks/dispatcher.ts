@@ -4,15 +4,16 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import {
   type AttemptOutcome,
+  type Disabling,
+  type Dispatched,
   maxInFlight,
   type SettledDelivery,
   type Standing,
-  type Taken,
   type TakenDelivery,
   type TakeRequest,
 } from '../domain/delivery.ts';
 import { scopeOf } from '../domain/event-type.ts';
-import { type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
+import { type DisablingOutcome, type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
 import { fastMs, Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
 
@@ -36,6 +37,7 @@ const secretRetryMs = 60_000;
 const pollIntervalMs = 1_000;
 /** Interval between checks while an account has used up its pace. */
 const pacedIntervalMs = 100;
+const unselected = 'The webhook no longer selects events of this type.';
 /** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
 
@@ -43,15 +45,18 @@ export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
   /**
    * Called before the first lease, and again after the clock was set back. Releases all leases if no other process sends
-   * deliveries, because any remaining leases belong to a crashed process. Makes deliveries due whose times were set
-   * before the clock was set back.
+   * deliveries, because any remaining leases belong to a crashed process; these deliveries are due later. Makes deliveries
+   * due whose times were set before the clock was set back.
    */
   prepare(): Promise<void>;
-  dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
+  dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Dispatched>;
   /** The request bodies of events. Expired events are omitted. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
-  /** Disables the webhook unless a delivery has succeeded after `since` (Unix ms). */
-  disable(webhookId: bigint, reason: string, since: number | undefined): Promise<unknown>;
+  /**
+   * Disables the webhook of a delivery, unless its lease was lost, its URL has changed, a delivery has succeeded at or
+   * after `since` (Unix ms), or the webhook was enabled again since.
+   */
+  disable(delivery: TakenDelivery, outcome: Pick<DisablingOutcome, 'reason' | 'since'>): Promise<Disabling>;
 }
 
 interface DispatcherOptions {
@@ -76,7 +81,9 @@ export class Dispatcher {
   readonly #timer: NodeJS.Timeout;
   readonly #lanes = new Lanes();
   #settled: SettledDelivery[] = [];
-  /** The last webhook of the previous round. */
+  /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
+  #locked: SettledDelivery[] = [];
+  /** The webhook after which the next round continues. */
   #after = 0n;
   #round = 0;
   #pacedTimer: NodeJS.Timeout | undefined;
@@ -134,6 +141,7 @@ export class Dispatcher {
       if (!this.#isPrepared) await store.prepare();
       this.#isPrepared = true;
       await follow(this.wake);
+      this.#settled.push(...this.#locked.splice(0));
       this.wake();
     } catch {
       // The store has already logged the outage. The next check picks up due deliveries.
@@ -169,7 +177,7 @@ export class Dispatcher {
     }
   }
 
-  /** Returns whether the round only examined events, and there are more. */
+  /** Returns whether there are more events to examine, or more webhooks after a round that found nothing to send. */
   async #runRound(): Promise<boolean> {
     const { store, clock, perSecond, count, notice } = this.#options;
     const now = clock.now();
@@ -185,8 +193,10 @@ export class Dispatcher {
       this.#settled.unshift(...settled);
       throw error;
     });
+    this.#locked.push(
+      ...settled.filter(({ id, leasedUntil }) => taken.locked.includes(id) && leasedUntil > now),
+    );
     this.#after = taken.after;
-    if (taken.isMore) this.#isWoken = true;
     if (taken.isPaced) this.#wakeLater();
     for (const webhookId of waiting) this.#withhold(webhookId, taken.standing[String(webhookId)]);
     if (taken.expired > 0) {
@@ -194,7 +204,9 @@ export class Dispatcher {
       count('expired', taken.expired);
     }
     if (taken.deliveries.length > 0) await this.#begin(taken.deliveries);
-    return taken.isMore && taken.deliveries.length === 0;
+    // Without room, the next round is that of the next attempt that ends, or of the next check.
+    if (taken.isMore && this.#lanes.room > 0) this.#isWoken = true;
+    return taken.isBehind || (taken.isMore && taken.deliveries.length === 0);
   }
 
   #wakeLater(): void {
@@ -207,11 +219,12 @@ export class Dispatcher {
 
   /**
    * Ends the leases of queued deliveries that may no longer be sent, because the webhook was disabled or its account has
-   * lost these scopes, or that would be sent to a former URL or with a former secret.
+   * lost these scopes, or that would be sent to a former URL, with a former secret or in spite of the current types.
    */
   #withhold(webhookId: bigint, standing: Standing | undefined): void {
-    const isCurrent = ({ delivery: { type, url, secret, formerSecret } }: Loaded) =>
+    const isCurrent = ({ delivery: { type, isSelected, url, secret, formerSecret } }: Loaded) =>
       standing?.scopes.includes(scopeOf(type)) === true &&
+      standing.types.includes(type) === isSelected &&
       standing.url === url &&
       standing.secret === secret &&
       standing.formerSecret === formerSecret;
@@ -277,14 +290,15 @@ export class Dispatcher {
     }
     const outcome = await this.#send(delivery, body, at);
     const now = clock.now();
-    const { settled, disabled, counted } = judge(delivery, outcome, {
+    const { settled, disabling, counted } = judge(delivery, outcome, {
       ...{ at, now, random: random() },
       secretRetryAt: this.#secretRetryAt(delivery, outcome, now),
     });
     try {
-      if (disabled !== undefined) await store.disable(settled.webhookId, disabled.reason, disabled.since);
-      this.#settled.push(settled);
-      if (counted !== undefined) this.#options.count(counted, 1);
+      const effect = disabling === undefined ? 'disabled' : await store.disable(delivery, disabling);
+      const stored = effect === 'disabled' ? settled : (disabling?.otherwise[effect] ?? settled);
+      this.#settled.push(stored);
+      if (counted !== undefined) this.#options.count(stored.status === 'pending' ? 'repeated' : counted, 1);
     } catch {
       // The store has already logged the outage. The delivery is sent again when its lease has expired.
     }
@@ -303,6 +317,7 @@ export class Dispatcher {
   }
 
   async #send(delivery: TakenDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {
+    if (!delivery.isSelected) return { error: 'unselected', message: unselected, milliseconds: 0 };
     if (body === undefined) return { error: 'expired', message: 'The event has expired.', milliseconds: 0 };
     const { signal } = this.#ending;
     if (signal.aborted) return { error: 'aborted', message: '', milliseconds: 0 };

@@ -53,7 +53,8 @@ export class Lanes {
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {
-      return [id, Math.max(0, takenOfWebhook(room, this.#fast.has(id)) - inFlight - waiting.length)];
+      const most = takenOfWebhook(room, this.#fast.has(id)) - inFlight - waiting.length;
+      return [id, Math.max(0, Math.min(room, most))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }

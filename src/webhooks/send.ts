@@ -5,18 +5,21 @@ import { parseEndpoint } from '../domain/endpoint.ts';
 import {
   type Connection,
   type Ending,
+  endedIn,
   endedMessage,
   IdleConnections,
+  limitTls,
   open,
   type PhaseError,
+  restMessage,
   type Target,
 } from './connection.ts';
 import { hostOf, locate, type Routes } from './endpoint.ts';
-import { exchange } from './exchange.ts';
-import type { Reply } from './response-reader.ts';
-import { parseRetryAfter } from './retries.ts';
+import type { ResolveFor } from './resolver.ts';
+import { type Reply, ResponseReader } from './response-reader.ts';
+import { ThreadTime } from './thread-time.ts';
 
-const defaultTimeoutMs = 15_000;
+export const defaultTimeoutMs = 15_000;
 /**
  * Maximum number of addresses that are tried for a host. The next address is tried only if connecting to the previous
  * one failed.
@@ -25,6 +28,7 @@ const maxAddresses = 4;
 const userAgent = `AnimalStore/${packageJson.version}`;
 
 export interface Delivery {
+  readonly accountId: number;
   readonly url: string;
   /** Headers in addition to Host, User-Agent, Content-Type and Content-Length. */
   readonly headers: Readonly<Record<string, string>>;
@@ -35,13 +39,13 @@ export interface Delivery {
   readonly signal?: AbortSignal;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly milliseconds: number;
   /** The first 1,024 bytes of the response body, as text. */
   readonly body: string;
-  /** Value of Retry-After in seconds, at most a day. */
-  readonly retryAfterSeconds: number | undefined;
+  /** Value of the Retry-After header. */
+  readonly retryAfter: string | undefined;
 }
 
 export interface Failure {
@@ -56,11 +60,18 @@ export interface Failure {
 
 export type Outcome = Answer | Failure;
 
-export interface SenderOptions extends Routes {
-  /** Returns the current time (Unix ms), to convert a date in Retry-After. */
-  readonly now: () => number;
+export interface SenderOptions extends Pick<Routes, 'allowed'> {
+  readonly resolve: ResolveFor;
+  /** The time of this thread that the receivers of accounts use. */
+  readonly time?: ThreadTime;
   /** CA certificate (PEM) to trust instead of the system's CA certificates. */
   readonly authority?: string;
+}
+
+interface Destination {
+  readonly address: string;
+  readonly url: URL;
+  readonly accountId: number;
 }
 
 type Result = Reply | Pick<Failure, 'error' | 'message'>;
@@ -71,14 +82,16 @@ type Result = Reply | Pick<Failure, 'error' | 'message'>;
  */
 export class Sender {
   readonly #options: SenderOptions;
+  readonly #time: ThreadTime;
   readonly #idle = new IdleConnections();
 
   constructor(options: SenderOptions) {
     this.#options = options;
+    this.#time = options.time ?? new ThreadTime();
   }
 
   /** Never rejects. */
-  async send({ url, timeoutMs = defaultTimeoutMs, signal, ...message }: Delivery): Promise<Outcome> {
+  async send({ timeoutMs = defaultTimeoutMs, signal, ...message }: Delivery): Promise<Outcome> {
     const start = performance.now();
     const ending = new AbortController();
     const end = (reason: Ending) => ending.abort(reason);
@@ -86,14 +99,12 @@ export class Sender {
     const abort = () => end('aborted');
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
-    const result = await this.#deliver(url, message, ending.signal);
+    const result = await this.#deliver(message, ending.signal);
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
     const milliseconds = Math.round(performance.now() - start);
     if ('error' in result) return { error: result.error, message: result.message, milliseconds };
-    const { status, body, retryAfter } = result;
-    const retryAfterSeconds = retryAfter && parseRetryAfter(retryAfter, this.#options.now());
-    return { status, milliseconds, body, retryAfterSeconds: retryAfterSeconds || undefined };
+    return { ...result, milliseconds };
   }
 
   /** Closes idle connections. */
@@ -101,25 +112,23 @@ export class Sender {
     this.#idle[Symbol.dispose]();
   }
 
-  async #deliver(
-    text: string,
-    message: Pick<Delivery, 'headers' | 'body'>,
-    ending: AbortSignal,
-  ): Promise<Result> {
-    const url = parseEndpoint(text);
+  async #deliver(message: Omit<Delivery, 'timeoutMs' | 'signal'>, ending: AbortSignal): Promise<Result> {
+    const { accountId } = message;
+    const url = parseEndpoint(message.url);
     if (typeof url === 'string') return { error: 'url', message: url };
-    const located = await Promise.race([locate(url, this.#options), ended(ending)]);
+    const located = await Promise.race([locate(url, routesOf(this.#options, accountId)), ended(ending)]);
     if ('error' in located) return { error: located.error, message: located.message };
     const request = requestBytes(url, message);
     let result: Result = { error: 'connect', message: 'no address' };
     for (const address of located.addresses.slice(0, maxAddresses)) {
-      result = await this.#sendTo(address, url, request, ending);
+      result = await this.#sendTo({ address, url, accountId }, request, ending);
       if (!('error' in result && result.error === 'connect')) break;
     }
     return result;
   }
 
-  async #sendTo(address: string, url: URL, request: Uint8Array, ending: AbortSignal): Promise<Result> {
+  async #sendTo(destination: Destination, request: Uint8Array, ending: AbortSignal): Promise<Result> {
+    const { address, url } = destination;
     const host = hostOf(url);
     const endpoint = `${address} ${url.origin}`;
     const keep = (connection: Connection) => this.#idle.add(endpoint, connection);
@@ -131,11 +140,21 @@ export class Sender {
       result !== undefined && 'error' in result && result.error === 'response' && result.isSilent === true;
     if (mayBeStale) this.#idle.distrust(endpoint);
     if (result === undefined || mayBeStale) {
-      const opened = await open(this.#targetOf(address, url), ending);
+      const opened = await this.#open(destination, ending);
       result = 'error' in opened ? opened : await send(opened);
     }
     // The owner of a webhook must not learn the address of an internal host.
     return 'error' in result ? { ...result, message: result.message.replaceAll(address, host) } : result;
+  }
+
+  async #open(
+    { address, url, accountId }: Destination,
+    ending: AbortSignal,
+  ): Promise<Connection | PhaseError> {
+    const meter = this.#time.meter(accountId);
+    const message = restMessage(meter);
+    if (message !== undefined) return { error: 'connect', message };
+    return open(this.#targetOf(address, url), meter, ending);
   }
 
   #targetOf(address: string, url: URL): Target {
@@ -149,6 +168,14 @@ export class Sender {
     const isSecure = protocol === 'https:';
     return { address, port: Number(port || (isSecure ? 443 : 80)), tls: isSecure ? tls : undefined };
   }
+}
+
+/** The routes of an account. */
+export function routesOf(
+  { resolve, allowed }: Pick<SenderOptions, 'resolve' | 'allowed'>,
+  accountId: number,
+): Routes {
+  return { resolve: (hostname) => resolve(hostname, accountId), allowed };
 }
 
 function requestBytes(url: URL, { headers, body }: Pick<Delivery, 'headers' | 'body'>): Uint8Array {
@@ -170,5 +197,44 @@ function ended(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>>
     resolve({ error: ending.reason, message: endedMessage(ending.reason, 'resolution of the host') });
   ending.addEventListener('abort', end);
   if (ending.aborted) end();
+  return promise;
+}
+
+/**
+ * Sends a request and reads the response. Never rejects. Once the status has arrived, the exchange succeeds. A slow or
+ * incomplete body is truncated. `keep` receives the connection if it can be used for another request; otherwise the
+ * connection is closed. `ending` must abort with an `Ending` as its reason.
+ */
+function exchange(
+  connection: Connection,
+  request: Uint8Array,
+  keep: (connection: Connection) => void,
+  ending: AbortSignal,
+): Promise<Reply | PhaseError> {
+  const { socket } = connection;
+  const { promise, resolve } = Promise.withResolvers<Reply | PhaseError>();
+  const reader = new ResponseReader();
+  const settle = (error: PhaseError = { error: 'response', message: reader.problem }) => {
+    stopCounting();
+    ending.removeEventListener('abort', end);
+    socket.off('data', read).off('error', fail).off('close', over);
+    if (reader.isReusable) keep(connection);
+    else socket.destroy();
+    resolve(reader.reply ?? { ...error, isSilent: !reader.hasBegun });
+  };
+  const end = () => settle(endedIn('response', ending.reason));
+  const fail = ({ message }: Error) => settle({ error: 'response', message });
+  const over = () => settle();
+  const read = (bytes: Buffer) => {
+    reader.read(bytes);
+    if (reader.isDone) settle();
+  };
+  const stopCounting = limitTls(connection, () =>
+    fail(new Error('The receiver sent too many TLS messages, or in too many pieces.')),
+  );
+  socket.on('data', read).on('error', fail).on('close', over);
+  ending.addEventListener('abort', end);
+  if (ending.aborted) end();
+  else socket.write(request);
   return promise;
 }

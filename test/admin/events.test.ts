@@ -1,7 +1,7 @@
 /** Events for operators: all types, from all accounts. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { openStorage } from '../../src/storage/open.ts';
+import { openStorage } from '../../src/app/store.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { restoreGap } from '../../src/tables/events.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
@@ -74,11 +74,17 @@ test('the number of events per hour does not include ids skipped by a restore', 
     ]);
     await addPets(4);
   }
-  const expired = await get('/events?after=3');
-  expect([expired.code, expired.text]).toEqual([
-    'events_expired',
-    expect.stringContaining('The store was restored'),
-  ]);
+  // A position after the last restored event is that of a reader of a lost event.
+  for (const after of [3, 8]) {
+    const expired = await get(`/events?after=${after}`);
+    const next = 3 + restoreGap + 1;
+    expect([expired.code, expired.text]).toEqual([
+      'events_expired',
+      expect.stringContaining(
+        `after ${after} are no longer retained; the next id is ${next}. The store was restored`,
+      ),
+    ]);
+  }
   app.clock.advance(3_600);
   const newest = { id: 3 * restoreGap + 11 };
   expect((await get('/event-log')).body).toMatchObject({ perHour: 11, oldest: { id: 1 }, newest });

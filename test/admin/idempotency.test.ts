@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
-import { OperatorOnce } from '../../src/operations/changes/operator-once.ts';
+import { OperatorOnce } from '../../src/operations/changes/by-operator.ts';
 import { addOperator, callAdmin, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -80,6 +80,14 @@ describe('an API key issued with an Idempotency-Key', () => {
     expect(stored()).not.toContain(secret.slice(4, 36));
     expect(stored()).not.toContain(key);
     expect(stored()).toContain('sealed');
+  });
+
+  test('is returned again even after the issued key has expired', async () => {
+    const key = makeKey();
+    const body = { name: 'till', expiresAt: new Date(app.clock.now() + 60_000).toISOString() };
+    const first = await issue({ key, body });
+    app.clock.advance(60);
+    expect(await issue({ key, body })).toMatchObject({ status: 201, text: first.text });
   });
 
   test('can be returned again for 24 hours', async () => {

@@ -238,6 +238,15 @@ test('deploy/grafana.json displays every metric and uses only existing labels', 
   expect(missing).toEqual(['animal_store_event_loop_delay_seconds']);
 });
 
+test('no graph or alert shows the jump of event ids after a restore as a rate', () => {
+  const rates = made
+    .flatMap(({ expressions }) => expressions)
+    .filter((text) => text.includes('events_total'));
+  expect(rates).toEqual([
+    expect.stringMatching(/^max\(rate\(animal_store_events_total\{.*\}\[5m\]\) < 1000000\)$/),
+  ]);
+});
+
 test('every alert has a summary and a remedy', () => {
   const { groups } = Bun.YAML.parse(file('deploy/alerts.yml')) as Alerts;
   for (const { alert, annotations } of groups.flatMap(({ rules }) => rules)) {

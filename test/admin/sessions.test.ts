@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { systemUser } from '../../src/app/system-user.ts';
+import { systemUser } from '../../src/app/services.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { fingerprintOf } from '../../src/operations/sign-in/sessions.ts';
 import {
@@ -44,6 +44,21 @@ describe('a session', () => {
       });
       app.clock.advance(hours / 2);
     }
+    expect(await statusWith(session)).toBe(401);
+  });
+
+  test.each([-25, 25])('is not affected by a clock step of %d hours', async (step) => {
+    const { token } = await addOperator(app, 'viewer');
+    const session = await signIn(app, token);
+    const endsAt = app.clock.now() + 12 * hours * 1_000;
+    app.clock.step(step * hours);
+    const { body } = await callAdmin(app, 'GET', '/session', { session });
+    expect(body).toMatchObject({ expiresAt: new Date(endsAt + step * hours * 1_000).toISOString() });
+    app.clock.advance(hours - 1);
+    expect(await statusWith(session)).toBe(200);
+    app.clock.advance(hours);
+    expect(await statusWith(session)).toBe(401);
+    app.clock.step(-step * hours);
     expect(await statusWith(session)).toBe(401);
   });
 

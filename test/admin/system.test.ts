@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { settings } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Concern, Overview, System } from '../../src/contract/admin/system.ts';
-import type { Caller } from '../../src/storage/storage.ts';
+import type { Caller } from '../../src/domain/caller.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
@@ -96,12 +96,16 @@ describe("the overview's warnings", () => {
       });
     await note('gone', app.clock.now());
     await note('stopped', 0);
-    expect((await operator.overview()).concerns).toEqual([]);
+    await note('ahead', app.clock.now() + 3_600_000);
+    expect(whats((await operator.overview()).concerns)).toEqual([
+      expect.stringContaining('Instance ahead was last seen at'),
+    ]);
     app.clock.advance(61);
     expect(whats((await operator.overview()).concerns)).toEqual([
+      expect.stringContaining('Instance ahead was last seen at'),
       'Instance gone was last seen at 2027-01-15T10:00:00.000Z, and was not stopped cleanly.',
     ]);
-    expect((await operator.system()).instances.map(({ name }) => name)).toEqual(['here', 'gone']);
+    expect((await operator.system()).instances.map(({ name }) => name)).toEqual(['here', 'ahead', 'gone']);
   });
 
   test('report a delivery that has been pending for 6 hours while its webhook is enabled', async () => {

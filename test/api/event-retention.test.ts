@@ -7,6 +7,7 @@ import type { Transaction } from '../../src/storage/transaction.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { sqlitePlace, storeTests } from '../storage/place.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { patientSettings } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { linksOf, newPet, relative } from '../support/pets.ts';
 import { testServers } from '../support/servers.ts';
@@ -27,7 +28,7 @@ const stores: Record<string, () => Promise<{ readonly settings: Settings } & Asy
   ...(servers && {
     'PostgreSQL and Redis': async () => {
       const schema = await servers.makeSchema();
-      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
+      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
       const settings = { ...redis, DATABASE_URL: schema.url, ADMIN_PORT: 'off', REDIS_TIMEOUT_MS: '60000' };
       return { settings, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
     },
@@ -146,5 +147,28 @@ describe.each(Object.entries(places))('on %s', (_name, place) => {
     sweeper.start();
     await sweeper.idle();
     expect(await store.events.bounds()).toEqual({ oldest: 2_501n, last: 2_501n });
+  });
+
+  storeTest('a step of the clock removes events only after an hour', async ({ store, clock, besideWith }) => {
+    const recorder = await besideWith(ofTests);
+    await recorder.write('record', [clock.now()]);
+    const events = { areRecorded: true, keepMs: dayMs };
+    const sweeper = new Sweeper({ store, clock, events }, new AbortController().signal);
+    const daySeconds = dayMs / 1_000;
+    const isRetained = async () => {
+      sweeper.start();
+      await sweeper.idle();
+      return (await store.events.newest(1)).length === 1;
+    };
+    clock.advance(60);
+    clock.step(2 * daySeconds);
+    expect(await isRetained()).toBe(true);
+    clock.step(-2 * daySeconds);
+    clock.advance(3_599);
+    expect(await isRetained()).toBe(true);
+    clock.step(2 * daySeconds);
+    expect(await isRetained()).toBe(true);
+    clock.advance(3_600);
+    expect(await isRetained()).toBe(false);
   });
 });

@@ -54,6 +54,38 @@ test('a reader that catches up receives events at its own pace and is not discon
   await until(() => slow.count() === 1_500);
 });
 
+test('a stream that catches up is not delayed by ten streams of another account that search the history', async () => {
+  await using own = await startTestApp();
+  await using stack = new AsyncDisposableStack();
+  await addMany(own, 8_000);
+  await own.call('PUT', '/categories/1', { body: '{"name":"Dogs"}' });
+  const { key } = await own.tenant('pro');
+  const open = (one: string, type: string) =>
+    EventSource.open(own.url, { key: one, query: `?after=0&type=${type}` });
+  const searching: EventSource[] = [];
+  for (let count = 0; count < maxStreams; count++)
+    searching.push(stack.use(await open(own.key, 'category.created')));
+  const other = stack.use(await open(key, 'category.*'));
+  await until(() => other.ids.length === 1);
+  expect(searching.flatMap(({ ids }) => ids)).toEqual([]);
+  await until(() => searching.every(({ ids }) => ids.length === 1));
+  // The streams have joined the readers of new events, and no event is missing or repeated.
+  await own.call('PUT', '/categories/2', { body: '{"name":"Cats"}' });
+  await until(() => [other, ...searching].every(({ ids }) => ids.length === 2));
+  for (const { ids } of [other, ...searching]) expect(ids).toEqual([8_001, 8_002]);
+});
+
+/** Adds animals through the store, up to 1,000 at a time. */
+async function addMany({ app: { admin } }: TestApp, count: number): Promise<void> {
+  const body = { name: 'Ozzy', categoryId: 1n, status: 'available' } as const;
+  for (let added = 0; added < count; added += 1_000) {
+    const group = Array.from({ length: Math.min(1_000, count - added) }, () =>
+      admin.storage.write('createPet', { body, now: Date.now() }),
+    );
+    await Promise.all(group);
+  }
+}
+
 const largeName = 'x'.repeat(16_000);
 
 /** Adds animals with longer names than a client may send, so that their events are large. */

@@ -27,6 +27,28 @@ describe('a response is stored for 24 hours', () => {
     }
   });
 
+  test.each([-25, 25])(
+    'also while the clock is off by %d hours, and after it was corrected',
+    async (hours) => {
+      for (const path of ['/pets', '/orders']) {
+        const own = await buyerOf(app);
+        const body = path === '/pets' ? newPet() : `{"petId":${await own.addPet()}}`;
+        const send = async (key: string) => isReplayed(await own.call('POST', path, under(key, { body })));
+        const other = newPet();
+        await send('before');
+        app.clock.step(hours * 3_600);
+        const before = await send('before');
+        const sendWhileOff = async () =>
+          isReplayed(await own.call('POST', '/pets', under('while-off', { body: other })));
+        await sendWhileOff();
+        app.clock.step(-hours * 3_600);
+        expect([before, await send('before'), await sendWhileOff()]).toEqual(['true', 'true', 'true']);
+        app.clock.advance(86_401);
+        expect(await sendWhileOff()).toBeNull();
+      }
+    },
+  );
+
   test('across restarts', async () => {
     const own = await buyerOf(app);
     const petId = await own.addPet();

@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { writeCursor } from '../../src/contract/cursor.ts';
-import type { Pet } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import type { ErrorAnswer } from '../support/call.ts';
@@ -85,6 +85,22 @@ describe('the id filter', () => {
     expect(await list(`limit=100&id=${ids.join(',')}`)).toEqual(pets.slice(0, 100));
     const long = Array.from({ length: 100 }, (_, n) => `-92233720368547757${String(n).padStart(2, '0')}`);
     expect(await list(`id=${long.join(',')}`)).toEqual([]);
+    const repeated = ids.map((id) => `id=${id}`).join('&');
+    expect(await list(`limit=100&minId=1&maxId=100&categoryId=-5&status=sold&${repeated}`)).toEqual([]);
+    expect(await list(`limit=100&${repeated}`)).toEqual(pets.slice(0, 100));
+    const message = 'must be 1 to 100 ids, separated by commas';
+    for (const tooMany of [`${repeated}&id=101`, `id=${ids.join(',')}&id=101`]) {
+      const { error } = await app.call('GET', `/pets?${tooMany}`);
+      expect(error.details).toEqual([{ in: 'query', name: 'id', message }]);
+    }
+  });
+
+  test('accepts repeated parameters, also together with commas', async () => {
+    const some = [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id));
+    for (const query of ['id=9&id=3&id=1', 'id=9&limit=20&id=3,1', 'id=9%2C3&id=1'])
+      expect(await list(query)).toEqual(some);
+    for (const query of ['id=9&id=', 'id=9&id=x', 'id=9,&id=1'])
+      expect((await app.call('GET', `/pets?${query}`)).error.code).toBe('invalid_parameter');
   });
 });
 

@@ -24,7 +24,7 @@ const patch =
   ({ call }, id) =>
     call('PATCH', `/webhooks/${id}`, bodyOf(members));
 
-/** Creates the deliveries of all events, and returns the latest of the webhook. */
+/** Creates the webhook's deliveries of all events, and returns the latest. */
 async function deliveryOf(webhookId: bigint): Promise<bigint> {
   const now = app.clock.now();
   const take = {
@@ -38,8 +38,10 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     perSecond: 10_000,
     round: 0,
   };
-  for (let round = { after: 0n, isMore: true }; round.isMore; ) {
-    round = await storage.write('dispatchDeliveries', { settled: [], take: { ...take, after: round.after } });
+  // Without room, a round only creates deliveries, those of the first webhooks after `after`.
+  for (let isMore = true; isMore; ) {
+    const request = { settled: [], take: { ...take, after: webhookId - 1n } };
+    ({ isMore } = await storage.write('dispatchDeliveries', request));
   }
   const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId });
   return delivery?.id ?? 0n;
@@ -75,7 +77,9 @@ const calls = Object.entries(acting).flatMap(([operation, all]) =>
   Object.entries(all).map(([what, send]) => [operation, what, send] as const),
 );
 
-const needed: readonly Scope[] = ['pets:read', 'pets:create', 'orders:read', 'events:read', 'webhooks:write'];
+const needed: readonly Scope[] = [
+  ...(['pets:read', 'pets:create', 'orders:read', 'orders:write', 'events:read', 'webhooks:write'] as const),
+];
 
 /** An account with a webhook, and other keys of the account. */
 async function start() {
@@ -105,6 +109,8 @@ test.each(cases)(
     const { owner, id, keyWithout, stored } = await start();
     await owner.addPet();
     await deliveryOf(id);
+    // No event remains for which the webhook's position would change.
+    expect((await stored())?.position).toBe((await storage.events.bounds()).last);
     const before = [await stored(), await storage.deliveries.list(undefined, 9, { webhookId: id })];
     const answer = await send(await keyWithout(...missing), id);
     expect([answer.status, answer.error.code]).toEqual([403, 'insufficient_scope']);
@@ -134,6 +140,23 @@ test('the types after a change need their scopes, even if those before it need n
     'scope="orders:read"',
   );
   expect((await patch({ types: ['pet.*'] })(key, id)).status).toBe(200);
+});
+
+test('a delivery of a type that the webhook no longer selects is not sent again, and a key that may not read it gets 403', async () => {
+  const { owner, id, keyWithout } = await start();
+  await owner.order();
+  const deliveryId = await deliveryOf(id);
+  expect(await storage.deliveries.find(deliveryId)).toMatchObject({ type: 'order.placed' });
+  expect((await patch({ types: ['pet.*'] })(owner, id)).status).toBe(200);
+  const other = await keyWithout('orders:read');
+  expect((await patch({ url: 'https://other.example/' })(other, id)).status).toBe(200);
+  const again = post(`/deliveries/${deliveryId}/redeliver`);
+  const refused = await again(other, id);
+  expect([refused.status, refused.error.code]).toEqual([403, 'insufficient_scope']);
+  expect(refused.header('WWW-Authenticate')).toEndWith('scope="orders:read"');
+  expect((await again(owner, id)).error.code).toBe('event_type_not_selected');
+  expect((await patch({ types: ['order.placed'] })(owner, id)).status).toBe(200);
+  expect((await again(owner, id)).status).toBe(202);
 });
 
 test('webhooks:write alone suffices to read, disable and delete a webhook, but not to enable it again', async () => {

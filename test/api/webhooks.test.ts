@@ -5,7 +5,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import pino from 'pino';
-import { maxWebhooks } from '../../src/contract/webhooks.ts';
+import { maxWebhooks } from '../../src/contract/bounds.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
 import { freshKey, isReplayed, under } from '../support/idempotency.ts';
@@ -16,7 +16,9 @@ import { faulty } from '../support/pets.ts';
 let address = '1.1.1.1';
 const logged: string[] = [];
 const log = pino({ level: 'warn' }, { write: (line) => logged.push(line) });
-const app = await startTestApp({ WEBHOOK_ALLOWED_NETWORKS: '' }, log, async () => [address]);
+const app = await startTestApp({ WEBHOOK_ALLOWED_NETWORKS: '' }, log, async (host) =>
+  Array(host === 'crowded.example' ? 65 : 1).fill(address),
+);
 afterAll(() => app[Symbol.asyncDispose]());
 const { storage } = app.operator;
 
@@ -136,6 +138,7 @@ describe('a webhook URL', () => {
     ['of 2,049 characters', 'https://shop.example/'.padEnd(2_049, 'x'), 'at most 2048 characters'],
     ['with a password', 'https://anna:secret@shop.example/', 'user name or password'],
     ['with a fragment', 'https://shop.example/#top', 'fragment'],
+    ['whose host has 65 addresses', 'https://crowded.example/', 'more than 64 addresses'],
   ])('%s is rejected with a 400', async (_what, wrong, message) => {
     const answer = await create(await buyerOf(app), { url: wrong });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);

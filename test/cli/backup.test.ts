@@ -6,10 +6,13 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  statfsSync,
   statSync,
   symlinkSync,
+  truncateSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { restoreGap } from '../../src/tables/events.ts';
 import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { backUp, change } from '../support/backup.ts';
@@ -214,6 +217,25 @@ describe('the restore command', () => {
     await place.output('restore', 'made.backup', '--replace');
   });
 
+  test('leaves a different gap in the ids each time, even if the backup was made a moment after a restore', async () => {
+    await using place = await backedUpShop();
+    const keys = async () => {
+      await place.output('keys', 'create', '--plan', 'free', '--name', 'shop');
+      const [row] = rowsOf<{ id: number }>(place.path('store.db'), 'SELECT max(id) AS id FROM keys');
+      return row?.id ?? 0;
+    };
+    await place.output('restore', 'made.backup', '--replace');
+    const restored = await keys();
+    await place.output('backup', 'again.backup');
+    const ids = [];
+    for (const _ of [1, 2, 3]) {
+      await place.output('restore', 'again.backup', '--replace');
+      ids.push(await keys());
+    }
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect([id, id > restored + restoreGap && id < 2 ** 53]).toEqual([id, true]);
+  });
+
   test('changes nothing if the backup is damaged, missing, from a newer version or not a backup', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('store.db'));
@@ -236,6 +258,22 @@ describe('the restore command', () => {
     expect(existsSync(place.path('drill'))).toBe(false);
     expect(readFileSync(place.path('store.db')).equals(before)).toBe(true);
     expect(existsSync(place.path('store.db.restoring'))).toBe(false);
+  });
+
+  test('deletes the copy left by a killed restore before it needs space, and so does the service', async () => {
+    await using place = await backedUpShop();
+    const copy = 'store.db.restoring';
+    await place.write(copy, 'half');
+    expect(await place.failure(1, 'restore', 'made.backup')).toContain('already exists');
+    // A restore that cannot use the store may not touch the copy of another one.
+    expect(await place.files()).toContain(copy);
+    const { bavail, bsize } = statfsSync(place.folder);
+    truncateSync(place.path('made.backup'), (bavail + 1_000_000) * bsize);
+    expect(await place.failure(1, 'restore', 'made.backup', '--replace')).toContain('Not enough space');
+    expect(await place.files()).not.toContain(copy);
+    await place.write(copy, 'half');
+    await using _service = await place.serve();
+    expect(await place.files()).not.toContain(copy);
   });
 
   test('replaces a damaged store', async () => {

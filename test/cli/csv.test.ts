@@ -4,9 +4,8 @@ import fc from 'fast-check';
 import { NewPet } from '../../src/contract/pets.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { CsvReader, csvHeader, csvRow } from '../../src/operations/files/csv.ts';
-import { LineSplitter } from '../../src/operations/files/lines.ts';
 import { NdjsonReader } from '../../src/operations/files/ndjson.ts';
-import type { InputRecord, RecordReader } from '../../src/operations/files/records.ts';
+import { type InputRecord, LineSplitter, type RecordReader } from '../../src/operations/files/records.ts';
 import { always as alwaysFor, anyInt64 } from '../support/property.ts';
 
 /** Uses fewer cases than the default, because each case is parsed several times. */

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { systemUser } from '../../src/app/system-user.ts';
+import { systemUser } from '../../src/app/services.ts';
 import { programOf } from '../../src/cli/program.ts';
 import { rowCommands } from '../../src/cli/resources/commands.ts';
 import { resources } from '../../src/cli/resources/names.ts';

@@ -1,6 +1,7 @@
 /** The events commands, while a service records events. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { commandLine, newWorkplace } from '../support/cli.ts';
+import { patientSettings } from '../support/cluster.ts';
 import { start } from '../support/process.ts';
 import { testServers } from '../support/servers.ts';
 
@@ -14,7 +15,7 @@ const stores: Record<string, () => Promise<{ readonly settings: Settings } & Asy
   ...(servers && {
     'PostgreSQL and Redis': async () => {
       const schema = await servers.makeSchema();
-      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
+      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
       const settings = { ...redis, DATABASE_URL: schema.url, ADMIN_PORT: 'off' };
       return { settings, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
     },

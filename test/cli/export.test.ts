@@ -176,3 +176,15 @@ test('an interrupted export leaves no file behind', async () => {
   });
   expect((await place.files()).filter((name) => name.startsWith('broken'))).toEqual([]);
 });
+
+test('an export deletes the files left by killed exports to the same file, and no others', async () => {
+  await using place = await filledWorkplace();
+  // No process has these ids.
+  await place.write('again.csv.4194998.partial', 'half');
+  await place.write('again.csv.4194999.partial', 'half');
+  await place.write('other.csv.4194999.partial', 'half');
+  await place.output('export', 'again.csv');
+  expect((await place.files()).filter((name) => name.includes('csv.'))).toEqual([
+    'other.csv.4194999.partial',
+  ]);
+});

@@ -1,7 +1,7 @@
 /** Interrupted imports add each row once, and the command explains how to resume. */
 import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
-import { total } from '../../src/contract/inventory.ts';
+import { total } from '../../src/contract/pets.ts';
 import { change } from '../support/backup.ts';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import { dataFileIn, operatorOf } from '../support/process.ts';

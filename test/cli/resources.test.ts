@@ -148,7 +148,7 @@ test('the examples in the help of every command can be parsed', async () => {
 });
 
 test('a command loads only the subcommands of its resource', async () => {
-  const program = await programOf({}, ['pets']);
+  const program = await programOf({}, { words: ['pets'] });
   const below = (name: string) => program.commands.find((one) => one.name() === name)?.commands.length;
   expect(below('pets')).toBeGreaterThan(0);
   expect(below('orders')).toBe(0);

@@ -44,8 +44,11 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
       0,
       expect.stringContaining('animal-store: The source is being served (one). Stop these instances'),
     ]);
-    await report(0);
-    expect((await copy('second.db')).stderr).not.toContain('served');
+    // A time in the future is that of an instance that ended before the clock was set back.
+    for (const [index, seenAt] of [0, Date.now() + 3_600_000].entries()) {
+      await report(seenAt);
+      expect((await copy(`next${index}.db`)).stderr).not.toContain('served');
+    }
   });
 
   test('the error for a missing database or role includes the command that creates it', async () => {

@@ -1,6 +1,9 @@
 /** Problems in the output of `animal-store status`. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { mkdir } from 'node:fs/promises';
 import type { Concern } from '../../src/contract/admin/system.ts';
+import { hourMs } from '../../src/domain/clock.ts';
 import { stoppedAt } from '../../src/operations/observability/usage-recorder.ts';
 import { sealSecret } from '../../src/webhooks/secrets.ts';
 import { newWorkplace } from '../support/cli.ts';
@@ -55,4 +58,39 @@ test('an instance that was stopped cleanly is shown as stopped, without the time
   expect(await place.json('status', '--json')).toMatchObject({
     instances: [{ name: 'ended', seenAt: null }],
   });
+});
+
+test('ids of events are shown as events list --after expects them', async () => {
+  await using place = await newWorkplace();
+  {
+    using database = new Database(place.path('store.db'));
+    database.run("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1795816587923083)");
+  }
+  for (const name of ['first', 'second'])
+    await place.json('import', await place.write(`${name}.csv`, `name,categoryId\n${name},1\n`));
+  const [, oldest = ''] = /^Oldest retained +(\S+), /m.exec(await place.output('status')) ?? [];
+  expect(await place.json('events', 'list', '--after', oldest)).toHaveLength(1);
+});
+
+test('an overdue scheduled backup is a problem', async () => {
+  await using place = await newWorkplace();
+  await mkdir(place.path('backups'));
+  const environment = { BACKUP_FOLDER: place.path('backups'), BACKUP_EVERY: '2h' };
+  const problems = async () => {
+    const { exitCode, stdout } = await place.run(['status', '--json'], { environment });
+    expect(exitCode).toBe(0);
+    const { concerns } = JSON.parse(stdout) as { concerns: Concern[] };
+    return concerns.map(({ what }) => what).filter((what) => what.includes('backup'));
+  };
+  const backUpAt = (ms: number) => {
+    const time = new Date(ms).toISOString().replace(/:(\d\d):(\d\d)\..*/, '$1$2Z');
+    return place.output('backup', `backups/store-${time}.backup`);
+  };
+  expect(await problems()).toEqual([
+    expect.stringMatching(/^There is no backup in .*backups, so .* overdue/),
+  ]);
+  await backUpAt(Date.now() - 3 * hourMs);
+  expect(await problems()).toEqual([expect.stringMatching(/^The latest backup is from 2\S+Z in .* overdue/)]);
+  await backUpAt(Date.now() - hourMs);
+  expect(await problems()).toEqual([]);
 });

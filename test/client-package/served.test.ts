@@ -1,7 +1,10 @@
 /** The client package, downloaded from a service and used with only the service's URL and a key. */
 import { afterAll, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import packageJson from '../../client/package.json' with { type: 'json' };
 import { startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
@@ -14,9 +17,31 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]();
 });
 
+const current = `client-${packageJson.version}.tgz`;
+
+/** Hashes of the packages of released versions, as in the lock files of projects that use them. */
+const released = {
+  'client-1.1.0.tgz':
+    'sha512-JEaxHEqyd03tOmjsGCkhxmVd6ftj2fbgjN7axKgBV5fVUMUajr+OpLDjFcMrvTg0LI9qhqBEBCPQNkd/8R80sg==',
+};
+
+test('the service serves the current package and those of released versions, whose content never changes', async () => {
+  const files = readdirSync(join(root, 'assets/client'));
+  expect(files.sort()).toEqual([...Object.keys(released), current].sort());
+  for (const [file, hash] of Object.entries(released)) {
+    const content = await (await fetch(`${app.url}/${file}`)).bytes();
+    expect(`sha512-${createHash('sha512').update(content).digest('base64')}`).toBe(hash);
+  }
+});
+
+test('/client.tgz redirects to the current package', async () => {
+  const { status, headers } = await fetch(`${app.url}/client.tgz`, { redirect: 'manual' });
+  expect([status, headers.get('location')]).toEqual([302, `/${current}`]);
+});
+
 test('the served package equals the output of npm pack in client/ (to update it, run npm run client)', async () => {
   await using project = await newProject();
-  const served = await (await fetch(`${app.url}/client.tgz`)).bytes();
+  const served = await (await fetch(`${app.url}/${current}`)).bytes();
   const packed = await Bun.file(project.tarball).bytes();
   expect(gunzipSync(served).equals(gunzipSync(packed))).toBe(true);
 });
@@ -33,7 +58,7 @@ store.pets
 
 test('can be installed from its URL in an empty project, and loads in Node.js as an ES module and as CommonJS', async () => {
   await Bun.write(join(folder.path, 'package.json'), '{ "name": "project", "private": true }');
-  const install = ['npm', 'install', '--no-audit', '--no-fund', `${app.url}/client.tgz`];
+  const install = ['npm', 'install', '--no-audit', '--no-fund', `${app.url}/${current}`];
   expect(await run(install, folder.path)).toMatchObject({ exitCode: 0 });
   const programs = {
     'program.mjs': `import { AnimalStore } from '@animal-store/client';${calls}`,

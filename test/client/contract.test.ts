@@ -127,6 +127,8 @@ const classOf = (error: AnimalStoreError): string => {
     case 'order_transition_not_allowed':
     case 'idempotency_key_in_use':
     case 'webhook_disabled':
+    case 'event_type_not_selected':
+    case 'too_many_deliveries':
     case 'redelivery_in_progress':
     case 'missing_api_key':
     case 'invalid_api_key':

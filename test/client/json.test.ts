@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import fc from 'fast-check';
 import { int64Members } from '../../client/src/contract.ts';
 import { ArgumentError } from '../../client/src/errors.ts';
-import { parseJson, stringifyJson } from '../../client/src/json.ts';
+import { parseJson, stringify, stringifyJson } from '../../client/src/json.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
 /** Strings that resemble the patterns that the parser searches for. */
@@ -95,12 +95,34 @@ describe('the JSON parser', () => {
   });
 });
 
+test('invalid JSON is rejected before it is searched for members, which could take quadratic time', () => {
+  using replace = spyOn(String.prototype, 'replace');
+  expect(() => parseJson(`"${'\\"'.repeat(20_000)}`)).toThrow(SyntaxError);
+  expect(replace.mock.contexts.filter((text) => String(text).length > 40_000)).toEqual([]);
+});
+
 describe('the JSON serializer', () => {
   test('writes a body that can be parsed without loss', () => {
     const body = fc.record({ name: hostile, categoryId: anyInt64, petId: fc.maxSafeInteger() });
     always(body, (sent) => {
       expect(parseJson(stringifyJson(sent))).toEqual({ ...sent, petId: BigInt(sent.petId) });
     });
+  });
+
+  test('writes nested values that can be parsed without loss', () => {
+    always(anyJson, (value) => expect(parseJson(stringify(value))).toEqual(read(value)));
+  });
+
+  test('writes values without a bigint like JSON.stringify', () => {
+    const values = [
+      new Date(0),
+      { a: undefined, b: () => 1, c: [undefined, Number.NaN, ...new Array(1), -0] },
+      'a"\u2028',
+      null,
+    ];
+    for (const value of values) expect(stringify(value)).toBe(JSON.stringify(value));
+    expect(stringify(undefined)).toBe('null');
+    expect(stringify({ toJSON: () => [2n ** 63n] })).toBe('[9223372036854775808]');
   });
 
   test('omits undefined members', () => {

@@ -38,6 +38,12 @@ async function outputOf(name: string): Promise<string[]> {
 
 const outputs: Readonly<Record<string, readonly string[]>> = {
   'first-call': ['4n available'],
+  json: [
+    '{"id":1,"name":"Ozzy","categoryId":7,"status":"available"} {',
+    '  id: 9223372036854775807n,',
+    '}',
+    '{"id":"1","name":"Ozzy","categoryId":"7","status":"available"}',
+  ],
   walk: ['Ozzy', 'Rex', 'Ozzy', '2 true', '1 false'],
   'create-once': ['true'],
   change: ['Pepper II', 'Another client changed the animal. Show the new version.'],

@@ -75,6 +75,7 @@ describe('a request whose response is lost', () => {
     const error = await rejectionOf(lost((store) => store.pets.update(pet.id, { name: 'Anna' })));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
+    expect(error).toMatchObject({ isOutcomeUnknown: true });
   });
 
   test('is retried if it is a PATCH with If-Match, but the retry fails because the animal has changed', async () => {
@@ -110,6 +111,19 @@ describe('if no response arrives', () => {
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ code: 'timeout', attempts: 3 });
     expect(attempts).toEqual([1, 2, 3]);
+  });
+
+  test.each<[string, boolean, (store: AnimalStore) => Call<unknown>]>([
+    ['a change', true, ({ pets }) => pets.create(ozzy)],
+    ['a change without If-Match', true, ({ pets }) => pets.update(1, { name: 'Anna' })],
+    ['a read', false, ({ pets }) => pets.find(1)],
+    ['an empty patch', false, ({ pets }) => pets.update(1, {})],
+  ])('a TimeoutError of %s: isOutcomeUnknown is %p', async (_, isOutcomeUnknown, call) => {
+    proxy.hold();
+    const error = (await rejectionOf(call(clientOf({ timeoutMs: 20, maxRetries: 0 })))) as TimeoutError;
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error.isOutcomeUnknown).toBe(isOutcomeUnknown);
+    expect(error.message.endsWith('The change may have been applied.')).toBe(isOutcomeUnknown);
   });
 
   test('an aborted request rejects immediately with the abort reason', async () => {
@@ -226,6 +240,18 @@ describe('a call', () => {
     const { store, keys } = behind(failure(500, 'internal_error'));
     expect(await rejectionOf(store.pets.update(1, { name: 'Anna' }))).toBeInstanceOf(ServerError);
     expect(keys).toHaveLength(1);
+  });
+
+  test.each([
+    [404, 'pet_not_found', false],
+    [409, 'pet_not_available', false],
+    [404, 'unexpected_response', true],
+    [401, 'invalid_api_key', true],
+  ])('that gets a 502 and then a %i %s: isOutcomeUnknown is %p', async (status, code, isOutcomeUnknown) => {
+    const last = code === 'unexpected_response' ? new Response('', { status }) : failure(status, code);
+    const { store } = behind(new Response('', { status: 502 }), last);
+    const error = await rejectionOf(store.orders.place({ petId: 1 }));
+    expect(error).toMatchObject({ status, code, attempts: 2, isOutcomeUnknown });
   });
 
   test('is retried after a delay if the error is idempotency_key_in_use', async () => {

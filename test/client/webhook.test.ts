@@ -1,5 +1,5 @@
 /** Verification of webhooks, compared with the Standard Webhooks library. */
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { Webhook } from 'standardwebhooks';
 import { ArgumentError, type RawHeaders, verifyWebhook, WebhookError } from '../../client/src/index.ts';
 import { rejectionOf } from '../support/rejection.ts';
@@ -51,6 +51,19 @@ test('during a rotation, one secret verifies a delivery with two signatures, and
   };
   for (const each of secrets) expect(await verifyWebhook(each, both, body)).toBeDefined();
   for (const each of secrets) expect(await verifyWebhook(secrets, signed(each), body)).toBeDefined();
+});
+
+test('the signature of a body is computed once per secret, and only 16 signatures are compared', async () => {
+  const { 'webhook-signature': signature, ...rest } = signed();
+  const after = (count: number) => ({
+    ...rest,
+    'webhook-signature': `${'v1,AAAA '.repeat(count)}${signature}`,
+  });
+  expect(await verifyWebhook(secret, after(15), body)).toBeDefined();
+  using sign = spyOn(crypto.subtle, 'sign');
+  using verify = spyOn(crypto.subtle, 'verify');
+  expect(await rejectionOf(verifyWebhook(secrets, after(2_000), body))).toBeInstanceOf(WebhookError);
+  expect(sign.mock.calls.length + verify.mock.calls.length).toBe(2);
 });
 
 test('the timestamp of a delivery may be up to five minutes early or late', async () => {

@@ -36,6 +36,15 @@ const legend = (page: Page, title: string) =>
     .locator('.card', { has: page.getByRole('heading', { name: title, exact: true }) })
     .locator('figcaption');
 
+/** A script that returns the color of a legend entry with this style. */
+const colourOf = (style: string) => `(() => {
+  const probe = document.body.appendChild(document.createElement('i'));
+  probe.style.cssText = ${JSON.stringify(style)};
+  const colour = getComputedStyle(probe).backgroundColor;
+  probe.remove();
+  return colour;
+})()`;
+
 testInBrowser('the overview shows requests and latency from before the service started', async () => {
   const console = await givenApart();
   await recordPast(console);
@@ -43,12 +52,56 @@ testInBrowser('the overview shows requests and latency from before the service s
   await page.getByRole('radio', { name: '24 h' }).check();
   await legend(page, 'Requests').getByText('1,289').waitFor();
   await legend(page, 'Requests').getByText('17').waitFor();
+  await page.getByText('1,306 in the last 24 hours').waitFor();
   expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
   await page.reload();
-  await page.getByText('Last 24 hours').waitFor();
+  await page.getByText('Last 24 hours', { exact: true }).waitFor();
   await legend(page, 'Requests').getByText('1,289').waitFor();
   await page.getByRole('radio', { name: '1 h' }).check();
-  await page.getByText('Last hour').waitFor();
+  await page.getByText('0 in the last hour').waitFor();
+});
+
+testInBrowser('the running minute counts in the total, but is not drawn as a drop', async () => {
+  const console = await givenApart();
+  const minute = Math.floor(Date.now() / 60_000) * 60_000;
+  await console.app.admin.storage.write('recordUsage', {
+    minutes: [{ minute, operation: 'listPets', code: 'ok', requests: 321 }],
+    ...{ latencies: [], keys: [], number: newReport(minute) },
+    instance: { name: 'earlier', version: '1.0.0', startedAt: minute, seenAt: 0 },
+  });
+  const page = await console.signedIn(await console.addOperator('mina', 'viewer'), '/?span=hour');
+  await legend(page, 'Requests').getByText('321').waitFor();
+  const points = page.getByRole('slider', { name: 'Requests, last hour' });
+  expect(Number(await points.getAttribute('max'))).toBeLessThan(59);
+});
+
+testInBrowser('the time axis of every range has at least three labels, also on a phone', async () => {
+  const console = await given();
+  const token = await console.addOperator('axel', 'viewer');
+  for (const width of [390, 1_280]) {
+    const page = await console.signedIn(token, '/usage', { viewport: { width, height: 800 } });
+    await page.addInitScript(`{
+      const { fillText } = CanvasRenderingContext2D.prototype;
+      globalThis.drawn = new Set();
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        globalThis.drawn.add(text);
+        return fillText.call(this, text, ...place);
+      };
+    }`);
+    for (const [span, label] of [
+      ['hour', /^\d\d:\d\d$/],
+      ['day', /:|[A-Z]/],
+      ['week', /[A-Z]/],
+      ['month', /[A-Z]/],
+    ] as const) {
+      await page.goto(`${console.url}/#/?span=${span}`);
+      await page.reload();
+      await legend(page, 'Latency').waitFor();
+      const labels = async () =>
+        (await page.evaluate<string[]>('[...drawn]')).filter((text) => label.test(text));
+      await until(async () => (await labels()).length >= 3);
+    }
+  }
 });
 
 testInBrowser(
@@ -100,6 +153,14 @@ testInBrowser(
     );
     await page.getByRole('slider', { name: 'Requests by operation' }).waitFor();
     await page.getByText('Client errors (4xx) 1').waitFor();
+    // The color of an operation must not suggest an outcome.
+    const colours = async (title: string) => {
+      const styles = (await legend(page, title).locator('i').all()).map((one) => one.getAttribute('style'));
+      return Promise.all(styles.map(async (style) => page.evaluate<string>(colourOf((await style) ?? ''))));
+    };
+    const ofOutcomes = await colours('Requests');
+    expect(ofOutcomes).toHaveLength(4);
+    expect((await colours('Requests by operation')).filter((one) => ofOutcomes.includes(one))).toEqual([]);
     await page
       .getByRole('link', { name: `key ${successor.id}` })
       .first()

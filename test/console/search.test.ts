@@ -28,6 +28,33 @@ testInBrowser(
   },
 );
 
+testInBrowser('search finds a failed request by its id, and shows only that request', async () => {
+  const { apiUrl, signedIn, addOperator, addAccount } = await given();
+  const { key, keyId } = await addAccount('Failing shop', 'pro');
+  const request = (requestId: string) =>
+    fetch(`${apiUrl}/v1/pets/424242`, {
+      headers: { Authorization: `Bearer ${key}`, 'X-Request-Id': requestId },
+    });
+  for (const requestId of ['failing-7', 'other-1', 'other-2']) {
+    expect((await request(requestId)).status).toBe(404);
+  }
+  const page = await signedIn(await addOperator('rene', 'viewer'), '/bans');
+  await page.getByText('No keys are banned.').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('failing-7');
+  await page.getByRole('link', { name: 'failing-7 Failed request' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Request failing-7' }).waitFor();
+  const rows = page.getByRole('table', { name: 'Recent failed requests' }).getByRole('row');
+  await rows
+    .nth(1)
+    .getByRole('link', { name: `Key ${keyId}` })
+    .waitFor();
+  expect(await rows.count()).toBe(2);
+  await page.getByRole('link', { name: 'All failed requests' }).click();
+  await rows.getByText('other-2').waitFor();
+});
+
 testInBrowser(
   'search reports that it found nothing, and does not open when a user types / in a field',
   async () => {

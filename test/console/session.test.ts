@@ -74,6 +74,33 @@ describe('a session', () => {
     },
   );
 
+  testInBrowser('that began with a link and ended shows the command that creates a token', async () => {
+    const { app, url, openPage, addOperator } = await given();
+    const page = await openPage();
+    await page.goto(`${url}/#code=${app.console?.makeCode()}`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.context().clearCookies();
+    await page.getByRole('link', { name: 'Orders', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('animal-store operators create NAME --role admin').waitFor();
+    await dialog.getByLabel('Token').fill(await addOperator('lina', 'viewer'));
+    await dialog.getByLabel('Token').press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
+  testInBrowser('that ended leaves no notification with the name of an account', async () => {
+    const { signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('nele', 'admin'), '/accounts');
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Secret shop');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.locator('.notices').getByText('Secret shop').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to the console' }).waitFor();
+    expect(await page.locator('.notices').innerText()).toBe('');
+  });
+
   testInBrowser('is shared by the tabs of one browser, but not with other origins', async () => {
     const { url, signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('tara', 'admin'), '/accounts');

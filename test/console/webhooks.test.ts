@@ -34,8 +34,11 @@ async function stocked(name: string, endpoint?: string) {
 }
 
 testInBrowser('an account page links to its webhooks, and each webhook to its deliveries', async () => {
-  const { signedIn, addOperator } = await given();
+  const { storePath, signedIn, addOperator } = await given();
   const [{ id, accountId }, other] = [await stocked('ann'), await stocked('ben')];
+  const now = Date.now();
+  const { attempts } = failedDelivery(id, 6n, now);
+  await addDeliveries(`sqlite:${storePath}`, [{ ...pendingDelivery(id, 6n, now), attempts }]);
   const page = await signedIn(await addOperator('viewer', 'viewer'), '/webhooks');
   await page.getByText(`Webhook ${other.id} · For ben`).waitFor();
   await page.goto(page.url().replace('/webhooks', `/accounts/${accountId}`));
@@ -44,11 +47,13 @@ testInBrowser('an account page links to its webhooks, and each webhook to its de
   await page.getByText('For ben').waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'https://shop.example/webhooks' }).click();
   await page.getByRole('heading', { name: `Webhook ${id}`, exact: false, level: 1 }).waitFor();
-  await page.locator('.tile strong').getByText('75%').waitFor();
+  await page.locator('.tile strong').getByText('60%').waitFor();
   const tiles = await page.locator('.tile strong').allInnerTexts();
-  expect(tiles.slice(0, 2)).toEqual(['75%', '1']);
+  expect(tiles.slice(0, 2)).toEqual(['60%', '2']);
+  await page.getByText('of the last 5 attempted deliveries').waitFor();
+  await page.getByText('1 after a failed attempt').waitFor();
   const events = page.locator('tbody td:first-child .name');
-  expect(await events.allInnerTexts()).toEqual([5, 4, 3, 2, 1].map((event) => `Event ${event}`));
+  expect(await events.allInnerTexts()).toEqual([6, 5, 4, 3, 2, 1].map((event) => `Event ${event}`));
   await page.getByRole('combobox', { name: 'Status' }).selectOption('failed');
   await page.getByText('Event 5').waitFor({ state: 'detached' });
   await page.getByText('Event 4').waitFor();

@@ -15,7 +15,6 @@ const guides = readdirSync(guidesFolder, { recursive: true, encoding: 'utf8' })
 describe.each([...allOperations])('$operationId', ({ method, path }) => {
   test('is mentioned in a guide', () => {
     const name = `\`${method} ${basePath}${path}\``;
-    if (!guides.some((text) => text.includes(name)))
-      throw new Error(`Name ${name} in a guide, at least in the table of docs/guides/README.md.`);
+    if (!guides.some((text) => text.includes(name))) throw new Error(`Name ${name} in a guide.`);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import version from '../../assets/reference/version.json' with { type: 'json' };
+import packageJson from '../../client/package.json' with { type: 'json' };
 import { startTestApp } from '../support/app.ts';
 
 const publicUrl = 'https://animals.example.com/store';
@@ -103,6 +104,29 @@ test('the root redirects to the reference page', async () => {
   expect(status).toBe(302);
   expect(headers.get('location')).toBe(`${publicUrl}/docs`);
   expect((await fetch(bare.url)).url).toBe(`${bare.url}/docs`);
+});
+
+test('the page about webhook receivers of version 1.1.0 redirects to the section about receiving', async () => {
+  const { status, headers } = await get('/docs/guides/webhook-receivers');
+  expect(status).toBe(301);
+  expect(headers.get('location')).toBe(`${publicUrl}/docs/guides/webhooks#receiving`);
+});
+
+test.each(['/docs/guides/quickstart', '/docs/guides/typescript-client'])(
+  '%s installs the current client from the address of the service',
+  async (path) => {
+    const command = (root: string) => `npm install ${root}/client-${packageJson.version}.tgz`;
+    const html = await (await get(path)).text();
+    expect(html).toContain(command(publicUrl));
+    expect(html).not.toContain('http://127.0.0.1:3000');
+    expect(await (await fetch(bare.url + path)).text()).toContain(command(bare.url));
+  },
+);
+
+test('/client.tgz redirects to the current client below the public URL', async () => {
+  const { status, headers } = await get('/client.tgz');
+  expect(status).toBe(302);
+  expect(headers.get('location')).toBe(`${publicUrl}/client-${packageJson.version}.tgz`);
 });
 
 test('the API catalog is a linkset (RFC 9727), and all of its links work', async () => {

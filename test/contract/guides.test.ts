@@ -60,6 +60,21 @@ describe('the guides', () => {
     }
   });
 
+  test('link to the example programs that they mention, which are served as text', async () => {
+    const linked = [...pages].flatMap(([path, text]) =>
+      [...text.matchAll(/href="([^"]*\/examples\/[^"]*)"/g)].map(
+        ([, href = '']) => new URL(href, app.url + path).pathname,
+      ),
+    );
+    const files = ['mirror.ts', 'webhooks/bun.ts', 'webhooks/node.mjs', 'webhooks/receiver.py'];
+    expect([...new Set(linked)].sort()).toEqual(files.map((file) => `/docs/examples/${file}`));
+    for (const file of files) {
+      const response = await page(`/docs/examples/${file}`);
+      expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(await response.text()).toBe(await Bun.file(join(root, 'examples', file)).text());
+    }
+  });
+
   test('load no external resources and run no scripts', async () => {
     const { headers } = await page('/docs/guides/quickstart');
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');

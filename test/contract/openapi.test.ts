@@ -98,8 +98,10 @@ describe('the admin document', () => {
     const rows: Readonly<Record<string, Operation>> = operations;
     for (const [id, row] of Object.entries<Operation>(adminOperations)) {
       const { deprecation: _, ...kept } = rows[id] ?? row;
-      const { description, query } = row;
-      expect(row).toEqual({ ...kept, description, ...(query && { query }) });
+      const { description, query, success } = row;
+      expect(row).toEqual({ ...kept, description, success, ...(query && { query }) });
+      const { schema, descriptions } = kept.success;
+      expect(success).toMatchObject({ ...(schema && { schema }), descriptions });
       for (const [name, schema] of Object.entries(kept.query?.shape ?? {}))
         expect([id, name, query?.shape[name] === schema]).toEqual([id, name, true]);
     }

@@ -14,3 +14,15 @@ test('a number is parsed in linear time', () => {
   const zeros = '0'.repeat(100 * maxBodyBytes);
   expect(mistakesIn(`{"name":"Ozzy","categoryId":1${zeros}1}`)).toHaveLength(1);
 });
+
+test('a number of up to 64 characters is exact, and a longer one is rejected', () => {
+  const zeros = (count: number) => '0'.repeat(count);
+  const longest = [`1${zeros(59)}e-59`, `0.${zeros(58)}1e59`, `1.${zeros(62)}`, `1e${zeros(62)}`];
+  expect(longest.map(({ length }) => length)).toEqual([64, 64, 64, 64]);
+  expect(parseJson(`[${longest.join()}]`)).toEqual([1n, 1n, 1n, 1n]);
+  for (const longer of [`1${zeros(60)}e-60`, `0.${zeros(59)}1e60`, `1.${zeros(63)}`, `1e${zeros(63)}`]) {
+    expect(mistakesIn(`{"name":"Ozzy","categoryId":${longer}}`)).toEqual([
+      'categoryId: must be an integer from -9223372036854775808 to 9223372036854775807, not a number of more than 64 characters',
+    ]);
+  }
+});

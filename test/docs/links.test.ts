@@ -1,6 +1,8 @@
 /** Links between documents, and to headings in documents. */
 import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
+import { shownScreenshots } from '../../scripts/screenshots/shown.ts';
 import { root } from '../support/process.ts';
 
 const documents = [
@@ -65,6 +67,11 @@ test.each(documents)('every link in %s points to an existing file and heading', 
     linksIn(await read(document)).map((target) => brokenLink(document, target)),
   );
   expect(broken.filter((problem) => problem !== undefined)).toEqual([]);
+});
+
+test('every screenshot in docs is shown in a document', async () => {
+  const shown = await shownScreenshots();
+  expect(readdirSync(join(root, 'docs/screenshots')).filter((name) => !shown.has(name))).toEqual([]);
 });
 
 test('links in Markdown and HTML are found, and headings have the same fragments as on GitHub', () => {

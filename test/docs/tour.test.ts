@@ -1,4 +1,4 @@
-/** Runs the tours in the README and the guides: the commands of each step must print the documented output. */
+/** Runs the tours in the README, docs/tour.md and the guides: the commands of each step must print the documented output. */
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -16,6 +16,7 @@ function pattern(expected: string): RegExp {
 /** The documents with a tour, and the number of setup steps before the first request. */
 const tours: readonly [document: string, settings: number][] = [
   ['README.md', 1],
+  ['docs/tour.md', 1],
   ['docs/guides/animals.md', 0],
   ['docs/guides/orders.md', 0],
   ['docs/guides/conditional-requests.md', 0],

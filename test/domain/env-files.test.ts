@@ -62,13 +62,17 @@ describe('a .env file', () => {
   const noAssignment = 'must be NAME=value, or begin with # if it is a comment.';
   const unset =
     'refers to a variable that is not set. If the $ belongs to the value, put the value in single quotes.';
+  const otherForm = `contains $\{…} that is neither $\{NAME} nor $\{NAME:-default} with a default without $. If the $ belongs to the value, put the value in single quotes.`;
   const openQuote = 'must end with the quote that it begins with.';
   test.each([
     ['PORT=80\n\nHOST 0.0.0.0\nWORKERS: 2', [`line 3 ${noAssignment}`, `line 4 ${noAssignment}`]],
     ['PORT=80\rHOST', [`line 2 ${noAssignment}`]],
     ['DATABASE_URL=postgres://a:pa$word@b/c', [`line 1: the value of DATABASE_URL ${unset}`]],
     [`A="x\ny"\nB="$\{A}$\{C}"`, [`line 3: the value of B ${unset}`]],
-    ['A=${B', [`line 1: the value of A ${unset}`]],
+    ['A=${B', [`line 1: the value of A ${otherForm}`]],
+    [`A=$\{B:-$\{C:-d}}`, [`line 1: the value of A ${otherForm}`]],
+    [`A="$\{B:-$C}"`, [`line 1: the value of A ${otherForm}`]],
+    [`A=$\{B-d}`, [`line 1: the value of A ${otherForm}`]],
     ['PORT=80\nA=1\nA=2\n\nPORT=81', ['lines 1 and 5 both set PORT. Remove one of them.']],
     ["A='x\nPORT=80", [`line 1: the value of A ${openQuote}`]],
     ['A="x"y', [`line 1: the value of A ${openQuote}`]],

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { FingerprintSet } from '../../src/domain/fingerprint-set.ts';
 import { fingerprint } from '../../src/domain/key.ts';
+import { FingerprintSet } from '../../src/operations/admission/known-keys.ts';
 
 test('added fingerprints are always found, and unknown ones are almost never reported as found', () => {
   const set = new FingerprintSet();

@@ -5,11 +5,11 @@ import {
   defaultBanRules,
   type KeyPenalty,
   noPenalty,
+  noUsage,
   peek,
   refund,
   type Usage,
-  unused,
-} from '../../src/domain/limit.ts';
+} from '../../src/limits/limit.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
@@ -20,7 +20,7 @@ describe('unchanged rate limit state', () => {
     decide(usage, penalty, quota, defaultBanRules, nowMs);
 
   test('is returned as the same object, so that the store does not need to write it', () => {
-    const admitted = decided(unused, noPenalty);
+    const admitted = decided(noUsage, noPenalty);
     expect(admitted.penalty).toBe(noPenalty);
     const { usage } = decided(admitted.usage, noPenalty);
     const refused = decided(usage, noPenalty);
@@ -47,7 +47,7 @@ describe('unchanged rate limit state', () => {
 
   test('has no windows or penalties if there were no requests', () => {
     const never = { openedAt: 0, count: 0 };
-    expect(unused).toEqual({ minute: never, day: never });
+    expect(noUsage).toEqual({ minute: never, day: never });
     expect(noPenalty).toEqual({ episodeFrom: 0, episodeUntil: 0, strikes: [], bannedUntil: 0, banLevel: 0 });
   });
 });
@@ -98,13 +98,13 @@ describe('edge cases of the rate limit rules', () => {
   });
 
   test('refunding a request a second time has no effect', () => {
-    const { verdict, usage } = decided(unused, noPenalty);
+    const { verdict, usage } = decided(noUsage, noPenalty);
     const once = refund(usage, verdict, quota, startMs).usage;
     expect(refund(once, verdict, quota, startMs).usage).toEqual(once);
   });
 
   test('a refund after the per-minute window has ended does not affect the next window', () => {
-    const { verdict, usage } = decided(unused, noPenalty);
+    const { verdict, usage } = decided(noUsage, noPenalty);
     const later = refund(usage, verdict, quota, startMs + 60_000).verdict;
     expect(later.minute).toMatchObject({ remaining: 2, resetAt: second + 120 });
     expect(later.day).toMatchObject({ remaining: 3, resetAt: second + daySeconds });

@@ -2,8 +2,9 @@
  * A simple, slow reference implementation of the rules in contract section 6. It keeps no counts and derives everything
  * from the request log. It assumes that the clock is never set back.
  */
-import type { BanRules, LimitRefusal } from '../../src/domain/limit.ts';
+
 import type { Quota } from '../../src/domain/plan.ts';
+import type { BanRules, LimitRefusal } from '../../src/limits/limit.ts';
 
 /** A request with its response. */
 interface Entry {

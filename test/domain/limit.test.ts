@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Quota } from '../../src/domain/plan.ts';
 import {
   type BanRules,
   daySeconds,
@@ -9,12 +10,11 @@ import {
   type KeyPenalty,
   minuteSeconds,
   noPenalty,
+  noUsage,
   peek,
   refund,
-  unused,
   type Verdict,
-} from '../../src/domain/limit.ts';
-import type { Quota } from '../../src/domain/plan.ts';
+} from '../../src/limits/limit.ts';
 import { limitModel } from '../stress/limit-model.ts';
 import { always } from '../support/property.ts';
 
@@ -22,7 +22,7 @@ const startMs = Date.parse('2027-01-15T10:00:00Z');
 
 /** The rules, with the state of one account and its keys, as in a store. */
 class Account {
-  usage = unused;
+  usage = noUsage;
   readonly penalties = new Map<number, KeyPenalty>();
   readonly rules: BanRules;
 
@@ -135,7 +135,7 @@ describe('the rules for failed authentications', () => {
     always(
       fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })),
       ([limit, attempts]) => {
-        let window = unused.minute;
+        let window = noUsage.minute;
         for (let attempt = 1; attempt <= attempts; attempt++) {
           const decided = decideFailure(window, limit, startMs + attempt);
           expect(decided.refused).toBe(attempt > limit);

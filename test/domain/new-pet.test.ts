@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { parseJson } from '../../src/contract/json.ts';
-import { NewPet, Pet, petJson } from '../../src/contract/pets.ts';
+import { NewPet, Pet } from '../../src/contract/pets.ts';
+import { petJson } from '../../src/contract/representations.ts';
 import { validate } from '../../src/contract/validation.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { always, anyInt64 } from '../support/property.ts';

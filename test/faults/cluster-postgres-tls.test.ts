@@ -1,7 +1,7 @@
 /** Connections to PostgreSQL are encrypted if the server supports TLS, and verified as `sslmode` requires. */
 import { afterAll, describe, expect } from 'bun:test';
+import { StorageUnusable } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { StorageUnusable } from '../../src/storage/storage.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -102,9 +102,10 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
     await until(async () => (await read(token)).text.includes('animal_store_trouble{part="postgres"} 0'));
     await postgres.stop('SIGKILL');
     await until(async () => (await readiness(instance.url)).trouble?.join().includes('PostgreSQL') === true);
-    expect(await read(token)).toMatchObject({
-      status: 200,
-      text: expect.stringContaining('animal_store_trouble{part="postgres"} 1'),
+    await until(async () => {
+      const { status, text } = await read(token);
+      expect(status).toBe(200);
+      return text.includes('animal_store_trouble{part="postgres"} 1');
     });
     expect((await read(unread)).status).toBe(503);
     await postgres.start();

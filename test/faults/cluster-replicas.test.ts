@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/current.ts';
+import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/replica.ts';
 import type { Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { load, readiness } from '../support/load.ts';

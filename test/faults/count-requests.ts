@@ -5,8 +5,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
-import { storeFileNames } from '../../src/storage/sqlite/files.ts';
-import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
+import { openLimits } from '../../src/limits/file/open-limits.ts';
+import { storeFileNames } from '../../src/store-files/files.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
 

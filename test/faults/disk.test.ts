@@ -18,6 +18,7 @@ import {
 } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
 import { testWith } from '../support/requirements.ts';
+import { until } from '../support/wait.ts';
 import {
   addAll,
   expectStored,
@@ -68,6 +69,8 @@ testLimited(
       await untilReady(service.url);
     }
     expectStored(folder.path, stored);
+    // The log is written asynchronously.
+    await until(() => service.stderr().match(/animal storage available again/g)?.length === 6);
     service.signal('SIGKILL');
     await service.exited;
     const lines = service.stderr().trim().split('\n');

@@ -1,7 +1,7 @@
 /** Instances of one store on PostgreSQL and Redis, each with separate proxies, and helpers that count requests. */
 import { RedisClient, SQL } from 'bun';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { openStore } from '../../src/app/store.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
@@ -21,7 +21,7 @@ export interface LimitBench extends AsyncDisposable {
 }
 
 export interface LimitInstance extends AsyncDisposable {
-  readonly store: Storage;
+  readonly store: LimitedStore;
   readonly redis: TcpProxy;
   readonly postgres: TcpProxy;
   /** Notices for operators. */
@@ -62,10 +62,10 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
   };
 }
 
-const seenVersions = new WeakMap<Storage, number>();
+const seenVersions = new WeakMap<LimitedStore, number>();
 
 /** Counts a request from a cached caller, and retries if the caller's cached version was outdated. */
-export async function take(store: Storage, who = caller) {
+export async function take(store: LimitedStore, who = caller) {
   let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
   for (;;) {
     const { verdict, versions } = await store.limits.take(who, callers);
@@ -75,7 +75,7 @@ export async function take(store: Storage, who = caller) {
   }
 }
 
-export async function takes(store: Storage, times: number, who = caller): Promise<number[]> {
+export async function takes(store: LimitedStore, times: number, who = caller): Promise<number[]> {
   const verdicts = await Promise.all(Array.from({ length: times }, () => take(store, who)));
   return verdicts.map(({ remaining }) => remaining);
 }

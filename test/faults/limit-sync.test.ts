@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { makeLimits } from '../../src/storage/sqlite/limits/make-limits.ts';
-import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
+import { makeLimits } from '../../src/limits/file/make-limits.ts';
+import { LimitSync } from '../../src/limits/file/sync.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { limitFileIn } from '../support/process.ts';
 

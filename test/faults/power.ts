@@ -5,11 +5,11 @@
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { defaultBanRules } from '../../src/domain/limit.ts';
 import { plans, type Quota } from '../../src/domain/plan.ts';
 import type { Versions } from '../../src/domain/resources.ts';
+import { defaultBanRules } from '../../src/limits/limit.ts';
+import type { Admission } from '../../src/limits/limit-store.ts';
 import type { Store } from '../../src/operations/units.ts';
-import type { Admission } from '../../src/storage/storage.ts';
 import { callerWith } from '../storage/samples.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';

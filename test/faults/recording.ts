@@ -1,7 +1,7 @@
 /** Records every response, and every system call in any thread that changes the service's files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { header } from '../../src/storage/sqlite/limits/layout.ts';
+import { header } from '../../src/limits/file/layout.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { limitFileIn, serveCommand, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';

@@ -1,6 +1,6 @@
 /** A ban survives as long as any instance or server knows of it, and lifting a ban ends it on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { WriteUncertain } from '../../src/storage/storage.ts';
+import { WriteUncertain } from '../../src/outages/errors.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';

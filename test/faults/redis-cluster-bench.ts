@@ -2,8 +2,8 @@
 import { expect } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
 import { troubles } from '../../src/domain/trouble.ts';
+import { shardTags, slotOf } from '../../src/limits/redis/cluster/slots.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { shardTags, slotOf } from '../../src/storage/redis/cluster/slots.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
@@ -24,7 +24,7 @@ export interface ClusterBench extends AsyncDisposable {
   readonly other: Instance;
   readonly clock: FakeClock;
   readonly prefix: string;
-  open(url?: string): Promise<Instance>;
+  open(url?: string, serving?: boolean): Promise<Instance>;
 }
 
 export async function clusterBench(servers: TestServers, redisUrl: string): Promise<ClusterBench> {
@@ -32,13 +32,13 @@ export async function clusterBench(servers: TestServers, redisUrl: string): Prom
   const schema = opened.use(await servers.makeSchema());
   const prefix = servers.makePrefix();
   const clock = new FakeClock();
-  const open = async (url = redisUrl): Promise<Instance> => {
+  const open = async (url = redisUrl, serving = true): Promise<Instance> => {
     const notices: string[] = [];
     const store = await openStore({
       url: schema.url,
       clock,
       rules: strictRules,
-      serving: true,
+      serving,
       cluster: { ...patient, redisUrl: url, redisPrefix: prefix },
       notice: (text) => notices.push(text),
     });

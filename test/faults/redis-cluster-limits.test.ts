@@ -1,7 +1,7 @@
 /** On every node of a Redis Cluster, limits follow the same rules as on any other store. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { troubles } from '../../src/domain/trouble.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import { clusterPlaceOn } from '../storage/cluster-place.ts';
 import { limitStoreConforms } from '../storage/limit-store-conformance.ts';
 import { compareWithLaw } from '../storage/limits-conformance.ts';
@@ -70,7 +70,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
 
   test('a change acknowledged by one instance is visible immediately on the other, for accounts on every shard', async () => {
     await using bench = await open();
-    const versionsFor = async ({ limits }: Storage, accountId: number) => {
+    const versionsFor = async ({ limits }: LimitedStore, accountId: number) => {
       await take(bench.other.store, callerOf(accountId));
       return (await limits.standing(callerOf(accountId))).versions.pets;
     };

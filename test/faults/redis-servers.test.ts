@@ -38,6 +38,17 @@ async function send(url: string, command: string, ...args: string[]): Promise<un
   }
 }
 
+/** Makes the second server a replica of the first, and then a primary with the same data. */
+async function promoted(): Promise<void> {
+  const [one, two] = [redis, second] as [OwnServer, OwnServer];
+  const { hostname, port } = new URL(one.url);
+  await send(two.url, 'REPLICAOF', hostname, port);
+  await until(async () =>
+    String(await send(two.url, 'INFO', 'replication')).includes('master_link_status:up'),
+  );
+  await send(two.url, 'REPLICAOF', 'NO', 'ONE');
+}
+
 describe.skipIf(redis === undefined || second === undefined)('instances of one store', () => {
   // These tests are skipped if no database servers are available.
   const there = servers ?? ({} as NonNullable<typeof servers>);
@@ -53,13 +64,13 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     await bench.other[Symbol.asyncDispose]();
     const other = made.use(await bench.open(addresses[1].url));
     const session = made.use(openSession(schema.url));
-    /** Waits until both instances have read this number of identities after the call. */
-    const readings = async (identities: number) => {
+    /** Waits until all instances have read this number of identities after the call. */
+    const readings = async (identities: number, instances = 2) => {
       const [{ now }] = await session`SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`;
       await until(async () => {
         const rows: { server: string; read_from: bigint }[] =
           await session`SELECT server, read_from FROM redis_readings`;
-        const isRead = rows.length === 2 && rows.every(({ read_from }) => read_from > now);
+        const isRead = rows.length === instances && rows.every(({ read_from }) => read_from > now);
         return isRead && new Set(rows.map(({ server }) => server)).size === identities;
       });
     };
@@ -76,6 +87,18 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     expect(failure).toContain(`${two.url}`.replace(/\/$/, ''));
     expect(failure).toContain('Set REDIS_URL to the same server for all instances');
     expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
+  });
+
+  test('a command with another Redis fails, and the message names the remedy', async () => {
+    await using store = await opened();
+    const command = (url: string) => store.bench.open(url, false);
+    const failure = await command(two.url).catch((error: Error) => error.message);
+    expect(failure).toContain('Set REDIS_URL to the same server for all instances');
+    expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
+    await using same = await command(one.url);
+    expect(await same.store.limits.bans()).toEqual([]);
+    const stored: { process: string }[] = await store.session`SELECT process FROM redis_readings`;
+    expect(stored).toHaveLength(2);
   });
 
   test('an instance whose Redis becomes another server rejects requests until it uses the same server again', async () => {
@@ -103,6 +126,169 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     expect(refusalOf(moved)).toBeUndefined();
   });
 
+  test('an instance whose Redis was a replica of the other, and is a primary, rejects requests', async () => {
+    await using store = await opened();
+    const before = store.other.notices.length;
+    await promoted();
+    store.addresses[1].move(two.url);
+    await until(() => refusalOf(store.other) !== undefined);
+    expect(store.other.notices.slice(before).join()).toContain('use different Redis servers');
+    expect(refusalOf(store.first)).toBeUndefined();
+    store.addresses[1].move(one.url);
+    await until(() => refusalOf(store.other) === undefined);
+  });
+
+  test('new instances with a copy of the Redis reject requests, even if they are more than the others', async () => {
+    await using store = await opened();
+    await until(async () => {
+      const rows: unknown[] = await store.session`SELECT 1 FROM redis_readings WHERE is_confirmed`;
+      return rows.length === 2;
+    });
+    await promoted();
+    await using started = new AsyncDisposableStack();
+    const others = await Promise.all([1, 2, 3].map(async () => started.use(await store.bench.open(two.url))));
+    await until(() => others.every((other) => refusalOf(other) !== undefined));
+    expect([store.first, store.other].map(refusalOf)).toEqual([undefined, undefined]);
+  });
+
+  test('an instance that may not run INFO uses the same Redis as the others', async () => {
+    await using store = await opened();
+    await send(one.url, 'ACL', 'SETUSER', 'limited', 'on', '>word', '~*', '&*', '+@all', '-info');
+    const url = new URL(one.url);
+    url.username = 'limited';
+    url.password = 'word';
+    store.addresses[1].move(one.url);
+    await using limited = await store.bench.open(url.href);
+    const rows = async () =>
+      (await store.session`SELECT server FROM redis_readings`).map(
+        ({ server }: { server: string }) => server,
+      );
+    await until(async () => (await rows()).length === 3);
+    expect((await rows()).map((server: string) => server.includes('/')).sort()).toEqual([false, true, true]);
+    expect([store.first, store.other, limited].map(refusalOf)).toEqual([undefined, undefined, undefined]);
+    expect(limited.notices.join()).not.toContain('REDIS_URL');
+  });
+
+  describe('while the instances cannot reach their Redis', () => {
+    const nowhere = 'redis://127.0.0.1:1';
+    type Opened = Awaited<ReturnType<typeof opened>>;
+
+    /** Redis is down for both instances, which have read it before. */
+    async function interrupted(store: Opened, running = 2): Promise<void> {
+      await confirmed(store, running);
+      for (const address of store.addresses) address.move(nowhere);
+      await until(() =>
+        [store.first, store.other].every((each) => each.store.health().includes(troubles.redis)),
+      );
+    }
+
+    async function confirmed({ session }: Opened, count: number): Promise<void> {
+      await until(async () => {
+        const rows: unknown[] = await session`SELECT 1 FROM redis_readings WHERE is_confirmed`;
+        return rows.length === count;
+      });
+    }
+
+    /** Redis works again for both instances, without its data. */
+    async function restarted({ addresses }: Opened): Promise<void> {
+      await send(one.url, 'FLUSHALL');
+      for (const address of addresses) address.move(one.url);
+    }
+
+    const other =
+      'used when it could last reach its server. Set REDIS_URL to the same server for all instances';
+    const messageOf = (opening: Promise<unknown>) => opening.catch((error: Error) => error.message);
+
+    test('an instance or command with another Redis fails, and the message names the remedy', async () => {
+      await using store = await opened();
+      await interrupted(store);
+      // The readings are as old as after an outage of several minutes.
+      await store.session`UPDATE redis_readings SET since = since - 200000, read_from = read_from - 200000`;
+      const failures = [true, false].map((serving) => messageOf(store.bench.open(two.url, serving)));
+      for (const failure of await Promise.all(failures)) expect(failure).toContain(other);
+      await restarted(store);
+      await store.readings(1);
+      expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
+    });
+
+    test('an instance with another Redis does not start after the others have restarted', async () => {
+      await using store = await opened();
+      await interrupted(store);
+      await using first = await store.bench.open(store.addresses[0].url);
+      await confirmed(store, 3);
+      await store.first[Symbol.asyncDispose]();
+      await store.other[Symbol.asyncDispose]();
+      expect(await messageOf(store.bench.open(two.url))).toContain(other);
+      await restarted(store);
+      await until(() => first.store.health().length === 0);
+      expect(refusalOf(first)).toBeUndefined();
+    });
+
+    test('an instance with the same Redis, which has lost its data, starts once the others reach it', async () => {
+      await using store = await opened();
+      await interrupted(store);
+      await send(one.url, 'FLUSHALL');
+      const opening = store.bench.open(one.url);
+      await until(async () => {
+        const rows: unknown[] = await store.session`SELECT 1 FROM redis_readings WHERE NOT is_confirmed`;
+        return rows.length === 1;
+      });
+      for (const address of store.addresses) address.move(one.url);
+      await using started = await opening;
+      await confirmed(store, 3);
+      expect([store.first, store.other, started].map(refusalOf)).toEqual([undefined, undefined, undefined]);
+    });
+
+    test('an instance that has started without Redis, and then reads another one, is the one that rejects requests', async () => {
+      await using store = await opened();
+      await using address = movableAddress(one.url);
+      address.move(nowhere);
+      await using third = await store.bench.open(address.url);
+      // Until it can read a server, the third instance has the reading of the others.
+      await interrupted(store, 3);
+      const seen = new Set<string | undefined>();
+      const watching = setInterval(() => {
+        for (const instance of [store.first, store.other]) seen.add(refusalOf(instance));
+      }, 5);
+      address.move(two.url);
+      await until(async () => {
+        const rows: unknown[] = await store.session`SELECT 1 FROM redis_readings WHERE NOT is_confirmed`;
+        return rows.length === 1;
+      });
+      await restarted(store);
+      await until(() => refusalOf(third) !== undefined);
+      await until(() => [store.first, store.other].every((each) => each.store.health().length === 0));
+      clearInterval(watching);
+      expect([...seen]).toEqual([undefined]);
+    });
+
+    test('an instance starts with the Redis of another running instance, although one cannot reach it', async () => {
+      await using store = await opened();
+      await confirmed(store, 2);
+      store.addresses[0].move(nowhere);
+      await until(() => store.first.store.health().includes(troubles.redis));
+      await send(one.url, 'FLUSHALL');
+      await until(async () => {
+        const rows: unknown[] = await store.session`SELECT DISTINCT server FROM redis_readings`;
+        return rows.length === 2;
+      });
+      await using started = await store.bench.open(one.url);
+      expect([store.other, started].map(refusalOf)).toEqual([undefined, undefined]);
+    });
+
+    test('an instance starts although an instance with another Redis has crashed a moment ago', async () => {
+      await using store = await opened();
+      await store.first[Symbol.asyncDispose]();
+      await store.other[Symbol.asyncDispose]();
+      await store.session`
+        INSERT INTO redis_readings (process, origin, server, since, read_from, read_until)
+        SELECT 'crashed', 'elsewhere', 'former', now, now, now
+        FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now) AS clock`;
+      await using started = await store.bench.open(two.url);
+      expect(refusalOf(started)).toBeUndefined();
+    });
+  });
+
   const changes: Record<string, (store: Awaited<ReturnType<typeof opened>>) => Promise<unknown>> = {
     'Redis has lost its data': () => send(one.url, 'FLUSHALL'),
     'Redis has restarted without its data': async () => {
@@ -122,12 +308,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       addresses[1].move(one.url);
     },
     'a replica has taken over, and an instance still used the former primary for a while': async (store) => {
-      const { hostname, port } = new URL(one.url);
-      await send(two.url, 'REPLICAOF', hostname, port);
-      await until(async () =>
-        String(await send(two.url, 'INFO', 'replication')).includes('master_link_status:up'),
-      );
-      await send(two.url, 'REPLICAOF', 'NO', 'ONE');
+      await promoted();
       store.addresses[0].move(two.url);
       await until(async () => (await take(store.first.store, caller)).refusal === undefined);
       store.addresses[1].move(two.url);
@@ -160,6 +341,32 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
     expect(`${store.first.notices}${store.other.notices}`).not.toContain('REDIS_URL');
   });
+
+  for (const count of [1, 2]) {
+    test(`an instance with another Redis is the one that rejects requests after it was alone for a while, beside ${count}`, async () => {
+      await using store = await opened();
+      await using address = movableAddress(one.url);
+      await using third = await store.bench.open(address.url);
+      const beside = [store.first, store.other].slice(0, count);
+      if (count === 1) await store.other[Symbol.asyncDispose]();
+      address.move(two.url);
+      await until(() => refusalOf(third) !== undefined);
+      // As if the others could not reach PostgreSQL for more than a minute.
+      await until(async () => {
+        await store.session`
+          DELETE FROM redis_readings WHERE server <> (SELECT server FROM redis_readings WHERE NOT is_confirmed)`;
+        return refusalOf(third) === undefined;
+      });
+      const seen = new Set<string | undefined>();
+      await until(() => {
+        for (const instance of beside) seen.add(refusalOf(instance));
+        return refusalOf(third) !== undefined;
+      });
+      await store.readings(2, count + 1);
+      for (const instance of beside) seen.add(refusalOf(instance));
+      expect([...seen]).toEqual([undefined]);
+    });
+  }
 
   for (const [name, change] of Object.entries(changes)) {
     test(`no instance rejects requests after ${name}`, async () => {

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifyFile } from '../../src/storage/sqlite/backup/verify.ts';
+import { verifyFile } from '../../src/backup/verify.ts';
 import { backUp, contentsOf, makeSampleStore, strict } from '../support/backup.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -1,4 +1,5 @@
 /** Files of an embedded store that are deleted or replaced while the service uses them. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import {
   copyFileSync,
@@ -11,10 +12,16 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { troubles } from '../../src/domain/trouble.ts';
+import { header } from '../../src/limits/file/layout.ts';
+import { recordedChanges } from '../../src/limits/file/served-files.ts';
+import { changesIn } from '../../src/storage/sqlite/sqlite.ts';
+import { storeFileNames } from '../../src/store-files/files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
@@ -161,6 +168,66 @@ test('a change that is committed after the data file was deleted is not acknowle
   }
 });
 
+const truncations: readonly [what: string, named: string, truncate: (data: string) => void][] = [
+  [
+    'WAL was emptied, as logrotate does with copytruncate',
+    'store.db-wal',
+    (data) => truncateSync(`${data}-wal`),
+  ],
+  [
+    'WAL was truncated by a byte',
+    'store.db-wal',
+    (data) => truncateSync(`${data}-wal`, statSync(`${data}-wal`).size - 1),
+  ],
+  [
+    'WAL was emptied and extended to its former size',
+    'store.db-wal',
+    (data) => writeFileSync(`${data}-wal`, Buffer.alloc(statSync(`${data}-wal`).size)),
+  ],
+  ['data file was emptied', 'store.db', (data) => truncateSync(data)],
+];
+
+for (const WORKERS of ['1', '2']) {
+  test.each(truncations)(
+    `with WORKERS=${WORKERS}, no change is acknowledged after the %s in place`,
+    async (_, named, truncate) => {
+      await using place = await temporaryFolder();
+      const folder = await prepared(place.path);
+      const key = await issueKey(folder, 'enterprise', ample);
+      await using service = await startService(folder, { WORKERS, DRAIN_SECONDS: '0', ADMIN_PORT: 'off' });
+      const client = clientOf(service.url, key);
+      expect((await client.add('before')).status).toBe(201);
+      truncate(dataFileIn(folder));
+      // Rejected without a previous check of the files.
+      for (let attempt = 0; attempt < 5; attempt++) expectUnavailable(await client.add('lost'));
+      await until(async () =>
+        (await (await fetch(`${service.url}/readyz`)).text()).includes(troubles.storeFiles),
+      );
+      await service.logged(
+        new RegExp(
+          `animal storage unavailable: [^"]*/${named} was (truncated|overwritten)[^"]* while it was in use`,
+        ),
+      );
+    },
+  );
+}
+
+test('another program may empty the WAL by a checkpoint while the service uses it', async () => {
+  await using place = await temporaryFolder();
+  const folder = await prepared(place.path);
+  const key = await issueKey(folder, 'enterprise', ample);
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  const client = clientOf(service.url, key);
+  for (let round = 0; round < 20; round++) {
+    expect((await client.add('before')).status).toBe(201);
+    using other = new Database(dataFileIn(folder));
+    other.run('PRAGMA busy_timeout = 10000');
+    other.run(round % 2 === 0 ? 'PRAGMA wal_checkpoint(TRUNCATE)' : 'VACUUM');
+    expect((await client.add('after')).status).toBe(201);
+  }
+  await untilReady(service.url);
+});
+
 const program = serveCommand.slice(0, -1);
 
 const refusal =
@@ -200,7 +267,7 @@ test('the data of a deleted store can be saved while the service runs', async ()
     /limit storage unavailable: [^"]*do not restart the service before you have saved the data/,
   );
   expect(service.stderr()).not.toContain('; restart the service');
-  // As described in docs/operating.md.
+  // As described in docs/troubleshooting.md.
   const saved = join(place.path, 'saved');
   mkdirSync(saved);
   const open = `/proc/${service.pid}/fd`;
@@ -217,27 +284,74 @@ test('the data of a deleted store can be saved while the service runs', async ()
   expectStored(saved, stored);
 });
 
+test('the data of a store whose data file was deleted can be saved together with its other files', async () => {
+  await using place = await temporaryFolder();
+  const folder = await prepared(place.path);
+  const key = await issueKey(folder, 'enterprise', ample);
+  const stored = new Map<string, number>();
+  {
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    const client = clientOf(service.url, key);
+    for (const name of ['one', 'two']) stored.set(name, JSON.parse((await client.add(name)).text).id);
+    rmSync(dataFileIn(folder));
+    await untilLost(service);
+    // As described in docs/troubleshooting.md.
+    const saved = join(place.path, 'saved');
+    mkdirSync(saved);
+    for (const name of ['store.db-wal', 'store.limits']) copyFileSync(join(folder, name), join(saved, name));
+    const open = `/proc/${service.pid}/fd`;
+    const deleted = readdirSync(open).find((fd) =>
+      readlinkSync(join(open, fd)).endsWith('/store.db (deleted)'),
+    );
+    copyFileSync(join(open, deleted ?? ''), join(saved, 'store.db'));
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    for (const name of readdirSync(saved)) renameSync(join(saved, name), join(folder, name));
+  }
+  await using again = await startService(folder, { DRAIN_SECONDS: '0' });
+  expect((await clientOf(again.url, key).get('/pets')).status).toBe(200);
+  expectStored(folder, stored);
+});
+
 interface Interrupted {
   readonly folder: string;
   readonly key: string;
   readonly stored: ReadonlyMap<string, number>;
 }
 
+/** Resolves when the limit file contains the number of changes, which the service records every second. */
+async function untilRecorded(folder: string): Promise<void> {
+  const data = new Database(dataFileIn(folder), { readonly: true, safeIntegers: true });
+  const changes = changesIn({ data });
+  data.close();
+  const { limits } = storeFileNames(dataFileIn(folder));
+  await until(() => recordedChanges(limits) >= changes);
+}
+
 /** Adds an animal, and ends the service with changes in the WAL. `lose` is called before the service ends. */
 async function interrupted(
   place: string,
   signal: NodeJS.Signals,
-  lose: (folder: string) => void = () => {},
+  lose: (folder: string) => void | Promise<void> = () => {},
 ): Promise<Interrupted> {
   const folder = await prepared(place);
   const key = await issueKey(folder, 'enterprise', ample);
   await using service = await startService(folder, { DRAIN_SECONDS: '0' });
   const { id } = JSON.parse((await clientOf(service.url, key).add('acknowledged')).text) as { id: number };
-  lose(folder);
+  await untilRecorded(folder);
+  await lose(folder);
   service.signal(signal);
   await service.exited;
   expect(statSync(`${dataFileIn(folder)}-wal`).size).not.toBe(0);
   return { folder, key, stored: new Map([['acknowledged', id]]) };
+}
+
+/** Resolves when the service has recorded the state of its files, which it does every second. */
+async function untilRecordedAgain(folder: string): Promise<void> {
+  const { limits } = storeFileNames(dataFileIn(folder));
+  const since = BigInt(Date.now());
+  const seenAt = () => readFileSync(limits).readBigUInt64LE(header.seenAt * 8);
+  await until(() => seenAt() > since);
 }
 
 /** Expects these commands to fail with the message, and neither to create files nor to change the data file. */
@@ -280,8 +394,12 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     await using place = await temporaryFolder();
     const other = join(place.path, 'other.db');
     let undo = () => {};
-    const { folder, key, stored } = await interrupted(place.path, signal, (lost) => {
+    const { folder, key, stored } = await interrupted(place.path, signal, async (lost) => {
+      // As if the last checkpoint was long ago.
+      utimesSync(dataFileIn(lost), 1_000_000_000, 1_000_000_000);
+      await untilRecordedAgain(lost);
       undo = moved(dataFileIn(lost), other);
+      await untilRecordedAgain(lost);
     });
     await expectRefusals(folder, replacedBesideWal, [['serve'], ...commandsIn(place.path)]);
     undo();
@@ -291,11 +409,300 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
   });
 }
 
-test('after kill -9, the other data file is served once the WAL was moved away', async () => {
+test.each([
+  ['at a later time', 3_600],
+  ['with an earlier time, as cp -p does', -3_600],
+])(
+  'after kill -9, the WAL is not applied to a file that was copied over the data file %s',
+  async (_, seconds) => {
+    await using place = await temporaryFolder();
+    const { folder, key, stored } = await interrupted(place.path, 'SIGKILL');
+    const data = dataFileIn(folder);
+    const { mtime } = statSync(data);
+    copyFileSync(data, join(place.path, 'aside.db'));
+    const overwrite = (from: string, at: number) => {
+      copyFileSync(from, data);
+      utimesSync(data, at, at);
+    };
+    overwrite(join(place.path, 'other.db'), Date.now() / 1_000 + seconds);
+    await expectRefusals(folder, replacedBesideWal, [['serve'], ...commandsIn(place.path)]);
+    overwrite(join(place.path, 'aside.db'), mtime.getTime() / 1_000);
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+    expectStored(folder, stored);
+  },
+);
+
+/** Checkpoints a WAL up to a page, as a process does that ends early, and returns without closing the WAL. */
+function checkpointPartly(data: string): void {
+  const pageBytes = 4_096;
+  const before = readFileSync(data);
+  // SQLite keeps the WAL, because the last connection cannot write.
+  using reader = new Database(data, { readonly: true });
+  reader.query('SELECT 1 FROM pets').all();
+  const writer = new Database(data);
+  expect(writer.query('PRAGMA wal_checkpoint').get()).toMatchObject({ busy: 0 });
+  writer.close();
+  const after = readFileSync(data);
+  const isSaved = (page: number) =>
+    !after
+      .subarray((page - 1) * pageBytes, page * pageBytes)
+      .equals(before.subarray((page - 1) * pageBytes, page * pageBytes));
+  let saved = 2;
+  while (!isSaved(saved)) saved++;
+  writeFileSync(
+    data,
+    Buffer.concat([after.subarray(0, saved * pageBytes), before.subarray(saved * pageBytes)]),
+  );
+}
+
+for (const words of [['serve'], ['keys', 'list'], ['backup', 'made.backup']]) {
+  test(`after kill -9, ${words[0]} works although another program checkpointed the WAL partly`, async () => {
+    await using place = await temporaryFolder();
+    const { folder, stored } = await interrupted(place.path, 'SIGKILL');
+    const data = dataFileIn(folder);
+    const wal = readFileSync(`${data}-wal`);
+    checkpointPartly(data);
+    const later = Date.now() / 1_000 + 600;
+    utimesSync(data, later, later);
+    expect(readFileSync(`${data}-wal`).equals(wal)).toBe(true);
+    if (words[0] !== 'serve') {
+      const { exitCode, stderr } = await finished([...program, ...words], {
+        environment: settingsIn(folder),
+        cwd: place.path,
+      });
+      expect([exitCode, stderr]).toEqual([0, expect.any(String)]);
+    }
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    if (words[0] === 'serve')
+      await service.logged(/another program has modified .*store\.db since the service was killed/);
+    expectStored(folder, stored);
+  });
+}
+
+const walOfAnother =
+  /store\.db-wal contains changes, but the store .*store\.db was closed without any\. Probably, a copy/;
+
+test.each([
+  ['the service', async () => {}],
+  [
+    'a command',
+    async (folder: string) => {
+      const words = ['accounts', 'create', '--name', 'later', '--plan', 'pro'];
+      expect((await finished([...program, ...words], { environment: settingsIn(folder) })).exitCode).toBe(0);
+    },
+  ],
+])(
+  'after kill -9, the WAL is not applied to a copy of the folder made after %s had ended',
+  async (_, use) => {
+    await using place = await temporaryFolder();
+    const folder = await prepared(place.path);
+    const key = await issueKey(folder, 'enterprise', ample);
+    {
+      await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+      expect((await clientOf(service.url, key).add('copied')).status).toBe(201);
+      service.signal('SIGTERM');
+      expect(await service.exited).toBe(0);
+    }
+    await use(folder);
+    const cold = join(place.path, 'cold');
+    cpSync(folder, cold, { recursive: true, preserveTimestamps: true });
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    expect((await clientOf(service.url, key).add('later')).status).toBe(201);
+    service.signal('SIGKILL');
+    await service.exited;
+    cpSync(cold, folder, { recursive: true, preserveTimestamps: true });
+    await expectRefusals(folder, walOfAnother, [['serve'], ...commandsIn(place.path)]);
+    moved(`${dataFileIn(folder)}-wal`);
+    await using again = await startService(folder, { DRAIN_SECONDS: '0' });
+    const pets = await clientOf(again.url, key).get('/pets');
+    expect([pets.text.includes('copied'), pets.text.includes('later')]).toEqual([true, false]);
+  },
+);
+
+test('after kill -9, the WAL is not applied to a copy of a restored store', async () => {
+  await using place = await temporaryFolder();
+  const { folder, key } = await interrupted(place.path, 'SIGKILL');
+  const environment = settingsIn(folder);
+  const made = join(place.path, 'made.backup');
+  const drill = join(place.path, 'drill');
+  for (const words of [
+    ['backup', made],
+    ['restore', made, '--to', dataFileIn(drill)],
+  ])
+    expect(await finished([...program, ...words], { environment })).toMatchObject({ exitCode: 0 });
+  {
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    expect((await clientOf(service.url, key).add('later')).status).toBe(201);
+    service.signal('SIGKILL');
+    await service.exited;
+  }
+  cpSync(drill, folder, { recursive: true, preserveTimestamps: true });
+  await expectRefusals(folder, walOfAnother, [['serve'], ...commandsIn(place.path)]);
+  moved(`${dataFileIn(folder)}-wal`);
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  const { text } = await clientOf(service.url, key).get('/pets');
+  expect([text.includes('acknowledged'), text.includes('later')]).toEqual([true, false]);
+});
+
+const lostChanges = /The store .*store\.db lacks acknowledged changes: it has \d+, but had at least \d+/;
+
+async function expectLost(folder: string): Promise<void> {
+  for (const words of [['serve'], ['keys', 'list'], ['serve']]) {
+    const { exitCode, stderr } = await finished([...program, ...words], { environment: settingsIn(folder) });
+    expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringMatching(lostChanges)]);
+  }
+}
+
+test.each<[string, (data: string) => void]>([
+  ['was deleted', (data) => rmSync(`${data}-wal`)],
+  [
+    'and the WAL-index were deleted',
+    (data) => ['-wal', '-shm'].forEach((suffix) => void rmSync(data + suffix)),
+  ],
+  ['was emptied', (data) => truncateSync(`${data}-wal`)],
+  ['was truncated by a byte', (data) => truncateSync(`${data}-wal`, statSync(`${data}-wal`).size - 1)],
+  [
+    'was replaced by that of another store',
+    (data) => {
+      const size = statSync(`${data}-wal`).size;
+      const other = new Database(join(dirname(dirname(data)), 'other.db'));
+      other.run('UPDATE accounts SET name = name');
+      copyFileSync(`${other.filename}-wal`, `${data}-wal`);
+      truncateSync(`${data}-wal`, Math.max(size, statSync(`${data}-wal`).size));
+      other.close();
+    },
+  ],
+])('after kill -9, a store whose WAL %s is not served without its changes', async (_, lose) => {
+  await using place = await temporaryFolder();
+  const { folder, key, stored } = await interrupted(place.path, 'SIGKILL');
+  const saved = join(place.path, 'saved');
+  cpSync(folder, saved, { recursive: true, preserveTimestamps: true });
+  lose(dataFileIn(folder));
+  await expectLost(folder);
+  copyFileSync(`${dataFileIn(saved)}-wal`, `${dataFileIn(folder)}-wal`);
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  expectStored(folder, stored);
+});
+
+test.each([
+  ['operator', ['operators', 'revoke', 'anna']],
+  ['account', ['accounts', 'create', '--name', 'newcomer', '--plan', 'pro']],
+])(
+  'after kill -9, a store whose WAL was deleted is not served without a change of an %s',
+  async (_, words) => {
+    await using place = await temporaryFolder();
+    const folder = await prepared(place.path);
+    const run = async (...command: string[]) =>
+      expect((await finished([...program, ...command], { environment: settingsIn(folder) })).exitCode).toBe(
+        0,
+      );
+    await run('operators', 'create', 'anna', '--role', 'admin');
+    {
+      // The first start changes more of the store.
+      await using first = await startService(folder, { DRAIN_SECONDS: '0' });
+      first.signal('SIGTERM');
+      expect(await first.exited).toBe(0);
+    }
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    await run(...words);
+    await untilRecorded(folder);
+    service.signal('SIGKILL');
+    await service.exited;
+    rmSync(`${dataFileIn(folder)}-wal`);
+    await expectLost(folder);
+  },
+);
+
+test('after kill -9, a store whose WAL was lost is served without its changes once the limit file was moved away', async () => {
+  await using place = await temporaryFolder();
+  const { folder } = await interrupted(place.path, 'SIGKILL');
+  moved(`${dataFileIn(folder)}-wal`);
+  moved(join(folder, 'store.limits'));
+  await using _service = await startService(folder, { DRAIN_SECONDS: '0' });
+  expectStored(folder, new Map());
+});
+
+test('after kill -9, a store is served whose changes another program applied', async () => {
+  await using place = await temporaryFolder();
+  const { folder, stored } = await interrupted(place.path, 'SIGKILL');
+  const other = new Database(dataFileIn(folder));
+  other.run('PRAGMA journal_mode = DELETE');
+  other.close();
+  expect(existsSync(`${dataFileIn(folder)}-wal`)).toBe(false);
+  await using _service = await startService(folder, { DRAIN_SECONDS: '0' });
+  expectStored(folder, stored);
+});
+
+test('a store whose WAL was emptied while it was served is not served until a backup is restored', async () => {
+  await using place = await temporaryFolder();
+  const folder = await prepared(place.path);
+  const key = await issueKey(folder, 'enterprise', ample);
+  const environment = settingsIn(folder);
+  const made = join(place.path, 'earlier.backup');
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  expect((await clientOf(service.url, key).add('before')).status).toBe(201);
+  expect((await finished([...program, 'backup', made], { environment })).exitCode).toBe(0);
+  await untilRecorded(folder);
+  truncateSync(`${dataFileIn(folder)}-wal`);
+  expectUnavailable(await clientOf(service.url, key).add('lost'));
+  service.signal('SIGTERM');
+  await service.exited;
+  await expectLost(folder);
+  expect((await finished([...program, 'restore', made, '--replace'], { environment })).exitCode).toBe(0);
+  await using again = await startService(folder, { DRAIN_SECONDS: '0' });
+  expect((await clientOf(again.url, key).get('/pets')).text).toContain('before');
+});
+
+test.each([
+  ['in place', (from: string, to: string) => copyFileSync(from, to)],
+  [
+    'in place, in a copy of the folder',
+    (from: string, to: string) => {
+      const folder = dirname(to);
+      renameSync(folder, `${folder}.original`);
+      cpSync(`${folder}.original`, folder, { recursive: true, preserveTimestamps: true });
+      copyFileSync(from, to);
+    },
+  ],
+  [
+    'by a rename, in a copy of the folder',
+    (from: string, to: string) => {
+      const folder = dirname(to);
+      renameSync(folder, `${folder}.original`);
+      cpSync(`${folder}.original`, folder, { recursive: true, preserveTimestamps: true });
+      copyFileSync(from, `${to}.new`);
+      renameSync(`${to}.new`, to);
+    },
+  ],
+])(
+  'directly after kill -9, the WAL is not applied to a backup that replaced the data file %s',
+  async (_, replace) => {
+    await using place = await temporaryFolder();
+    const folder = await prepared(place.path);
+    const key = await issueKey(folder, 'enterprise', ample);
+    const made = join(place.path, 'earlier.backup');
+    await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+    expect((await finished([...program, 'backup', made], { environment: settingsIn(folder) })).exitCode).toBe(
+      0,
+    );
+    expect((await clientOf(service.url, key).add('after')).status).toBe(201);
+    await untilRecorded(folder);
+    service.signal('SIGKILL');
+    await service.exited;
+    replace(made, dataFileIn(folder));
+    const commands = commandsIn(place.path).filter(([name]) => name !== 'backup');
+    await expectRefusals(folder, replacedBesideWal, [['serve'], ...commands]);
+  },
+);
+
+test('after kill -9, the other data file is served once the WAL and the limit file were moved away', async () => {
   await using place = await temporaryFolder();
   const { folder } = await interrupted(place.path, 'SIGKILL');
   moved(dataFileIn(folder), join(place.path, 'other.db'));
   moved(`${dataFileIn(folder)}-wal`);
+  moved(join(folder, 'store.limits'));
   await using _service = await startService(folder, { DRAIN_SECONDS: '0' });
   expectStored(folder, new Map());
 });
@@ -323,7 +730,7 @@ test.each([
 
 test('a backup is restored, and served, in place of a killed store whose data file was replaced', async () => {
   await using place = await temporaryFolder();
-  const made = join(place.path, 'made.backup');
+  const made = join(place.path, 'earlier.backup');
   const { folder } = await interrupted(place.path, 'SIGKILL');
   const environment = settingsIn(folder);
   expect((await finished([...program, 'backup', made], { environment })).exitCode).toBe(0);

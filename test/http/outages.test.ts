@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import pino, { type Logger } from 'pino';
 import { Outages } from '../../src/http/logs/outages.ts';
-import { Outage } from '../../src/storage/outage.ts';
-import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { StorageUnavailable } from '../../src/outages/errors.ts';
+import { Outage } from '../../src/outages/outage.ts';
 import { startTestApp } from '../support/app.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 

@@ -55,7 +55,13 @@ test('each client behind a trusted proxy has a separate limit', async () => {
 
 test('at most 1,000 rejections are delayed at a time, and the connections of other rejected requests are closed', async () => {
   await using app = await startTestApp();
-  const options = { openapi: () => '', publicUrl: undefined, perMinute: 1, health: () => [] };
+  const options = {
+    openapi: () => '',
+    publicUrl: undefined,
+    address: () => '',
+    perMinute: 1,
+    health: () => [],
+  };
   const answer = publicRoutesOf(requestContextOf(app), options);
   const get = () => answer(incomingOf(app.url + page, {}), page);
   expect((await get()).status).toBe(200);

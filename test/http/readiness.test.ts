@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { writeSync } from 'node:fs';
-import { limitsOverwritten } from '../../src/domain/trouble.ts';
-import { header } from '../../src/storage/sqlite/limits/layout.ts';
-import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
-import { startTestApp } from '../support/app.ts';
+import type { Overview } from '../../src/contract/admin/system.ts';
+import { stoppages } from '../../src/domain/trouble.ts';
+import { header } from '../../src/limits/file/layout.ts';
+import { LimitFile } from '../../src/limits/file/limit-file.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 
 test('a draining service responds to /readyz with 503, still serves API requests, and closes connections', async () => {
@@ -28,6 +30,8 @@ test('a draining service responds to /readyz with 503, still serves API requests
 });
 
 describe('a service whose limit state is overwritten', () => {
+  const limitsOf = ({ config }: TestApp) =>
+    config.databaseUrl.replace('sqlite:', '').replace(/\.db$/, '.limits');
   const noise = () => Buffer.alloc(64_000, 0xa5);
 
   test.each([
@@ -36,20 +40,33 @@ describe('a service whose limit state is overwritten', () => {
     ['by noise', (file: LimitFile) => writeSync(file.fd, noise(), 0, noise().length, 0)],
   ])('%s responds to /readyz and to API requests with 503 until it is restarted', async (_how, overwrite) => {
     await using app = await startTestApp();
-    const limits = app.config.databaseUrl.replace('sqlite:', '').replace(/\.db$/, '.limits');
     {
-      using file = new LimitFile(limits);
+      using file = new LimitFile(limitsOf(app));
       overwrite(file);
     }
     const list = () => fetch(`${app.url}/v1/pets`, { headers: { Authorization: `Bearer ${app.key}` } });
     const ready = await fetch(`${app.url}/readyz`);
     expect([ready.status, ready.headers.get('Retry-After')]).toEqual([503, '5']);
-    expect(await ready.json()).toEqual({ status: 'unavailable', trouble: [limitsOverwritten] });
+    expect(await ready.json()).toEqual({ status: 'unavailable', trouble: [stoppages.limitsOverwritten] });
     const answer = await list();
     expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '5']);
     expect(await answer.json()).toMatchObject({ code: 'service_unavailable', status: 503 });
     await app.restart();
     expect((await fetch(`${app.url}/readyz`)).status).toBe(200);
     expect([200, 429]).toContain((await list()).status);
+  });
+
+  test('shows operators what to do', async () => {
+    await using app = await startTestApp();
+    const { token } = await addOperator(app, 'viewer');
+    {
+      using file = new LimitFile(limitsOf(app));
+      Atomics.add(file.i32, header.firstOwner, 1_000_000);
+    }
+    const { body } = await callAdmin(app, 'GET', '/overview', { token });
+    expect((body as Overview).concerns[0]).toEqual({
+      what: stoppages.limitsOverwritten,
+      remedy: expect.stringMatching(/^Restart the service, .*only the service may write to it\.$/),
+    });
   });
 });

@@ -74,6 +74,7 @@ describe('500 internal_error', () => {
     const answer = publicRoutesOf(context, {
       openapi: () => '{"servers":[]}',
       publicUrl: undefined,
+      address: () => '',
       perMinute: 1,
       health: broken,
     });

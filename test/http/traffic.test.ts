@@ -1,7 +1,7 @@
 /** Observability: each response under /v1 is counted exactly once, by operation and outcome. */
 import { describe, expect, test } from 'bun:test';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
-import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';

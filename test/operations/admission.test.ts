@@ -3,10 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
 import { makeKey } from '../../src/domain/key.ts';
-import { defaultBanRules } from '../../src/domain/limit.ts';
+import { defaultBanRules } from '../../src/limits/limit.ts';
+import type { LimitStore } from '../../src/limits/limit-store.ts';
 import { KeyOperations } from '../../src/operations/admin/keys.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
-import type { KeyStore, LimitStore } from '../../src/storage/storage.ts';
+import type { KeyStore } from '../../src/storage/storage.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type MakePlace, nextTurn, sqlitePlace } from '../storage/place.ts';
 import { enterprise } from '../storage/samples.ts';
@@ -30,6 +31,7 @@ async function admittedAfter(changes: number) {
   const restless: LimitStore = {
     banRules: limits.banRules,
     versions: () => limits.versions(),
+    knownVersions: () => limits.knownVersions(),
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
     failUnder: (address, version) => limits.failUnder(address, version),

@@ -6,7 +6,7 @@ import { BanOperations } from '../../src/operations/admin/bans.ts';
 import { writeAs } from '../../src/operations/changes/by-operator.ts';
 import { webhookUnits } from '../../src/operations/resources/webhooks.ts';
 import { units } from '../../src/operations/units.ts';
-import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { StorageUnavailable } from '../../src/outages/errors.ts';
 import type { NewAuditEntry } from '../../src/tables/operators.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
@@ -26,7 +26,7 @@ const entries = (object?: string) => audit.list(undefined, 100_000, { object });
 
 test('every unit of work for operators declares which object it changes', () => {
   const ofTheServiceItself = [
-    ...['createFirstKey', 'createPetOnce', 'once', 'audited', 'auditedOnce'],
+    ...['createFirstKey', 'createPetOnce', 'once', 'audited'],
     ...['addSession', 'useSession', 'removeSession'],
     ...['recordUsage', 'pruneUsage', 'pruneAnswers', 'recordAudit', 'commitImport'],
     ...[
@@ -39,6 +39,7 @@ test('every unit of work for operators declares which object it changes', () => 
       'sweepWebhooks',
       'addPaces',
       'pruneDeliveries',
+      'trimDeliveries',
       'resealWebhooks',
     ],
     ...Object.keys(webhookUnits),

@@ -4,10 +4,10 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app/app.ts';
 import { backupMaker } from '../../src/app/backups.ts';
+import { SqliteBackupFolder } from '../../src/backup/folder.ts';
 import type { Refusal } from '../../src/contract/refusal.ts';
 import { BackupOperations, type BackupSettings, backupHandlers } from '../../src/operations/admin/backups.ts';
-import { SqliteBackupFolder } from '../../src/storage/sqlite/backup/folder.ts';
-import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, makeStore, operatorOf } from '../support/process.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openAdminServices, openCopy } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { StorageUnusable } from '../../src/storage/storage.ts';
+import { StorageUnusable } from '../../src/outages/errors.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 async function filled(url: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import type { StoreEvent } from '../../src/contract/events.ts';
-import { SharedFrames } from '../../src/operations/events/frames.ts';
+import type { StoreEvent } from '../../src/contract/representations.ts';
+import { SharedFrames } from '../../src/operations/events/stream.ts';
 
 const event = (id: number, accountId: number | null): StoreEvent => ({
   ...{ id: BigInt(id), accountId, createdAt: 0 },

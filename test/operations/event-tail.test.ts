@@ -1,7 +1,7 @@
 /** The event reader shared by all waiting requests and streams of a process, tested on a real store. */
 import { afterAll, expect, test } from 'bun:test';
-import type { StoreEvent } from '../../src/contract/events.ts';
 import { operations } from '../../src/contract/operations.ts';
+import type { StoreEvent } from '../../src/contract/representations.ts';
 import type { Authenticated } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { type EndOfListening, EventTail } from '../../src/operations/events/tail.ts';
@@ -134,11 +134,13 @@ test('a change that may make deliveries due triggers a check without a new event
   const made = await app.call('POST', '/webhooks', { key, body: '{"url":"https://shop.example/"}' });
   const { id: webhookId } = made.json as { readonly id: bigint };
   const { admission } = requestContextOf(app);
+  const admitted = (await admission.admit({ kind: 'key', key }, () => '::1')) as Authenticated;
   await new ClientOperations(parts).perform(operations.redeliverEvents, {
     input: { params: { webhookId }, query: undefined, body: { after } },
     preconditions: {},
     once: undefined,
-    admission: (await admission.admit({ kind: 'key', key }, () => '::1')) as Authenticated,
+    admission: admitted,
+    confirm: () => admitted,
   });
   expect([looks, reader.ids]).toEqual([1, []]);
 });

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { defaultBanRules } from '../../src/domain/limit.ts';
+import { defaultBanRules } from '../../src/limits/limit.ts';
 import { KnownKeys } from '../../src/operations/admission/known-keys.ts';
 import { enterprise, newKey } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';

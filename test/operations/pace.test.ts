@@ -99,6 +99,6 @@ test('exporting the audit log of an embedded store yields to the event loop', as
     for await (const _ of audit.all({})) exported++;
   });
   expect(exported).toBe(count);
-  // Each of the ten pages takes longer than a time slice.
-  expect(ticks).toBeGreaterThan(5);
+  // On a fast machine, a time slice is enough for several of the ten pages. Without slices, there is no tick.
+  expect(ticks).toBeGreaterThan(1);
 });

@@ -8,6 +8,7 @@ import { openCatalogue } from '../storage/catalogue-kit.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 import { newPet } from '../storage/samples.ts';
+import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 
 const servers = await testServers();
@@ -26,13 +27,26 @@ const ofTests = {
         enabled: true,
         position: 0n,
       });
-      const finished = { webhookId, status: 'succeeded', attempts: '[]', createdAt: 1 } as const;
-      for (let added = 0; added < count; added++)
-        await deliveries.add({ ...finished, eventId: 1n, type: 'pet.created', finishedAt: 1 });
+      await addDeliveries({ deliveries }, webhookId);
       return webhookId;
     },
   },
+  addDeliveries: { writes: ['webhooks'], run: addDeliveries },
 } as const;
+
+async function addDeliveries(
+  { deliveries }: Pick<Transaction, 'deliveries'>,
+  webhookId: bigint,
+): Promise<void> {
+  const finished = { webhookId, status: 'succeeded', attempts: '[]', createdAt: 1 } as const;
+  for (let added = 0; added < count; added++)
+    await deliveries.add({
+      ...finished,
+      eventId: 1n,
+      type: 'pet.created',
+      finishedAt: new FakeClock().now(),
+    });
+}
 
 const deletion = (webhookId: bigint) => ({
   ...{ params: { webhookId }, preconditions: {}, now: 1 },
@@ -100,6 +114,25 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
     );
   },
 );
+
+describe('on SQLite', () => {
+  storeTests(sqlitePlace)(
+    'a sweep leaves the newest 10,000 finished deliveries of a webhook, however recent they are',
+    async (bench) => {
+      const { write } = await bench.besideWith(ofTests);
+      const webhookId = await write('addWebhook', 1);
+      for (let added = count; added < 10_000 + count; added += count) await write('addDeliveries', webhookId);
+      const sweeper = new Sweeper(
+        { store: bench.store, clock: bench.clock, events },
+        new AbortController().signal,
+      );
+      bench.clock.advance(60);
+      sweeper.start();
+      await sweeper.idle();
+      expect(await bench.store.deliveries.list(undefined, 20_000, { webhookId })).toHaveLength(10_000);
+    },
+  );
+});
 
 test.skipIf(servers === undefined)(
   'a locked delivery of a deleted webhook delays only the removal of that webhook, until the next sweep',

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
 import { allOperations, type OperationId } from '../../src/contract/operations.ts';
+import type { Caller } from '../../src/domain/caller.ts';
 import { latencyBucketOf } from '../../src/domain/latency.ts';
 import { latencyBounds, sumOf, type Traffic } from '../../src/operations/observability/traffic.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { LatencyUsage, MinuteUsage } from '../../src/storage/admin.ts';
-import type { Caller } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { always } from '../support/property.ts';
 

@@ -1,10 +1,11 @@
 import { describe, expect } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../src/domain/caller.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
 import type { Store } from '../../src/operations/units.ts';
+import { StorageUnavailable } from '../../src/outages/errors.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';
-import { type Caller, StorageUnavailable } from '../../src/storage/storage.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 
 const test = storeTests(sqlitePlace);

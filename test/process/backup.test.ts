@@ -1,6 +1,15 @@
 /** Backups that the command line creates while the service is running, and backups that the service creates. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
 import { commandLine } from '../support/cli.ts';
@@ -132,6 +141,18 @@ test('the service creates a backup when the latest is older than the interval, a
   }
   await succeed(folder.path, 'backup', 'verify', join(backups, made()[0] as string));
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'a backup by the service keeps its lock on the data file, so that other programs do not delete the WAL in use',
+  async () => {
+    await using folder = await sampleCopy();
+    const settings = { ...strict, BACKUP_FOLDER: join(folder.path, 'backups'), BACKUP_EVERY: '365d' };
+    await using service = await startService(folder.path, settings);
+    await service.logged('backup made');
+    const { ino } = statSync(dataFileIn(folder.path));
+    expect(readFileSync('/proc/locks', 'utf8')).toMatch(new RegExp(` READ +${service.pid} \\S+:${ino} `));
+  },
+);
 
 test('several workers create a single backup', async () => {
   await using folder = await sampleCopy();

@@ -85,7 +85,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
-  'uploads by authenticated clients and operators survive many connections with incomplete request heads',
+  'authenticated requests that wait, and uploads, survive many connections with incomplete request heads',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '40' });
@@ -94,11 +94,18 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     const { token } = await addOperatorTo(operator.storage, 'admin');
     const pet = '{"name":"Ozzy","categoryId":1}';
     const file = `${pet}\n`.repeat(2);
-    const uploads = [
+    const account = await operator.accounts.create('till', 'pro');
+    const { key } = await operator.keys.create(account.id, 'till', undefined, ['events:read', 'pets:read']);
+    const waiting = [
+      'GET /v1/events?wait=5 HTTP/1.1\r\nHost: test\r\n',
+      `Authorization: Bearer ${key}\r\n\r\n`,
+    ];
+    const requests = [
+      [service.url, waiting.join(''), '', 200, 0],
       [service.url, beginPost(await issueKey(folder.path, 'pro'), pet, 10), pet.slice(10), 201, 0],
       [console, beginImport(token, file, 10), file.slice(10), 200, maxAdminConnections],
     ] as const;
-    for (const [url, begin, rest, status, crowd] of uploads) {
+    for (const [url, begin, rest, status, crowd] of requests) {
       let outcome: number | undefined;
       do outcome = await statusBesideCrowd(url, begin, rest, crowd + 50);
       while (outcome === undefined);
@@ -108,8 +115,8 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
 );
 
 /**
- * Returns the status of an upload that is sent while many other requests are incomplete. Undefined if this machine was
- * too slow to send the upload before the service's timeout.
+ * Returns the status of a request whose rest is sent while many other requests are incomplete. Undefined if this machine was
+ * too slow to send it before the service's timeout.
  */
 async function statusBesideCrowd(url: string, begin: string, rest: string, crowd: number) {
   using upload = await Connection.open(url);

@@ -80,12 +80,14 @@ test('the executable, run in an empty folder without Node.js or any other progra
       '/livez': '200 application/json',
       '/readyz': '200 application/json',
       '/openapi.json': '200 application/json',
+      '/client-1.1.0.tgz': '200 application/gzip',
       '/client.tgz': '200 application/gzip',
       '/docs': '200 text/html; charset=utf-8',
       '/docs/scalar.js': '200 text/javascript; charset=utf-8',
       '/docs/guides': '200 text/html; charset=utf-8',
       '/docs/guides/orders': '200 text/html; charset=utf-8',
       '/docs/errors': '200 text/html; charset=utf-8',
+      '/docs/examples/mirror.ts': '200 text/plain; charset=utf-8',
       '/docs/icon.svg': '200 image/svg+xml',
     };
     for (const [path, expected] of Object.entries(pages)) {

@@ -1,14 +1,13 @@
 /** The service behind real proxies with the configurations in deploy/. */
 import { afterAll, describe, expect } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
-import { join } from 'node:path';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import { maxStreams } from '../../src/contract/events.ts';
 import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
-import { root } from '../support/process.ts';
-import { breakOff } from '../support/raw.ts';
+import { breakOff, exchange } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
 import { until } from '../support/wait.ts';
@@ -42,6 +41,21 @@ const patient = {
   nginx: (text: string) =>
     replaced(text, 'proxy_connect_timeout', 'proxy_read_timeout 1h; proxy_connect_timeout'),
   haproxy: (text: string) => text.replaceAll(/(timeout (?:client|server)) 60s/g, '$1 1h'),
+};
+
+/** Changes the delivered configurations so that a missing request or response is noticed after a second. */
+const hasty = {
+  nginx: (text: string) =>
+    replaced(
+      replaced(text, 'client_header_timeout 10s', 'client_header_timeout 1s'),
+      'server {',
+      'server { proxy_read_timeout 1s;',
+    ),
+  haproxy: (text: string) =>
+    replaced(text, 'timeout http-request 10s', 'timeout http-request 1s').replaceAll(
+      /(timeout (?:client|server)) 60s/g,
+      '$1 1s',
+    ),
 };
 
 const host = 'Host: animals.example\r\n';
@@ -98,18 +112,6 @@ describe.each([
     }
   });
 
-  proxyTest('the lines in docs/operating.md also reject unknown methods', async () => {
-    const guide = readFileSync(join(root, 'docs/operating.md'), 'utf8');
-    const lines = new RegExp(`\`\`\`${name}\n([^\`]+)\`\`\``).exec(guide)?.[1] ?? '';
-    const delivered = { nginx: / if \([^{]+\{[^}]+\}[^}]+\}/, haproxy: / acl known .*\n.* unless known/ }[
-      name
-    ];
-    const edit = (text: string) => replaced(text, delivered.exec(text)?.[0] ?? 'no such lines', lines);
-    await using proxy = await deliveredProxy(name, [app.url, app.url], edit);
-    expect(await statusOf(proxy?.url ?? '', head('FOO /v1/pets'))).toBe(405);
-    expect(await statusesOfOthers(proxy?.url ?? '')).toEqual([200, 200, 200, 200]);
-  });
-
   proxyTest('a closed event stream no longer counts against the limit', async () => {
     await using proxy = await deliveredProxy(name, [app.url, app.url], patient[name]);
     const url = proxy?.url ?? '';
@@ -125,6 +127,23 @@ describe.each([
     await until(async () => (await open()).status === 200);
   });
 
+  proxyTest('a request head that never ends is cut off, even if lines keep arriving', async () => {
+    await using proxy = await deliveredProxy(name, [app.url, app.url], hasty[name]);
+    const { hostname, port } = new URL(proxy?.url ?? '');
+    const socket = connect(Number(port), hostname);
+    let received = '';
+    socket
+      .on('error', () => undefined)
+      .on('data', (bytes) => {
+        received += bytes;
+      });
+    socket.write(`GET /livez HTTP/1.1\r\n${host}`);
+    const lines = setInterval(() => socket.write('X: a\r\n'), 100);
+    await until(() => socket.destroyed);
+    clearInterval(lines);
+    expect(received).toBe('');
+  });
+
   proxyTest.each(['FOO', 'GETS'])('the unknown method %s gets 405 with Allow', async (method) => {
     await using proxy = await deliveredProxy(name, [app.url, app.url]);
     const [response] = await breakOff(proxy?.url ?? '', head(`${method} /v1/pets`));
@@ -133,6 +152,114 @@ describe.each([
       'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
       { code: 'method_not_allowed', message: expect.any(String), status: 405 },
     ]);
+  });
+});
+
+const close = 'Connection: close\r\n';
+
+/** Requests that a proxy rejects, or that the runtime behind it rejects without a body. */
+const described = [
+  ['a target that is too long', head(`GET /v1/pets?${'a'.repeat(20_000)}`, close), 'invalid_parameter'],
+  [
+    'headers that are too long',
+    head('GET /', close + `X: ${'a'.repeat(7_000)}\r\n`.repeat(3)),
+    'invalid_parameter',
+  ],
+  ['no Host', `GET /v1/pets HTTP/1.1\r\n${close}\r\n`, 'invalid_parameter'],
+  ['an asterisk', head('OPTIONS *', close), 'invalid_parameter'],
+  ['TRACE', head('TRACE /v1/pets', close), 'method_not_allowed'],
+] as const;
+
+/** Requests for which HAProxy has an HTML page that cannot be replaced. */
+const describedByNginx = [
+  ['a method in lower case', head('get /v1/pets', close), 'invalid_parameter'],
+  ['a space in the target', head('GET /v1/pets?a b', close), 'invalid_parameter'],
+  ['an invalid chunk', `${head('POST /v1/pets', chunked)}zz\r\n`, 'invalid_parameter'],
+  ['another coding', `${head('POST /v1/pets', 'Transfer-Encoding: gzip, chunked\r\n')}`, 'invalid_parameter'],
+  ['HTTP/2.0', `GET /v1/pets HTTP/2.0\r\n${host}\r\n`, 'invalid_parameter'],
+  ['TLS', '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n', 'invalid_parameter'],
+  [
+    'a body of over 1 MiB',
+    `${head('POST /v1/pets', `${close}Content-Length: 1100000\r\n`)}${' '.repeat(1_100_000)}`,
+    'body_too_large',
+  ],
+  ['the path of an error', head('GET /malformed-request', close), 'route_not_found'],
+] as const;
+
+/** A server that closes the connection of a request for /closed, does not respond to /hangs, and otherwise responds with 200. */
+async function brokenInstance() {
+  const server = createServer((request, response) => {
+    if (request.url === '/closed') request.socket.destroy();
+    else if (request.url !== '/hangs') response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** The code of an error response. Throws unless the response is complete and its status belongs to the code. */
+function codeOf(response: Awaited<ReturnType<typeof exchange>>[number] | undefined): string {
+  const body = JSON.parse(response?.body ?? '') as { code: ErrorCode; message: string; status: number };
+  const { status } = errors[body.code];
+  expect([body, response?.status, response?.headers.get('content-type')]).toEqual([
+    { code: body.code, message: expect.stringMatching(/./), status },
+    status,
+    'application/json',
+  ]);
+  expect(response?.headers.get('cache-control')).toBe('no-store');
+  if (status === 503) expect(Number(response?.headers.get('retry-after'))).toBeGreaterThan(0);
+  return body.code;
+}
+
+describe.each([
+  ['nginx', nginxTest, [...described, ...describedByNginx]],
+  ['haproxy', haproxyTest, described],
+] as const)('errors of %s', (name, proxyTest, requests) => {
+  proxyTest('are described like errors of the service', async () => {
+    await using proxy = await deliveredProxy(name, [app.url, app.url]);
+    for (const [what, bytes, code] of requests) {
+      const [response] = await exchange(proxy?.url ?? '', bytes);
+      expect([what, codeOf(response)]).toEqual([what, code]);
+    }
+  });
+
+  proxyTest('say that the outcome is unknown unless no instance received the request', async () => {
+    using broken = await brokenInstance();
+    await using proxy = await deliveredProxy(name, [broken.url, broken.url], hasty[name]);
+    for (const path of ['/closed', '/hangs']) {
+      const [response] = await exchange(
+        proxy?.url ?? '',
+        head(`POST ${path}`, `${close}Content-Length: 0\r\n`),
+      );
+      expect([path, codeOf(response)]).toEqual([path, 'service_unavailable']);
+      expect(response?.body).toContain('outcome of the request is unknown');
+    }
+    broken[Symbol.dispose]();
+    const [response] = await exchange(
+      proxy?.url ?? '',
+      head('POST /closed', `${close}Content-Length: 0\r\n`),
+    );
+    expect(codeOf(response)).toBe('service_unavailable');
+    // nginx does not distinguish these cases.
+    const isCertain = response?.body.includes('Nothing was changed.');
+    expect(isCertain).toBe(name === 'haproxy');
+  });
+
+  proxyTest('do not include a response to an incomplete request', async () => {
+    await using proxy = await deliveredProxy(name, [app.url, app.url], hasty[name]);
+    expect(await exchange(proxy?.url ?? '', 'GET /livez HT')).toEqual([]);
+  });
+
+  proxyTest('do not occur if an HTTP/1.0 request has no Host', async () => {
+    await using proxy = await deliveredProxy(name, [app.url, app.url]);
+    const request = `GET /v1/rate-limit HTTP/1.0\r\nAuthorization: ${authorization}\r\n\r\n`;
+    for (const url of [app.url, proxy?.url ?? ''])
+      expect((await exchange(url, request)).map(({ status }) => status)).toEqual([200]);
   });
 });
 

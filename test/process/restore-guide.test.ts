@@ -1,13 +1,21 @@
 /** Runs the commands for backup and restore from the operator guide. */
-import { expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SQL } from 'bun';
 import { shellWord } from '../../src/cli/terminal.ts';
 import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { finished, root, settingsIn, startService } from '../support/process.ts';
+import { finished, root, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { missing } from '../support/requirements.ts';
+import { testServers } from '../support/servers.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+const hasTools = ['psql', 'pg_dump', 'pg_restore'].every((name) => Bun.which(name) !== null);
+if (!hasTools) missing({ name: 'pg_dump', package: 'postgresql-client' });
 
 /** The code blocks of a section in docs/backup.md, modified to run the program from this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {
@@ -69,4 +77,111 @@ test('the service creates backups as documented', async () => {
   expect(Object.keys(settings)).toEqual(['BACKUP_FOLDER', 'BACKUP_EVERY', 'BACKUP_KEEP']);
   await using service = await startService(folder.path, { ...settings, BACKUP_FOLDER: backups });
   await service.logged('backup made');
+});
+
+const [dump = '', restore = '', serve = '', upgrade = ''] = await commandsOf('PostgreSQL');
+const newPrefix = /^REDIS_PREFIX=(\S+) npm start$/m.exec(serve)?.[1] ?? 'not documented';
+
+/** A database, and a folder for its dump. */
+async function newDatabase() {
+  if (servers === undefined) return expect.unreachable();
+  await using made = new AsyncDisposableStack();
+  const { url } = made.use(await servers.makeDatabase());
+  const folder = made.use(await temporaryFolder());
+  const sql = made.use(new SQL(url, { max: 1 }));
+  const former = servers.makePrefix();
+  const environment = { DATABASE_URL: url, REDIS_URL: servers.redisUrl, REDIS_PREFIX: former, PORT: '0' };
+  // Other tests use the same Redis.
+  const restored = { ...environment, REDIS_PREFIX: `${former}${newPrefix}` };
+  const place = { cwd: folder.path, environment };
+  const kept = made.move();
+  return {
+    ...{ sql, former, cwd: folder.path },
+    runInstance: () =>
+      sql`INSERT INTO instances (name, version, started_at, seen_at) VALUES ('one', '1.1.0', 0, ${Date.now() + 20_000})`,
+    async shell(commands: string) {
+      const own = commands.replaceAll(`REDIS_PREFIX=${newPrefix}`, `REDIS_PREFIX=${restored.REDIS_PREFIX}`);
+      return { commands, ...(await finished(['sh', '-e', '-c', own], place)) };
+    },
+    /** Runs a command with the former or the new prefix. */
+    async command(prefix: 'former' | 'new', ...words: string[]) {
+      const settings = prefix === 'new' ? restored : environment;
+      return { words, ...(await finished([...commandLine, ...words], { ...place, environment: settings })) };
+    },
+    /** Starts and stops an instance with the new prefix. */
+    async serve() {
+      await using service = start(serveCommand, { ...place, environment: restored });
+      await service.said(/^Reference .*\n/m);
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+const succeeds = { exitCode: 0 };
+
+describe.skipIf(servers === undefined || !hasTools)('after the documented restore of a dump', () => {
+  const create = ['accounts', 'create', '--name', 'Shop', '--plan', 'free'] as const;
+  const idsIn = async (sql: SQL) =>
+    [...(await sql`SELECT id FROM accounts ORDER BY id`)].map(({ id }) => Number(id));
+
+  test('commands and instances use the new prefix, even if the dump shows running instances', async () => {
+    await using place = await newDatabase();
+    await Bun.write(join(place.cwd, 'pets.csv'), 'name,categoryId\nA,1\n');
+    expect(await place.command('former', 'import', 'pets.csv')).toMatchObject(succeeds);
+    await place.sql`UPDATE store SET redis_prefix = ${place.former}`;
+    await place.runInstance();
+    expect(await place.command('former', ...create)).toMatchObject(succeeds);
+    const refused = await place.command('new', ...create);
+    expect(refused.stderr).toContain(`Set REDIS_PREFIX=${place.former}.`);
+    expect(await place.shell(dump)).toMatchObject(succeeds);
+    expect(await place.shell(restore)).toMatchObject(succeeds);
+    expect(await place.command('new', ...create)).toMatchObject(succeeds);
+    expect(await place.command('new', 'keys', 'list')).toMatchObject(succeeds);
+    await place.serve();
+    const [first, second = 0] = await idsIn(place.sql);
+    expect([first, second > 1_000_000_000]).toEqual([1, true]);
+    // Now the store has the new prefix.
+    expect((await place.command('former', ...create)).stderr).toContain(`:${newPrefix}. `);
+    // A restored store can be dumped and restored in the same way.
+    expect(await place.shell(dump)).toMatchObject(succeeds);
+    await place.sql.unsafe('DROP SCHEMA before_restore CASCADE');
+    expect(await place.shell(restore)).toMatchObject(succeeds);
+  });
+
+  describe('of version 1.1.0', () => {
+    /** Dumps a store of that version with an account, and upgrades it. */
+    async function upgraded() {
+      const place = await newDatabase();
+      await place.sql.unsafe(await Bun.file(join(root, 'test/storage/store-1.1.0/postgres.sql')).text());
+      await place.sql`UPDATE store SET redis_prefix = ${place.former}`;
+      await place.runInstance();
+      expect(await place.shell(dump)).toMatchObject(succeeds);
+      expect(await place.command('former', 'migrate')).toMatchObject(succeeds);
+      return place;
+    }
+
+    test('the documented commands upgrade it and raise the ids', async () => {
+      await using place = await upgraded();
+      expect(await place.shell(restore)).toMatchObject(succeeds);
+      expect(await place.shell(upgrade)).toMatchObject(succeeds);
+      expect(await place.command('new', ...create)).toMatchObject(succeeds);
+      await place.serve();
+      expect((await idsIn(place.sql))[0]).toBeGreaterThan(1_000_000_000);
+    });
+
+    test('over the upgraded store, the command in the error message makes the upgrade possible', async () => {
+      await using place = await upgraded();
+      const options = '--clean --if-exists --no-owner --exit-on-error --single-transaction';
+      const over = `pg_restore ${options} --dbname="$DATABASE_URL" animal-store.dump`;
+      expect(await place.shell(over)).toMatchObject(succeeds);
+      const { exitCode, stderr } = await place.command('new', 'migrate');
+      const [, drop = ''] = /try again: (DROP TABLE .*;)$/m.exec(stderr) ?? [];
+      expect([exitCode, drop]).toEqual([1, expect.stringContaining('public.usage_reports')]);
+      expect(await place.shell(`psql --dbname="$DATABASE_URL" --command=${shellWord(drop)}`)).toMatchObject(
+        succeeds,
+      );
+      expect(await place.shell(upgrade)).toMatchObject(succeeds);
+      await place.serve();
+    });
+  });
 });

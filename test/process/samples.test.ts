@@ -2,12 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
 import { installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { finished, root } from '../support/process.ts';
+import { finished, root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
 
 const guide = (name: string) => Bun.file(join(root, 'docs/guides', `${name}.md`)).text();
 
@@ -52,16 +54,13 @@ const curl = { name: 'curl', package: 'curl' } as const;
 const python = { name: 'Python 3', package: 'python3', optional: true } as const;
 const go = { name: 'Go', package: 'golang-go', optional: true } as const;
 
+const testPython = testWith(python, ['python3', '--version']);
+
 const samples = [
   { name: 'curl', file: 'first.sh', command: ['sh'], testIt: testWith(curl, ['curl', '--version']) },
   { name: 'client', file: 'first.ts', command: [process.execPath], testIt: test },
   { name: 'typescript', file: 'first.ts', command: [process.execPath], testIt: test },
-  {
-    name: 'python',
-    file: 'first.py',
-    command: ['python3'],
-    testIt: testWith(python, ['python3', '--version']),
-  },
+  { name: 'python', file: 'first.py', command: ['python3'], testIt: testPython },
   { name: 'go', file: 'first.go', command: ['go', 'run'], testIt: testWith(go, ['go', 'version']) },
 ] as const;
 
@@ -90,6 +89,38 @@ test('the pagination code samples count every animal across multiple pages', asy
   }
 });
 
+/** Runs a sample that never ends, while its connection breaks. Returns the first lines of its output. */
+async function streamed(name: string, command: readonly string[]): Promise<string[]> {
+  await using own = await startTestApp();
+  await using proxy = await tcpProxy(own.url);
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'stream');
+  await Bun.write(file, blockBelow(`sample: ${name}`, await guide('events')));
+  const environment = { API: new URL('/v1', proxy.url).href, KEY: own.key };
+  await using program = start([...command, file], { cwd: folder.path, environment });
+  const client = clientOf(own.url, own.key);
+  for (let id = 1; id <= 3; id++) {
+    if (id === 2) proxy.drop();
+    // JSON does not escape line separators, and event streams do not split lines at them.
+    await client.add('Oz\u2028zy\u2029');
+    await program.said(`${id} pet.created\n`);
+  }
+  return program.stdout().trimEnd().split('\n');
+}
+
+const eachOnce = ['1 pet.created', '2 pet.created', '3 pet.created'];
+
+test('the stream sample for fetch prints each event once, although its connection breaks', async () => {
+  expect(await streamed('stream', [process.execPath, 'run'])).toEqual(eachOnce);
+});
+
+testWith(python, ['python3', '--version'])(
+  'the stream sample for Python prints each event once, although its connection breaks',
+  async () => {
+    expect(await streamed('stream-python', ['python3'])).toEqual(eachOnce);
+  },
+);
+
 test('the retry code samples add only one animal, even if the request is sent repeatedly', async () => {
   await using own = await startTestApp();
   const markdown = await guide('errors-and-retries');
@@ -103,4 +134,28 @@ test('the retry code samples add only one animal, even if the request is sent re
 test('the openapi-fetch recipe is the program that the tests compile and run', async () => {
   const program = await Bun.file(join(root, 'test/generators/programs/openapi-fetch.ts')).text();
   expect(blockBelow('program: openapi-fetch', await guide('generated-clients'))).toBe(program);
+});
+
+testPython("the webhook guide's Python sample accepts only recent, correctly signed deliveries", async () => {
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  const body = '{"id":7,"type":"order.placed"}';
+  const now = new Date();
+  const headersOf = (sentAt: Date, signed: string) => ({
+    'webhook-id': 'evt_7',
+    'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1_000)),
+    'webhook-signature': `v1,AAAA ${new Webhook(secret).sign('evt_7', sentAt, signed)}`,
+  });
+  const cases = [
+    headersOf(now, body),
+    headersOf(now, `${body} `),
+    headersOf(new Date(now.getTime() - 600_000), body),
+    { ...headersOf(now, body), 'webhook-signature': 'v1,\u00e9' },
+    {},
+  ];
+  const calls = cases.map(
+    (headers) =>
+      `print(is_authentic(${JSON.stringify(secret)}, ${JSON.stringify(headers)}, b${JSON.stringify(body)}))`,
+  );
+  const program = [blockBelow('sample: verify', await guide('webhooks')), ...calls].join('\n');
+  expect(await outputOf('verify.py', program, ['python3'])).toBe('True\nFalse\nFalse\nFalse\nFalse\n');
 });

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import pino from 'pino';
+import { startApp, startWorkers, systemRuntime, WorkerEnded } from '../../src/app/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { IssuedKey } from '../../src/operations/admin/keys.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, root, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
+import { likelyFreePort } from '../support/server-process.ts';
 
 testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
   'the first start prints the address, the API reference and a curl command that works unchanged',
@@ -30,6 +35,40 @@ test('without a terminal, the initial key is not logged, but written to a file t
   const file = `${dataFileIn(folder.path)}.first-key`;
   expect(service.stdout()).toContain(`is in ${file}; copy the key`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('the initial key is saved before the service listens, so that it exists when the service is ready', async () => {
+  await using folder = await temporaryFolder();
+  const port = likelyFreePort();
+  const config = readConfig({ ...settingsIn(folder.path), PORT: String(port) });
+  let taken: Bun.Server<undefined> | undefined;
+  // Fails if the service is listening; otherwise, the service cannot listen afterwards.
+  const keep = () => {
+    taken = Bun.serve({ hostname: '127.0.0.1', port, fetch: () => new Response() });
+  };
+  const starting = startApp(config, () => '', pino({ level: 'silent' }), systemRuntime(), keep);
+  await expect(starting).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect(taken).toBeDefined();
+  await taken?.stop(true);
+});
+
+test('the initial key is saved before workers listen', async () => {
+  await using folder = await temporaryFolder();
+  const kept: IssuedKey[] = [];
+  const config = readConfig({ ...settingsIn(folder.path), WORKERS: '2' });
+  // These workers end before they listen.
+  const starting = startWorkers(
+    config,
+    {},
+    () => ['false'],
+    pino({ level: 'silent' }),
+    systemRuntime(),
+    (key) => {
+      kept.push(key);
+    },
+  );
+  await expect(starting).rejects.toBeInstanceOf(WorkerEnded);
+  expect(kept).toMatchObject([{ accountId: 1 }]);
 });
 
 test('if the initial key cannot be written, a command that issues another key is printed instead', async () => {

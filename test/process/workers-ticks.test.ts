@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
 import { systemClock } from '../../src/domain/clock.ts';
-import { StorageUnusable } from '../../src/storage/storage.ts';
+import { StorageUnusable } from '../../src/outages/errors.ts';
 import { strictRules } from '../storage/place.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, makeStore, serveCommand, settingsIn, startService } from '../support/process.ts';

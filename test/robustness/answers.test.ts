@@ -10,7 +10,10 @@ test.each(['a=&', '=&', 'limit=1&'])(
   async (parameter) => {
     const answer = await app.call('GET', `/pets?${parameter.repeat(14_000 / parameter.length)}`);
     expect(answer.status).toBe(400);
-    expect(answer.error.details?.length).toBe(1);
+    // The other error is that the query has too many parameters.
+    const names = answer.error.details?.map(({ name }) => name) ?? [];
+    expect([...new Set(['', ...names])].toSorted()).toEqual(names.toSorted());
+    expect(names.length).toBeLessThanOrEqual(2);
     expect(answer.text.length).toBeLessThan(1_000);
   },
 );
@@ -21,9 +24,10 @@ const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at
 const unknown = JSON.stringify(Object.fromEntries(names(1_500).map((name) => [name, 1])));
 const twice = `{${names(700).map((name) => `"${name}":1,"${name}":1`)}}`;
 
-// The bodies also lack `name` and `categoryId`, which counts as two more errors.
+// The bodies also lack `name` and `categoryId`, which counts as two more errors. Of the query, 128 parameters are read, and
+// their number is another error.
 test.each([
-  ['query', 2_300, 'GET', names(2_300).join('&'), {}],
+  ['query', 129, 'GET', names(2_300).join('&'), {}],
   ['body', 1_502, 'POST', '', { body: unknown }],
   ['body', 702, 'POST', '', { body: twice }],
 ])(

@@ -2,8 +2,9 @@
  * Reads responses whose lines have the maximum length, as a program, because a line that takes more than linear time
  * occupies the process. Prints the number of lines.
  */
+
+import { parseRetryAfter } from '../../src/webhooks/attempt.ts';
 import { ResponseReader } from '../../src/webhooks/response-reader.ts';
-import { parseRetryAfter } from '../../src/webhooks/retries.ts';
 
 const length = 16_000;
 /** Lines that take quadratic time last long only in this number. */

@@ -40,7 +40,7 @@ async function readyOf(running: Running): Promise<Ready> {
 test('a sandbox prints its URL as one line of JSON, reads no settings and leaves no files', async () => {
   await using folder = await temporaryFolder();
   const settings = {
-    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/real',
+    DATABASE_URL: 'postgres://unused@127.0.0.1:1/real',
     REDIS_URL: 'redis://127.0.0.1:1',
     PORT: 'nonsense',
     ADMIN_PORT: '1',
@@ -143,7 +143,8 @@ test('a normal service loads no sandbox modules', async () => {
     report,
     "process.on('exit', () => { require('node:fs').writeFileSync('loaded.json', JSON.stringify(Object.keys(require.cache))); });\n",
   );
-  const ofSandbox = /src\/(?:sandbox\/|storage\/sqlite\/sandbox\.ts|cli\/sandbox\.ts)/;
+  // The help of the program lists the command, so every process loads the command's description.
+  const ofSandbox = /^sandbox\/(?!command\.ts$)/;
   const loadedBy = async (args: readonly string[], ready: RegExp): Promise<string[]> => {
     const [runtime = '', program = ''] = commandLine;
     const environment = {
@@ -166,7 +167,7 @@ test('a normal service loads no sandbox modules', async () => {
   expect(byService).toContain('src/http/pipeline/pipeline.ts');
   expect(byService.filter((path) => ofSandbox.test(path))).toEqual([]);
   const bySandbox = await loadedBy(['sandbox', '--port', '0'], /^Try it:/m);
-  expect(bySandbox.filter((path) => ofSandbox.test(path))).toContain('src/sandbox/control.ts');
+  expect(bySandbox.filter((path) => ofSandbox.test(path))).toContain('sandbox/control.ts');
 });
 
 test("a normal service does not support the sandbox's paths or header", async () => {

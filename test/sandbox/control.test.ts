@@ -1,9 +1,10 @@
 /** The routes under `/sandbox`. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import type { SandboxAccount } from '../../src/sandbox/accounts.ts';
-import type { RequestEntry } from '../../src/sandbox/requests.ts';
+import type { SandboxAccount } from '../../sandbox/accounts.ts';
+import type { RequestEntry } from '../../sandbox/requests.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { until } from '../support/wait.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -195,6 +196,35 @@ describe('an invalid request to /sandbox is rejected with an API error', () => {
     expect(error).toMatchObject({ code, status, message: expect.stringMatching(message) });
     expect(response.headers.get('x-request-id')).not.toBeNull();
   });
+});
+
+test('a revoked key is rejected, and its event stream ends', async () => {
+  const user = await sandbox.account();
+  const headers = { Authorization: `Bearer ${user.key}` };
+  const stream = await fetch(`${sandbox.url}/v1/events/stream`, { headers });
+  await sandbox.steered('POST', '/keys/revoke', { key: user.key });
+  expect((await user.call('GET', '/pets')).error.code).toBe('invalid_api_key');
+  expect(await stream.text()).toStartWith('retry: 2000\n');
+  expect((await sandbox.steer('POST', '/keys/revoke', { key: 'ask_unknown' })).status).toBe(404);
+});
+
+test('the sandbox refuses connections for a number of seconds, and closes open ones', async () => {
+  await using own = await startTestSandbox();
+  const user = await own.account();
+  const headers = { Authorization: `Bearer ${user.key}` };
+  const stream = await fetch(`${own.url}/v1/events/stream`, { headers });
+  await own.steered('POST', '/refuse', { seconds: 2 });
+  await stream.text().catch(() => undefined);
+  const refused = await fetch(`${own.url}/v1/pets`).catch(({ code }) => code);
+  expect(refused).toBe('ECONNREFUSED');
+  await until(() =>
+    fetch(`${own.url}/v1/pets`).then(
+      () => true,
+      () => false,
+    ),
+  );
+  expect((await user.call('GET', '/pets')).status).toBe(200);
+  for (const seconds of [0, 601]) expect((await own.steer('POST', '/refuse', { seconds })).status).toBe(400);
 });
 
 describe('the sandbox index', () => {

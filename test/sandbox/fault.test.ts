@@ -1,8 +1,8 @@
 /** Syntax and validation of faults. */
 import { describe, expect, test } from 'bun:test';
+import { type Fault, faultNames, parseFault } from '../../sandbox/fault.ts';
+import { AskedFault } from '../../sandbox/faults.ts';
 import { clientErrors } from '../../src/contract/errors.ts';
-import { type Fault, faultNames, parseFault } from '../../src/sandbox/fault.ts';
-import { AskedFault } from '../../src/sandbox/faults.ts';
 
 test.each<[string, Partial<Fault>]>([
   ['status=503', { status: 503 }],

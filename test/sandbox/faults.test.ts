@@ -24,6 +24,45 @@ test('an event stream whose response never arrives does not count as open', asyn
   expect((await user.call('GET', '/events/stream')).status).toBe(200);
 });
 
+describe('the stream fault', () => {
+  /** Opens a stream with a fault, adds an animal, and reads the stream until the text has arrived or it ends. */
+  async function read(fault: string) {
+    const user = await sandbox.account();
+    const headers = { Authorization: `Bearer ${user.key}`, 'X-Sandbox': fault };
+    const response = await fetch(`${sandbox.url}/v1/events/stream`, { headers });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await user.call('POST', '/pets', ozzy);
+    let text = '';
+    while (!text.endsWith('data: {"id":')) text += new TextDecoder().decode((await reader.read()).value);
+    return { text, reader };
+  }
+
+  test('cuts a stream in the middle of its first event', async () => {
+    const { text, reader } = await read('stream=cut');
+    expect(text).toMatch(/^retry: 2000\n\n[\s\S]*id: \d+\nevent: pet\.created\ndata: \{"id":$/);
+    expect(await reader.read().catch(({ code }) => code)).toBe('ECONNRESET');
+  });
+
+  test('stalls a stream in the middle of its first event, and the connection stays open', async () => {
+    const { reader } = await read('stream=stall');
+    const next = reader.read().then(
+      () => 'ended',
+      () => 'ended',
+    );
+    // A stream that is cut ends in the meantime.
+    const other = await read('stream=cut');
+    const cut = other.reader.read().catch(() => 'cut');
+    expect(await Promise.race([next, cut])).toBe('cut');
+    await reader.cancel();
+  });
+
+  test('is rejected for operations without a stream', async () => {
+    const user = await sandbox.account();
+    const answer = await user.call('GET', '/pets', { fault: 'stream=cut' });
+    expect(answer.error.message).toContain('The response to listPets is not a stream.');
+  });
+});
+
 describe('the status fault', () => {
   const operation = allOperations.find(({ operationId }) => operationId === 'createPet');
   const codes = operation === undefined ? [] : errorsOf(operation);

@@ -1,9 +1,9 @@
 /** Isolated stores of a sandbox. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
+import type { RequestEntry } from '../../sandbox/requests.ts';
+import { maxStores, type StoreEntry, Stores } from '../../sandbox/stores.ts';
 import type { Refusal } from '../../src/contract/refusal.ts';
-import type { RequestEntry } from '../../src/sandbox/requests.ts';
-import { maxStores, type StoreEntry, Stores } from '../../src/sandbox/stores.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 

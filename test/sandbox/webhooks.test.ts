@@ -1,7 +1,7 @@
 /** Webhooks of a sandbox, with a receiver on loopback that verifies deliveries with the Standard Webhooks library. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import type { StoreEntry } from '../../src/sandbox/stores.ts';
+import type { StoreEntry } from '../../sandbox/stores.ts';
 import { answerOf } from '../support/call.ts';
 import { type SandboxUser, startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { until } from '../support/wait.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BackupError } from '../../src/storage/backup.ts';
-import { verifyFile } from '../../src/storage/sqlite/backup/verify.ts';
+import { BackupError } from '../../src/backup/backup.ts';
+import { verifyFile } from '../../src/backup/verify.ts';
 import { backUp, change, makeSampleStore } from '../support/backup.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, limitFileIn, makeStore } from '../support/process.ts';
@@ -64,6 +64,17 @@ describe('a backup', () => {
     await makeStore(own.path);
     expect(backUp(own.path, join(place.path, 'new.backup')).limitBytes).toBe(0);
     expect(verifyFile(join(place.path, 'new.backup'))).toMatchObject({ limitBytes: 0, counts: { pets: 0 } });
+  });
+
+  test('of a store whose restore was interrupted contains the restored limit state', async () => {
+    await using own = await temporaryFolder();
+    const data = dataFileIn(own.path);
+    copyFileSync(backup, data);
+    change(data, `DROP TABLE backup; DROP TABLE backup_seal; PRAGMA application_id = ${0x416e5374}`);
+    writeFileSync(limitFileIn(own.path), 'former limit state');
+    const { limitBytes } = backUp(own.path, join(own.path, 'made.backup'));
+    expect(limitBytes).toBe(statSync(limitFileIn(folder.path)).size);
+    expect(verifyFile(join(own.path, 'made.backup'))).toMatchObject({ limitBytes });
   });
 
   test('of a damaged store fails with an error that reports the damage', async () => {

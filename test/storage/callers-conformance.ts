@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { plans } from '../../src/domain/plan.ts';
 import { defaultScopes, type Scope, scopes } from '../../src/domain/scope.ts';
-import type { Writes } from '../../src/operations/units.ts';
+import type { UnitWriter } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { callerWith, enterprise, many, newKey } from './samples.ts';
 
@@ -86,7 +86,7 @@ export function keysConform(check: StoreTest): void {
       const other = await beside();
       for (let round = 0; round < 10; round++) {
         const { id } = await store.write('createKey', newKey(accountId, `old ${round}`));
-        const rotate = async (by: Writes, print: string) =>
+        const rotate = async (by: UnitWriter, print: string) =>
           by.write('rotateKey', {
             oldId: id,
             oldEndsAt: 1_760_000_000_000,

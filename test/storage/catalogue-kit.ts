@@ -1,7 +1,8 @@
 /** Instances that change the catalog of the same PostgreSQL store. */
-import type { Pet } from '../../src/contract/pets.ts';
+
+import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import type { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';

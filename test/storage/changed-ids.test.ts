@@ -1,12 +1,13 @@
 /** Cached pages on PostgreSQL. A change discards only the pages that could show it. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { NewPet, Pet, PetStatus } from '../../src/contract/pets.ts';
+import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import type { IdSpan } from '../../src/domain/changed-ids.ts';
+import { RequiredVersions } from '../../src/domain/required-versions.ts';
 import { versionsFrom } from '../../src/domain/resources.ts';
 import { petReaders } from '../../src/operations/resources/pets.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresChangedIds } from '../../src/storage/postgres/changed-ids.ts';
-import { RequiredVersions } from '../../src/storage/required-versions.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { randomFrom } from '../support/random.ts';
 import { testServers } from '../support/servers.ts';
@@ -154,13 +155,13 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     const read = async (cursor: string | undefined, status: PetStatus | undefined) => {
       const mark = store.mark();
       const query = { limit: 3, cursor, status } as never;
-      const { items, next, span } = await petReaders.listPets(
+      const { json, next, span } = await petReaders.listPets(
         { pets: store.pets } as never,
         { query } as never,
       );
       if (span === undefined) throw new Error('A page has a span.');
       return {
-        text: JSON.stringify([items.map(String), items.map((pet) => Object.values(pet).join()), next]),
+        text: JSON.stringify([json, next]),
         span,
         mark,
         next,

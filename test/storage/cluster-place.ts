@@ -1,8 +1,7 @@
 import { afterAll } from 'bun:test';
 import { SQL } from 'bun';
-import { openStore } from '../../src/app/store.ts';
-import type { ClusterSettings } from '../../src/storage/cluster.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import type { ClusterSettings } from '../../src/app/cluster.ts';
+import { openStorage, openStore } from '../../src/app/store.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import type { MakePlace } from './place.ts';
 

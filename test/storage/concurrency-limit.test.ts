@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConcurrencyLimit, Overloaded } from '../../src/storage/redis/concurrency-limit.ts';
+import { ConcurrencyLimit, Overloaded } from '../../src/limits/redis/concurrency-limit.ts';
 
 const patientMs = 60_000;
 

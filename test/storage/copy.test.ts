@@ -6,7 +6,7 @@ import { openStore } from '../../src/app/store.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { StorageUnusable } from '../../src/storage/storage.ts';
+import { StorageUnusable } from '../../src/outages/errors.ts';
 import { copiedTables } from '../../src/tables/tables.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { DeadlineQueue, type Pending } from '../../src/storage/deadline-queue.ts';
+import { DeadlineQueue, type Pending } from '../../src/outages/deadline-queue.ts';
 
 interface Entry extends Pending {
   readonly id: number;

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { eventJson, type StoreEvent } from '../../src/contract/events.ts';
+import { eventJson, type StoreEvent } from '../../src/contract/representations.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import type { StoreTest } from './place.ts';
@@ -59,7 +59,7 @@ export function eventsConform(check: StoreTest): void {
   check('a request that changes nothing or is rejected creates no event', async ({ store }) => {
     const once = { accountId: 1, key: 'key', request: 'request' };
     for (let times = 0; times < 2; times++) {
-      await store.write('createPetOnce', { input: { ...write, body: newPet('Ozzy') }, once });
+      await store.write('createPetOnce', { input: { ...write, body: newPet('Ozzy') }, once, at });
       await store.write('putCategory', category(1n, 'Dogs'));
     }
     await store.write('updatePet', { ...pet(1n), body: {} });

@@ -1,5 +1,5 @@
 /** A store with more rows of each kind than a unit of work may change. */
-import { openTables } from '../../src/storage/open.ts';
+import { openTables } from '../../src/app/store.ts';
 import type { TableRow, TableValue } from '../../src/storage/storage.ts';
 import { sqlColumns, sqlName } from '../../src/tables/sql.ts';
 import { tables } from '../../src/tables/tables.ts';

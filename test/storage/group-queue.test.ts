@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
+import { StorageUnavailable, WriteUncertain } from '../../src/outages/errors.ts';
 import { GroupQueue } from '../../src/storage/group-queue.ts';
-import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 
 /** The outcome of each write: its result or the reason for its rejection. */
 async function outcomes(writes: readonly Promise<number>[]): Promise<(number | string)[]> {

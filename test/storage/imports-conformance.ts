@@ -1,14 +1,13 @@
 import { expect } from 'bun:test';
-import { total } from '../../src/contract/inventory.ts';
-import type { NewPet } from '../../src/contract/pets.ts';
-import type { Writes } from '../../src/operations/units.ts';
+import { type NewPet, total } from '../../src/contract/pets.ts';
+import type { UnitWriter } from '../../src/operations/units.ts';
 import type { ImportRun } from '../../src/tables/imports.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
 const begun: ImportRun = { source: 'f'.repeat(64), lastLine: 3, added: 2, rejected: 1, finished: false };
 
-function commit(by: Writes, pets: readonly NewPet[], run?: ImportRun, fromLine?: number) {
+function commit(by: UnitWriter, pets: readonly NewPet[], run?: ImportRun, fromLine?: number) {
   return by.write('commitImport', {
     now: 0,
     pets,

@@ -1,9 +1,8 @@
 import { expect } from 'bun:test';
-import type { Inventory } from '../../src/contract/inventory.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import type { NewPet } from '../../src/contract/pets.ts';
+import type { Inventory, NewPet } from '../../src/contract/pets.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
-import type { Writes } from '../../src/operations/units.ts';
+import type { UnitWriter } from '../../src/operations/units.ts';
 import type { PetStore } from '../../src/storage/storage.ts';
 import { randomFrom } from '../support/random.ts';
 import { rejectionOf } from '../support/rejection.ts';
@@ -30,7 +29,7 @@ async function expectExact(pets: PetStore): Promise<void> {
 }
 
 /** Makes a random change. */
-async function changeAtRandom(store: Writes, shop: Shop, random: () => number): Promise<void> {
+async function changeAtRandom(store: UnitWriter, shop: Shop, random: () => number): Promise<void> {
   const among = <Value>(values: readonly Value[]) =>
     values[Math.floor(random() * values.length)] ?? (values[0] as Value);
   const anAnimal = (): NewPet => newPet('Ozzy', among(petStatuses), among(categories));

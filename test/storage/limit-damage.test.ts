@@ -13,11 +13,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
-import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
-import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
-import { checksumOf, extentBytes, header, tables } from '../../src/storage/sqlite/limits/layout.ts';
-import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
-import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
+import { AccountCounts } from '../../src/limits/file/account-counts.ts';
+import { KeyPenalties } from '../../src/limits/file/key-penalties.ts';
+import { checksumOf, extentBytes, header, limitTables } from '../../src/limits/file/layout.ts';
+import { LimitFile } from '../../src/limits/file/limit-file.ts';
+import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { randomFrom } from '../support/random.ts';
@@ -125,7 +125,7 @@ test('requests from accounts whose counts were lost are rejected for a day', asy
     serving.limits.take(callerOf(plans.free));
     serving.limits.take(callerOf(plans.free, 5_000));
   }
-  const [first = 0] = extentsOf(limitFile(folder.path), tables.accounts);
+  const [first = 0] = extentsOf(limitFile(folder.path), limitTables.accounts);
   flip(limitFile(folder.path), first * extentBytes);
   await using serving = openAlone(folder.path, clock);
   expect(serving.notices.length).toBe(1);

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { openStore as openOf } from '../../src/app/store.ts';
+import type { Caller } from '../../src/domain/caller.ts';
 import type { Clock } from '../../src/domain/clock.ts';
-import type { LimitRules } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
+import type { Limits } from '../../src/limits/file/limits.ts';
+import { openLimits } from '../../src/limits/file/open-limits.ts';
+import type { LimitRules } from '../../src/limits/limit.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { storeFileNames } from '../../src/storage/sqlite/files.ts';
-import type { Limits } from '../../src/storage/sqlite/limits/limits.ts';
-import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
-import type { Caller } from '../../src/storage/storage.ts';
+import { storeFileNames } from '../../src/store-files/files.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 

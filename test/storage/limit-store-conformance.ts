@@ -1,13 +1,14 @@
 import { expect } from 'bun:test';
-import type { Writes } from '../../src/operations/units.ts';
-import type { Caller, LimitStore } from '../../src/storage/storage.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import type { LimitStore } from '../../src/limits/limit-store.ts';
+import type { UnitWriter } from '../../src/operations/units.ts';
 import { until } from '../support/wait.ts';
 import { nextTurn, type StoreTest, strictRules } from './place.ts';
 import { callerWith, enterprise, newKey } from './samples.ts';
 
 const quota = { perMinute: 4, perDay: 10 };
 
-async function callersOf(store: Writes, count: number): Promise<Caller[]> {
+async function callersOf(store: UnitWriter, count: number): Promise<Caller[]> {
   const { id: accountId } = await enterprise(store, quota);
   const callers: Caller[] = [];
   for (let index = 0; index < count; index++) {

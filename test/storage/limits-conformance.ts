@@ -3,6 +3,8 @@
  * implementation of the rules, while time passes and the clock is changed. Every result must be the same.
  */
 import fc from 'fast-check';
+import type { Caller } from '../../src/domain/caller.ts';
+import type { Quota } from '../../src/domain/plan.ts';
 import {
   asDate,
   asDates,
@@ -11,16 +13,15 @@ import {
   type KeyPenalty,
   type LimitRules,
   noPenalty,
+  noUsage,
   peek,
   refund,
   standing,
   type Usage,
-  unused,
   type Verdict,
   type Window,
-} from '../../src/domain/limit.ts';
-import type { Quota } from '../../src/domain/plan.ts';
-import type { Ban, Caller, LimitStore } from '../../src/storage/storage.ts';
+} from '../../src/limits/limit.ts';
+import type { Ban, LimitStore } from '../../src/limits/limit-store.ts';
 import type { FakeClock } from '../support/clock.ts';
 import { callerWith } from './samples.ts';
 
@@ -83,7 +84,7 @@ class PlainLimits {
   }
 
   take({ accountId, keyId, quota }: Caller): Verdict {
-    const before = this.#usage.get(accountId) ?? unused;
+    const before = this.#usage.get(accountId) ?? noUsage;
     const penalty = this.#penalty.get(keyId) ?? noPenalty;
     const after = decide(before, penalty, quota, this.#rules.ban, this.#clock.steady());
     this.#usage.set(accountId, after.usage);
@@ -93,14 +94,14 @@ class PlainLimits {
 
   refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
     const { aheadSeconds } = this.#clock;
-    const before = this.#usage.get(accountId) ?? unused;
+    const before = this.#usage.get(accountId) ?? noUsage;
     const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, this.#clock.steady());
     this.#usage.set(accountId, usage);
     return asDates(verdict, aheadSeconds);
   }
 
   fail(from: string) {
-    const before = this.#failures.get(from) ?? unused.minute;
+    const before = this.#failures.get(from) ?? noUsage.minute;
     const limit = this.#rules.failuresPerMinute;
     const { window, state, refused } = decideFailure(before, limit, this.#clock.steady());
     this.#failures.set(from, window);
@@ -108,7 +109,7 @@ class PlainLimits {
   }
 
   peek(from: string) {
-    const window = this.#failures.get(from) ?? unused.minute;
+    const window = this.#failures.get(from) ?? noUsage.minute;
     return asDate(
       peek(window, this.#rules.failuresPerMinute, this.#clock.steady()),
       this.#clock.aheadSeconds,
@@ -116,7 +117,7 @@ class PlainLimits {
   }
 
   standing({ accountId, keyId, quota }: Caller): Verdict {
-    const usage = this.#usage.get(accountId) ?? unused;
+    const usage = this.#usage.get(accountId) ?? noUsage;
     const penalty = this.#penalty.get(keyId) ?? noPenalty;
     return asDates(standing(usage, penalty, quota, this.#clock.steady()), this.#clock.aheadSeconds);
   }

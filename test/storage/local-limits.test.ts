@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 
-import { LocalLimits } from '../../src/storage/redis/local-limits.ts';
+import { LocalLimits } from '../../src/limits/redis/local-limits.ts';
 import { FakeClock } from '../support/clock.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';

@@ -1,11 +1,12 @@
 /** A store created by version 1.0.0, and the storage code of a later version. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
+import { openEmbedded } from '../../src/app/embedded.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
+import type { Migrations } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import { strictRules } from './place.ts';
 
 /** A key of the account "default" on the Free plan. The store has four animals. Key 2 is banned. */
@@ -27,8 +28,13 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
 export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
 /** Opens a store as the service or the command line of a later version does. */
-export function openLater(path: string, serving: boolean, migrates = true): Storage {
-  return openSqlite({
+export function openLater(
+  path: string,
+  serving: boolean,
+  migrates = true,
+  migrations: Migrations = laterMigrations,
+): LimitedStore {
+  return openEmbedded({
     path,
     serving,
     create: serving,
@@ -38,6 +44,6 @@ export function openLater(path: string, serving: boolean, migrates = true): Stor
     units,
     writer: { kind: 'here' },
     notice: () => {},
-    migrations: laterMigrations,
+    migrations,
   });
 }

@@ -10,7 +10,7 @@ const at = 1_800_000_000_000;
 /** Adds an animal with this name, which is the request body. */
 function added(store: Store, key: string, { name = 'Ozzy', now = at, accountId = 1 } = {}) {
   const input = { params: {}, preconditions: {}, body: newPet(name), now };
-  return store.write('createPetOnce', { input, once: { accountId, key, request: name } });
+  return store.write('createPetOnce', { input, once: { accountId, key, request: name }, at: now });
 }
 
 const isReplayed = (outcome: OnceOutcome) => (typeof outcome === 'string' ? outcome : outcome.isReplayed);

@@ -14,7 +14,7 @@ const request = (name: string, sealed: string) => ({
   },
   actor: 'operator:anna',
   at,
-  once: { key: 'k'.repeat(64), request: name, sealed },
+  once: { accountId: 0, key: 'k'.repeat(64), request: name, sealed, at },
 });
 
 export function operatorOnceConforms(check: StoreTest): void {
@@ -22,7 +22,7 @@ export function operatorOnceConforms(check: StoreTest): void {
     const { store } = bench;
     const beside = await bench.beside();
     const sent = ['a', 'b', 'c', 'd'].map((sealed, index) =>
-      (index % 2 === 0 ? store : beside).write('auditedOnce', request('Rex', sealed)),
+      (index % 2 === 0 ? store : beside).write('audited', request('Rex', sealed)),
     );
     const done = await Promise.all(sent);
     const first = done.find(({ isReplayed }) => !isReplayed);
@@ -35,8 +35,8 @@ export function operatorOnceConforms(check: StoreTest): void {
   });
 
   check('reusing an Idempotency-Key for another request is rejected', async ({ store }) => {
-    await store.write('auditedOnce', request('Rex', 'a'));
-    const reused = store.write('auditedOnce', request('Max', 'b')).catch((error: unknown) => error);
+    await store.write('audited', request('Rex', 'a'));
+    const reused = store.write('audited', request('Max', 'b')).catch((error: unknown) => error);
     expect(await reused).toMatchObject({ code: 'idempotency_key_reused' });
     expect((await store.pets.list(0n, 9)).length).toBe(1);
   });

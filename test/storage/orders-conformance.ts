@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { Order } from '../../src/contract/orders.ts';
+import type { Order } from '../../src/contract/representations.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { shopUnits } from './shop-units.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { total } from '../../src/contract/inventory.ts';
+import { total } from '../../src/contract/pets.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 

@@ -1,11 +1,10 @@
 import { test } from 'bun:test';
 import { join } from 'node:path';
-import { openStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
+import { openStorage, openStore, type StorageOptions } from '../../src/app/store.ts';
 import type { Clock } from '../../src/domain/clock.ts';
-import { defaultBanRules, type LimitRules } from '../../src/domain/limit.ts';
+import { defaultBanRules, type LimitRules } from '../../src/limits/limit.ts';
 import { type Store, units } from '../../src/operations/units.ts';
-import { openStorage, type StorageOptions } from '../../src/storage/open.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import type { Units } from '../../src/storage/transaction.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -17,7 +16,7 @@ import { temporaryFolder } from '../support/folder.ts';
 export interface Place extends AsyncDisposable {
   open(serving: boolean): Promise<Store>;
   /** Opens the store a second time, with a test's units of work, which run in this process. */
-  openWith<All extends Units>(units: All): Promise<Storage<All>>;
+  openWith<All extends Units>(units: All): Promise<LimitedStore<All>>;
 }
 
 export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
@@ -56,7 +55,7 @@ export interface Bench {
   /** Opens the store as the command line does, while the service has it open. */
   beside(): Promise<Store>;
   /** Like `beside`, with a test's units of work. */
-  besideWith<All extends Units>(units: All): Promise<Storage<All>>;
+  besideWith<All extends Units>(units: All): Promise<LimitedStore<All>>;
   /** Closes the service's store and opens it again. */
   restart(): Promise<Store>;
 }

@@ -1,6 +1,6 @@
 /** The ids of rows that a group adds on PostgreSQL, which are assigned when the group is stored. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { Pet } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import { retentionMs } from '../../src/operations/changes/once.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
@@ -31,6 +31,7 @@ describe.skipIf(servers === undefined)('the ids of added rows on PostgreSQL', ()
         operationId: 'placeOrder',
         input: orderFor(two),
         once: onceFor('k'),
+        at: now,
       } as never),
       store.first.write('audited', audited as never),
     ]);
@@ -39,7 +40,7 @@ describe.skipIf(servers === undefined)('the ids of added rows on PostgreSQL', ()
     const second = orders.find(({ petId }) => petId === two);
     expect(kept).toMatchObject({ location: `/orders/${second?.id}` });
     expect((kept as unknown as { body: string }).body).toStartWith(`{"id":${second?.id},`);
-    const { id } = pet as unknown as Pet;
+    const { id } = pet.outcome as Pet;
     expect(await store.reads.pets.find(id)).toEqual({ id, ...newPet('Ida') });
     const [entry] = await store.session`SELECT object, before, after FROM audit`;
     expect(entry).toMatchObject({ object: `pet:${id}`, before: null });
@@ -53,6 +54,7 @@ describe.skipIf(servers === undefined)('the ids of added rows on PostgreSQL', ()
       operationId: 'placeOrder',
       input: orderFor(two),
       once: onceFor('k'),
+      at: now,
     } as never);
     const { status, body, location } = kept as unknown as { status: number; body: string; location: string };
     expect(replayed).toMatchObject({ status, body, location, isReplayed: true });
@@ -66,6 +68,7 @@ describe.skipIf(servers === undefined)('the ids of added rows on PostgreSQL', ()
         operationId: 'placeOrder',
         input: { ...orderFor(petId), now: at },
         once: onceFor('k'),
+        at,
       } as never);
     await order(one, now);
     const expiredAt = now + retentionMs + 1;

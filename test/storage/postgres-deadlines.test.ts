@@ -1,11 +1,11 @@
 /** Requests end at their deadline, whatever the server does, and report whether they changed data. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
-import { total } from '../../src/contract/inventory.ts';
+import { total } from '../../src/contract/pets.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { units } from '../../src/operations/units.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Execute } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { testServers } from '../support/servers.ts';

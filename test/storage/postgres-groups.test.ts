@@ -5,7 +5,7 @@ import type { PetStatus } from '../../src/contract/pets.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
 import { units } from '../../src/operations/units.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';

@@ -1,10 +1,12 @@
 /** Writers and sessions of one store on PostgreSQL. */
+import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { SQL } from 'bun';
+import { StorageUnavailable, WriteUncertain } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { migrationSteps, takeWithIndexes } from '../../src/storage/postgres/migration-steps.ts';
+import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
-import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
 import { until } from '../support/wait.ts';
 
@@ -56,6 +58,18 @@ export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
       return error instanceof StorageUnavailable ? 'unavailable' : error;
     },
   );
+
+/** Expects the isolation level in reads, writes and transactions. */
+export async function expectReadCommitted(database: PostgresDatabase): Promise<void> {
+  const level: Statement<{ level: string }[]> = (sql) =>
+    sql`SELECT current_setting('transaction_isolation') AS level`;
+  const found = [
+    await database.read(level),
+    await database.write(level),
+    await database.transact((execute) => execute(level), Number.POSITIVE_INFINITY),
+  ];
+  expect(found.map(([row]) => row?.level)).toEqual(Array(3).fill('read committed'));
+}
 
 /** Retries a write or read until it succeeds, because it may be rejected on a stalled machine. */
 export async function untilDone(run: () => Promise<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 /** Ids after a failover or a restore, simulated by changing the recorded history. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
-import type { Pet } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
 import { Lineage } from '../../src/storage/postgres/lineage.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
@@ -63,6 +63,22 @@ describe.skipIf(servers === undefined)('ids in another history', () => {
     expect(await session`SELECT last FROM counters WHERE name = 'categories'`).toEqual([
       { last: 0n },
     ] as never);
+  });
+
+  test('differ if one state, which was restored a moment ago, is restored or promoted several times', async () => {
+    await using schema = await makeSchema();
+    await using session = openSession(schema.url);
+    await using store = await openWriters(schema.url, units, 1);
+    const add = () => store.writers[0]?.write('createPet', { now: 0, body: newPet('first') }) as Promise<Pet>;
+    await add();
+    const last = Date.now() * 1_000;
+    const ids: number[] = [];
+    for (const former of [otherTables, otherTables, 'former', 'former']) {
+      await setHistory(session, former, last);
+      ids.push(Number((await add()).id));
+    }
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids) expect([id, id > last + gap && id < 2 ** 53]).toEqual([id, true]);
   });
 
   test('are raised once if several instances find the store on a server with another system identifier', async () => {

@@ -5,7 +5,7 @@
 import { afterAll, describe, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { maxCountedPending } from '../../src/domain/delivery.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Runner } from '../../src/storage/postgres/statements.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { sqlName } from '../../src/tables/sql.ts';

@@ -1,13 +1,24 @@
 /** A process's PostgreSQL connection pool: effects of locks, lost sessions and slow statements. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { total } from '../../src/contract/inventory.ts';
-import type { Pet } from '../../src/contract/pets.ts';
+import { total } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
+import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { testServers } from '../support/servers.ts';
-import { alive, lockAwaited, lockers, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
+import { until } from '../support/wait.ts';
+import {
+  alive,
+  expectReadCommitted,
+  lockAwaited,
+  lockers,
+  openDatabase,
+  openSession,
+  outcomeOf,
+  untilDone,
+} from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -17,7 +28,7 @@ const poolSize = 4;
 
 describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
   // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+  const { makeSchema, makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
   const notices: string[] = [];
   const notice = (text: string) => void notices.push(text);
   beforeEach(() => void notices.splice(0));
@@ -94,6 +105,34 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     await other`COMMIT`;
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['done']));
     expect(total(await pets.inventory())).toBe(1_501);
+  });
+
+  test('runs no other statement in a session whose statement was canceled, because the cancellation may arrive late', async () => {
+    await using store = await opened(20_000);
+    const { database, other } = store;
+    await sessions(database);
+    await other`BEGIN`;
+    await other`LOCK TABLE pets IN ACCESS EXCLUSIVE MODE`;
+    const query: Statement<unknown> = (sql) => sql`SELECT count(*) FROM pets`;
+    // Earlier than the server's own timeout.
+    const dueAt = performance.now() + database.statementTimeoutMs / 4;
+    const writes = [database.write(query, dueAt), database.transact((execute) => execute(query), dueAt)];
+    const outcomes = Promise.all(writes.map(outcomeOf));
+    await until(async () => (await lockers(other, 'waiting')).length === writes.length);
+    const waiting = await lockers(other, 'waiting');
+    expect(await outcomes).toEqual(['unavailable', 'unavailable']);
+    await other`ROLLBACK`;
+    await until(async () => (await alive(other, waiting)).length === 0);
+    expect(await outcomeOf(database.write(query))).toBe('done');
+  });
+
+  test('transactions have the isolation level that the service needs, whatever the default of the database', async () => {
+    await using empty = await makeDatabase();
+    await using session = openSession(empty.url);
+    const name = new URL(empty.url).pathname.slice(1);
+    await session.unsafe(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
+    await using database = openDatabase(empty.url);
+    await expectReadCommitted(database);
   });
 
   test('silently replaces sessions that an administrator terminates', async () => {

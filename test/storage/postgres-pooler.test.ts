@@ -1,9 +1,9 @@
 /** The store behind PgBouncer in transaction mode, which assigns any server session to a transaction. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { total } from '../../src/contract/inventory.ts';
+import { total } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import {
   ownPgBouncer,
@@ -15,6 +15,7 @@ import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import {
+  expectReadCommitted,
   lockAwaited,
   lockers,
   openDatabase,
@@ -73,6 +74,14 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     const kept = made.move();
     return { ...bouncer, database, pets, add, notices, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
+
+  test('transactions have the isolation level that the service needs, whatever the default of the database', async () => {
+    await using bouncer = await startBouncer();
+    const [{ name }] = await bouncer.direct`SELECT current_database() AS name`;
+    await bouncer.direct.unsafe(`ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+    await using database = openDatabase(bouncer.url);
+    await expectReadCommitted(database);
+  });
 
   for (const [name, settings] of [
     ['rejects', {}],

@@ -1,8 +1,8 @@
 /** Unreachable replicas. Tests with real replicas are in test/faults/cluster-replicas.test.ts. */
 import { afterEach, expect, mock, spyOn, test } from 'bun:test';
+import { SharedVersions } from '../../src/domain/shared-versions.ts';
 import { unusedReportedMs } from '../../src/storage/postgres/replicas/replica.ts';
 import { Replicas } from '../../src/storage/postgres/replicas/replicas.ts';
-import { SharedVersions } from '../../src/storage/shared-versions.ts';
 import { openDatabase } from './postgres-kit.ts';
 
 afterEach(() => mock.restore());

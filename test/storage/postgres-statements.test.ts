@@ -3,8 +3,7 @@
  * and the server caches the plans.
  */
 import { expect, test } from 'bun:test';
-import { shaped } from '../../src/storage/postgres/groups/shape.ts';
-import { groupText, type TableChange } from '../../src/storage/postgres/groups/statement.ts';
+import { groupText, shaped, type TableChange } from '../../src/storage/postgres/groups/statement.ts';
 import { answers } from '../../src/tables/answers.ts';
 import { categories } from '../../src/tables/categories.ts';
 import { imports } from '../../src/tables/imports.ts';

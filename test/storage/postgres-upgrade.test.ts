@@ -1,11 +1,11 @@
 /** Upgrades of a PostgreSQL store while instances of an older version are running. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
+import { openTables } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
-import { readsOf } from '../../src/storage/cluster.ts';
-import { openTables } from '../../src/storage/open.ts';
 import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
-import { folded } from '../../src/tables/accounts.ts';
+import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { caseFolded } from '../../src/tables/accounts.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import {
@@ -140,12 +140,33 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     await database.migrate();
     const stored = await older<{ name: string; folded: string }[]>`
       SELECT name, name_folded AS folded FROM accounts ORDER BY id`;
-    expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => folded(name)));
+    expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => caseFolded(name)));
     expect(stored).toHaveLength(2_500);
     const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
     for (const name of names) {
       expect((await accounts.search(undefined, 2, { name })).map((account) => account.name)).toEqual([name]);
     }
+  });
+
+  test('is rejected while tables of a newer version exist, and the message says how to remove them', async () => {
+    await using schema = await makeSchema();
+    await using session = openSession(schema.url);
+    await using database = openDatabase(schema.url);
+    await writeStoreOf11(session);
+    const former: { name: string }[] = await session`
+      SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()`;
+    await database.migrate();
+    // As "pg_restore --clean" restores a dump of that version.
+    await session.unsafe(former.map(({ name }) => `DROP TABLE ${name} CASCADE;`).join(''));
+    await session.unsafe('DROP FUNCTION count_pets, fold_name, number_events');
+    await writeStoreOf11(session);
+    const message = String(await rejectionOf(database.migrate()));
+    const [, drop = ''] = /try again: (DROP TABLE .*;)$/.exec(message) ?? [];
+    expect(drop).toContain('.usage_reports');
+    await session.unsafe(drop);
+    await database.migrate();
+    const [{ version }] = await session`SELECT version FROM animal_store_format`;
+    expect(version).toBe(migrationSteps.length);
   });
 
   test('waits for transactions of older instances, which keep working', async () => {

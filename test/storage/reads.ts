@@ -138,8 +138,8 @@ const steps = ranges.flatMap((range) =>
 export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } = {
   ...ofEntities((table, some, looked) => readsOf(table, some, filterValues(table), looked)),
   pets: {
-    ...readsOf(pets, ids, { status: [], categoryId: [] }),
-    list: pages(
+    ...readsOf(pets, ids, filterValues(pets)),
+    listJson: pages(
       [undefined, ...ids],
       filters<PetFilter>({ ids: [many.map(BigInt)], status: petStatuses, categoryId: [1n, BigInt(last)] }),
     ),

@@ -2,9 +2,9 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { openStore } from '../../src/app/store.ts';
-import { defaultBanRules } from '../../src/domain/limit.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import { defaultBanRules } from '../../src/limits/limit.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';
@@ -116,7 +116,7 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
   });
 });
 
-async function take({ limits }: Storage) {
+async function take({ limits }: LimitedStore) {
   const { callers } = await limits.versions();
   const { verdict } = await limits.take(caller, callers);
   if (verdict === undefined) throw new Error('The version just read is stale already.');

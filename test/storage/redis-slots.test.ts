@@ -1,10 +1,10 @@
 /** Slots, redirections and URLs of Redis Cluster, without a server. */
 import { describe, expect, test } from 'bun:test';
 import { redisUrlsOf } from '../../src/domain/redis-urls.ts';
-import { redirectionOf } from '../../src/storage/redis/cluster/redirection.ts';
-import { slotMapOf, urlOfNode } from '../../src/storage/redis/cluster/slot-map.ts';
-import { hashOf, shardTags, slotOf } from '../../src/storage/redis/cluster/slots.ts';
-import { RedisKeys } from '../../src/storage/redis/keys.ts';
+import { redirectionOf } from '../../src/limits/redis/cluster/redirection.ts';
+import { slotMapOf, urlOfNode } from '../../src/limits/redis/cluster/slot-map.ts';
+import { hashOf, shardTags, slotOf } from '../../src/limits/redis/cluster/slots.ts';
+import { RedisKeys } from '../../src/limits/redis/keys.ts';
 
 describe('the slot of a key', () => {
   test('is the CRC16 of the key modulo 16384, as in the Redis Cluster specification', () => {

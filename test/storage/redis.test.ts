@@ -47,7 +47,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
     // The clock of this machine is off by years.
     const years = Date.parse('2040-01-01T00:00:00Z');
-    const clock = { now: () => years, steady: () => years, aheadSeconds: 0 };
+    const clock = { now: () => years, steady: () => years, storeTime: () => years, aheadSeconds: 0 };
     await using store = await openStore({
       url: schema.url,
       clock,

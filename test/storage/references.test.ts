@@ -1,7 +1,7 @@
 /** References between tables are the same in both engines, and are enforced. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openTables } from '../../src/storage/open.ts';
+import { openTables } from '../../src/app/store.ts';
 import { keys } from '../../src/tables/accounts.ts';
 import { sqlName } from '../../src/tables/sql.ts';
 import { tables } from '../../src/tables/tables.ts';

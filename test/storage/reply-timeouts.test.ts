@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { ReplyTimeouts } from '../../src/storage/redis/reply-timeouts.ts';
+import { ReplyTimeouts } from '../../src/limits/redis/reply-timeouts.ts';
 
 test('pending replies on a closed connection are rejected, even if the next connection works', async () => {
   let timedOut = 0;

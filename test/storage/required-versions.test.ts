@@ -1,7 +1,7 @@
 /** The minimum version that a replica's data must have. */
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
 import { type Versions, versionsFrom } from '../../src/domain/resources.ts';
-import { SharedVersions } from '../../src/storage/shared-versions.ts';
+import { SharedVersions } from '../../src/domain/shared-versions.ts';
 
 let nowMs = 0;
 beforeEach(() => void spyOn(performance, 'now').mockImplementation(() => nowMs));

@@ -103,15 +103,23 @@ const shopCallsBefore: readonly Call[] = [
   ['returnOrder', order(1n)],
   ['placeOrder', orderOf(2n)],
   ['cancelOrder', order(2n)],
-  ['once', { operationId: 'placeOrder', input: orderOf(3n), once: { accountId: 1, key: 'a', request: 'r' } }],
+  [
+    'once',
+    {
+      operationId: 'placeOrder',
+      input: orderOf(3n),
+      once: { accountId: 1, key: 'a', request: 'r' },
+      at: now,
+    },
+  ],
   [
     'createPetOnce',
-    { input: { ...write, body: newPet('once') }, once: { accountId: 1, key: 'Z~', request: 'r' } },
+    { input: { ...write, body: newPet('once') }, once: { accountId: 1, key: 'Z~', request: 'r' }, at: now },
   ],
   // The stored response to this request has expired. The animal's id is the highest when it is deleted.
   [
     'createPetOnce',
-    { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },
+    { input: { ...write, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' }, at: 1 },
   ],
   ['pruneAnswers', now],
 ];
@@ -163,12 +171,19 @@ const webhookCalls: readonly Call[] = [
   ['addPaces', null],
   ['dispatchDeliveries', { settled: [], take }],
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
+  [
+    'disableWebhook',
+    {
+      delivery: { id: 2n, webhookId: 2n, leasedUntil: now + 9, url: newWebhook.body.url },
+      ...{ reason: 'gone', since: now + 1, now },
+    },
+  ],
   ['releaseDeliveries', now],
   ['rescheduleDeliveries', { after: 0n, now, latestLease: now, latestRetry: now }],
   ['redeliver', { ...write, caller, params: { webhookId: 1n, deliveryId: 1n } }],
   ['redeliverAccountDelivery', { ...write, params: { webhookId: 1n, deliveryId: 1n } }],
   ['pruneDeliveries', now + 1],
-  ['disableWebhook', { webhookId: 2n, reason: 'gone', since: undefined, now }],
+  ['trimDeliveries', { keep: 0, after: null }],
   ['updateWebhook', { ...webhook(2n), endpoint, events: bounds, body: { enabled: true } }],
   ['redeliverEvents', { ...webhook(2n), events: bounds, body: { after: 3n } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
@@ -183,7 +198,7 @@ const webhookCalls: readonly Call[] = [
     ],
   ],
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
-  ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
+  ['enableWebhookByOperator', { id: 2n, lastEvent: 9n, now }],
   ['redeliverAccountEvents', { ...write, params: { webhookId: 2n }, events: bounds, body: { after: 2n } }],
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['pruneEvents', now + 1],
@@ -202,10 +217,10 @@ const operatorCalls: readonly Call[] = [
   ['revokeOperator', { id: 2, at: now }],
   ['audited', { unit: 'closeAccount', input: { id: 2, closedAt: now }, actor: 'operator:anna', at: now }],
   [
-    'auditedOnce',
+    'audited',
     {
       ...{ unit: 'reopenAccount', input: { id: 2, closedAt: null }, actor: 'operator:anna', at: now },
-      once: { key: 'k', request: 'r', sealed: null },
+      once: { accountId: 0, key: 'k', request: 'r', sealed: null, at: now },
     },
   ],
   ['recordAudit', entry],

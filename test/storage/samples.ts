@@ -1,8 +1,8 @@
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
+import type { Caller } from '../../src/domain/caller.ts';
 import { type Quota, quotaOf } from '../../src/domain/plan.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
-import type { Writes } from '../../src/operations/units.ts';
-import type { Caller } from '../../src/storage/storage.ts';
+import type { UnitWriter } from '../../src/operations/units.ts';
 import type { Account, NewKey } from '../../src/tables/accounts.ts';
 
 /** More accounts or keys than a test creates. */
@@ -39,6 +39,6 @@ export function callerWith(given: Partial<Caller> = {}): Caller {
   };
 }
 
-export async function enterprise(store: Writes, quota: Quota, name = 'shop'): Promise<Account> {
+export async function enterprise(store: UnitWriter, quota: Quota, name = 'shop'): Promise<Account> {
   return store.write('createAccount', { name, plan: 'enterprise', quota, createdAt: 1_700_000_000_000 });
 }

@@ -1,7 +1,7 @@
 /** Merging of the versions reported by Redis and PostgreSQL. */
 import { afterEach, beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
 import { resources, type Versions, versionsFrom } from '../../src/domain/resources.ts';
-import { maxStaleMs, SharedVersions } from '../../src/storage/shared-versions.ts';
+import { maxStaleMs, SharedVersions } from '../../src/domain/shared-versions.ts';
 
 const at = (callers: number, pets: number): Versions => ({ ...versionsFrom(() => 1), callers, pets });
 const now = () => performance.now();

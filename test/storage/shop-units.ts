@@ -1,9 +1,9 @@
-import type { Order } from '../../src/contract/orders.ts';
-import type { NewPet, Pet } from '../../src/contract/pets.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
+import type { NewPet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/contract/refusal.ts';
+import type { Order, Pet } from '../../src/contract/representations.ts';
 import type { Resource, Versions } from '../../src/domain/resources.ts';
 import { resources } from '../../src/domain/resources.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn } from './place.ts';
 
@@ -72,11 +72,11 @@ export const shopUnits = {
   },
 } as const satisfies Units;
 
-export type Shop = Storage<typeof shopUnits>;
+export type Shop = LimitedStore<typeof shopUnits>;
 
 /** The resources whose versions increase with the change. */
 export async function raisedBy(
-  { limits }: Pick<Storage, 'limits'>,
+  { limits }: Pick<LimitedStore, 'limits'>,
   change: () => Promise<unknown>,
 ): Promise<Resource[]> {
   const versions = async (): Promise<Versions> => {

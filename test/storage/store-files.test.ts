@@ -2,21 +2,27 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
+  copyFileSync,
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { openStore } from '../../src/app/store.ts';
+import { openCopy, openStore } from '../../src/app/store.ts';
+import { expectServedFiles, isMarkedClosed } from '../../src/limits/file/served-files.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { isStoreFile } from '../../src/storage/sqlite/files.ts';
-import { StorageUnusable } from '../../src/storage/storage.ts';
+import { StorageUnusable } from '../../src/outages/errors.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { isStoreFile, storeFiles } from '../../src/store-files/files.ts';
+import { tryLock } from '../../src/store-files/serving-lock.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { openLater } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 import { digests } from './sqlite-files.ts';
@@ -29,6 +35,14 @@ beforeEach(async () => {
 });
 afterEach(() => folder[Symbol.asyncDispose]());
 
+const audited = {
+  actor: 'operator:1',
+  operation: 'createBackup',
+  object: 'backup:x',
+  before: null,
+  after: null,
+  at: 1,
+};
 const pathOf = (name: string) => join(folder.path, name);
 const modeOf = (name: string) => (statSync(pathOf(name)).mode & 0o777).toString(8);
 
@@ -100,6 +114,85 @@ describe('file permissions', () => {
     expect(notices[0]).not.toContain('serving');
     expect(notices[0]).toEndWith('; run chmod go= on these files to prevent it');
     expect(modeOf('store.db')).toBe('644');
+  });
+});
+
+describe('files are not reported as replaced', () => {
+  const files = () => storeFiles(pathOf('store.db'), false);
+
+  test('while a process locks the store after a service has ended', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    using _lock = tryLock(files(), 0);
+    await using command = await open('store.db', false);
+    expect((await command.pets.inventory()).available).toBe(0);
+  });
+
+  test('during a migration after a service was killed', async () => {
+    const served = await open('store.db');
+    const record = readFileSync(pathOf('store.limits'));
+    await served[Symbol.asyncDispose]();
+    // A killed service leaves its record. A command that ran since then has removed the WAL.
+    writeFileSync(pathOf('store.limits'), record);
+    let seen: unknown;
+    const look = () => {
+      try {
+        seen = expectServedFiles(files(), 'beside', () => false);
+      } catch (error) {
+        seen = error;
+      }
+    };
+    await using _migrating = openLater(pathOf('store.db'), false, true, [...dataMigrations, look]);
+    expect(seen).toBeUndefined();
+  });
+});
+
+describe('a WAL', () => {
+  const state = () => isMarkedClosed(pathOf('store.limits'));
+
+  test.each(['a command', 'a service'])('is expected after %s was killed', async (who) => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    mkdirSync(pathOf('killed'));
+    {
+      await using store = await open('store.db', who === 'a service');
+      expect(state()).toBe(false);
+      await store.write('recordAudit', audited);
+      for (const name of ['store.db', 'store.db-wal', 'store.limits']) {
+        copyFileSync(pathOf(name), pathOf(`killed/${name}`));
+      }
+      expect(statSync(pathOf('killed/store.db-wal')).size).toBeGreaterThan(0);
+    }
+    expect(state()).toBe(true);
+    await using killed = await open('killed/store.db');
+    expect((await killed.audit.list(undefined, 10, {})).map(({ object }) => object)).toEqual(['backup:x']);
+  });
+
+  test('is not expected after the last of several commands has closed the store', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    const first = await open('store.db', false);
+    const second = await open('store.db', false);
+    await first[Symbol.asyncDispose]();
+    expect(state()).toBe(false);
+    await second.write('recordAudit', audited);
+    await second[Symbol.asyncDispose]();
+    expect(state()).toBe(true);
+  });
+
+  test('is expected if a command uses the store longer than the service', async () => {
+    const service = await open('store.db');
+    const command = await open('store.db', false);
+    await service[Symbol.asyncDispose]();
+    expect(state()).toBe(false);
+    await command[Symbol.asyncDispose]();
+    expect(state()).toBe(true);
+  });
+
+  test('is not expected after the store was copied', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    {
+      await using _copy = await openCopy(`sqlite:${pathOf('store.db')}`, `sqlite:${pathOf('target.db')}`);
+      expect(state()).toBe(false);
+    }
+    expect(state()).toBe(true);
   });
 });
 

@@ -25,6 +25,7 @@ export const undescribed: Readonly<Record<string, string>> = {
   webhook_paces: 'how fast deliveries were sent in the last second',
   unnumbered_events: 'events on their way to `events`, numbered before the copy',
   redis_readings: 'which Redis each running process uses',
+  former_instances: 'instances that were running during an upgrade',
   usage_snapshots: 'what Redis is restored from; limits begin again after a move',
   ban_snapshots: 'what Redis is restored from; bans end with a move',
 };
@@ -73,6 +74,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'releaseDeliveries webhooks': 'changes no reference',
   'rescheduleDeliveries webhooks': 'changes no reference',
   'sweepWebhooks webhooks': 'removes only deleted webhooks, and locks the row',
+  'trimDeliveries webhooks': 'a new webhook has no finished deliveries',
   'addPaces webhooks': 'a trigger adds the pace of a webhook that is created meanwhile',
   'dispatchDeliveries keys': 'a change of a key takes effect in the next round',
   'dispatchDeliveries accounts': 'closing an account takes effect in the next round',

@@ -7,17 +7,16 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
-
+import type { Caller } from '../../src/domain/caller.ts';
 import { maxInFlight } from '../../src/domain/delivery.ts';
 import { ImportOperations, type ImportRow } from '../../src/operations/imports/imports.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
-import { resealSecrets } from '../../src/operations/resealing.ts';
 import { type Store, units } from '../../src/operations/units.ts';
+import { resealSecrets } from '../../src/operations/webhook-secrets.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { schemaChanges } from '../../src/storage/schema-changes.ts';
 import { SqliteTransaction } from '../../src/storage/sqlite/transaction.ts';
-import type { Caller } from '../../src/storage/storage.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -127,9 +126,10 @@ const calls: Partial<Record<UnitName, Call>> = {
   once: [
     'once',
     {
-      operationId: 'deleteWebhook',
-      input: webhook(filledWebhooks.finished),
+      operationId: 'redeliverEvents',
+      input: { ...webhook(filledWebhooks.pending), events, body: { after: 0n }, now: 0 } as never,
       once: { accountId: 1, key: 'new', request: 'r' },
+      at: now,
     },
   ],
   createOperator: ['createOperator', operator],
@@ -140,11 +140,23 @@ const calls: Partial<Record<UnitName, Call>> = {
   releaseDeliveries: ['releaseDeliveries', now],
   rescheduleDeliveries: ['rescheduleDeliveries', { after: 0n, now, latestLease: 0, latestRetry: 0 }],
   pruneDeliveries: ['pruneDeliveries', now],
+  trimDeliveries: ['trimDeliveries', { keep: 1_000, after: null }],
   pruneUsage: [
     'pruneUsage',
     { minutes: now, history: now, hours: now, days: now, reports: now, instances: now },
   ],
-  disableWebhook: ['disableWebhook', { webhookId: 1n, reason: 'gone', since: undefined, now }],
+  disableWebhook: [
+    'disableWebhook',
+    {
+      delivery: {
+        id: BigInt(filledRows + 1),
+        webhookId: filledWebhooks.leased,
+        leasedUntil: 5,
+        url: 'https://shop.example/',
+      },
+      ...{ reason: 'gone', since: now, now },
+    },
+  ],
   updateWebhook: [
     'updateWebhook',
     { ...webhook(1n), endpoint: { mistake: undefined }, events, body: { enabled: false } },
@@ -172,14 +184,13 @@ const calls: Partial<Record<UnitName, Call>> = {
     'redeliverAccountDelivery',
     { ...write, params: { webhookId: filledWebhooks.finished, deliveryId: BigInt(2 * filledRows + 1) } },
   ],
-  enableWebhookByOperator: ['enableWebhookByOperator', { id: 3n, lastEvent: 9n }],
+  enableWebhookByOperator: ['enableWebhookByOperator', { id: 3n, lastEvent: 9n, now }],
   pruneEvents: ['pruneEvents', now],
-  audited: ['audited', { unit: 'closeAccount', input: { id: 1, closedAt: now }, actor: 'cli:root', at: now }],
-  auditedOnce: [
-    'auditedOnce',
+  audited: [
+    'audited',
     {
       ...{ unit: 'revokeOperator', input: { id: 1, at: now }, actor: 'cli:root', at: now },
-      once: { key: 'k', request: 'r', sealed: null },
+      once: { accountId: 0, key: 'k', request: 'r', sealed: null, at: now },
     },
   ],
 };
@@ -284,9 +295,9 @@ describe.each(engines)('on %s', (_engine, countRows) => {
 
 /** Number of schema changes in version 1.1.0. Some of them change every row of a table. */
 const releasedChanges = 11;
-/** The tables `counters`, `versions` and `store` have a few rows each. */
+/** The tables `counters`, `versions`, `store` and `former_instances` have a few rows each. */
 const changesRows =
-  /\bUPDATE\s+(?!counters\b|versions\b|store\b)\w+\s+SET\b|\bDELETE\s+FROM\b|\bINSERT\s+INTO\s[^;]*\bSELECT\b/i;
+  /\bUPDATE\s+(?!counters\b|versions\b|store\b)\w+\s+SET\b|\bDELETE\s+FROM\b|\bINSERT\s+INTO\s+(?!former_instances\b)[^;]*\bSELECT\b/i;
 
 test('an upgrade changes no existing rows, because a step is a single transaction', () => {
   const statements = schemaChanges

@@ -2,9 +2,9 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
+import { openStorage } from '../../src/app/store.ts';
 import { type Resource, resources, type Versions } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
 import { runsOf } from '../../src/storage/unit-of-work.ts';

@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { total } from '../../src/contract/inventory.ts';
-import type { NewPet } from '../../src/contract/pets.ts';
-import { storeIdentity } from '../../src/storage/sqlite/file-identity.ts';
-import { storeFileNames } from '../../src/storage/sqlite/files.ts';
+import { type NewPet, total } from '../../src/contract/pets.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { storeIdentity } from '../../src/store-files/file-identity.ts';
+import { storeFileNames } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';

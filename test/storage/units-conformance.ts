@@ -51,6 +51,17 @@ function testUnits() {
         return pets.add(input);
       },
     },
+    /** Reads lists and lookups of several tables. */
+    listAll: {
+      writes: ['pets', 'categories'],
+      run: async ({ pets, orders, categories, answers }: Transaction, pet: NewPet) => {
+        const [added] = await pets.add([pet]);
+        await categories.put({ id: 7n, name: pet.name });
+        const names = (await categories.list()).map(({ name }) => name);
+        await answers.prune(0);
+        return { id: added?.id, names, orders: (await orders.list(undefined, 5)).length };
+      },
+    },
     addAlone: {
       writes: ['pets'],
       run: async ({ pets }: Transaction, pet: NewPet) => (await pets.add([pet]))[0],
@@ -95,6 +106,22 @@ export function unitsConform(check: StoreTest): void {
 }
 
 function apartFromNeighboursConforms(check: StoreTest): void {
+  check(
+    'a unit that changes the catalog may read lists of any table, and others are committed beside it',
+    async ({ besideWith, store }) => {
+      const { write } = await besideWith(testUnits().units);
+      const pets = Array.from({ length: 20 }, (_, index) => newPet(`other ${index}`));
+      const [listed, ...others] = await Promise.all([
+        write('listAll', newPet('listed')),
+        ...pets.map((pet) => write('addAlone', pet)),
+      ]);
+      expect(listed).toEqual({ id: expect.any(BigInt), names: ['listed'], orders: 0 });
+      const ids = [listed.id, ...others.map((pet) => pet?.id)];
+      expect(new Set(ids)).toEqual(new Set((await store.pets.list()).map(({ id }) => id)));
+      expect(await store.categories.find(7n)).toEqual({ id: 7n, name: 'listed' });
+    },
+  );
+
   check(
     'a rejected or failed unit does not prevent the other units of its group from being committed',
     async ({ store, besideWith }) => {

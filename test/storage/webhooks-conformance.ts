@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
-import { maxWebhooks } from '../../src/contract/webhooks.ts';
+import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
+  maxHeldEvents,
   maxInFlight,
   maxPending,
   type SettledDelivery,
@@ -8,11 +9,13 @@ import {
   type TakenDelivery,
   type TakeRequest,
 } from '../../src/domain/delivery.ts';
+import type { DeliveryStatus } from '../../src/domain/delivery-status.ts';
+import { type EventType, eventTypes } from '../../src/domain/event-type.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Scope } from '../../src/domain/scope.ts';
-import type { Store, Writes } from '../../src/operations/units.ts';
+import type { Store, UnitWriter } from '../../src/operations/units.ts';
 import { deliveryBatch, maxHastened } from '../../src/storage/delivery-row.ts';
-import type { UnitOfWork } from '../../src/storage/transaction.ts';
+import type { SweptTo, UnitOfWork } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -24,7 +27,7 @@ const ofAccount = (accountId: number) =>
 type Reader = Awaited<ReturnType<typeof addReader>>;
 
 /** Adds an account with a key that may read animals. */
-async function addReader({ write }: Writes) {
+async function addReader({ write }: UnitWriter) {
   const { id: accountId } = await write('createAccount', {
     name: 'reader',
     plan: 'free',
@@ -35,7 +38,7 @@ async function addReader({ write }: Writes) {
 }
 
 /** Adds a key that may read animals, or has other properties. Returns its id. */
-async function addKey({ write }: Writes, accountId: number, also: Partial<NewKey> = {}): Promise<number> {
+async function addKey({ write }: UnitWriter, accountId: number, also: Partial<NewKey> = {}): Promise<number> {
   const scopes: Scope[] = ['pets:read', 'events:read'];
   const key = { name: 'reader', lastFour: 'aaaa', createdAt: now, expiresAt: null, scopes };
   return (await write('createKey', { ...key, accountId, fingerprint: `print ${++lastPrint}`, ...also })).id;
@@ -78,7 +81,7 @@ async function take(store: Store, room = 0, at = now): Promise<Taken> {
   return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });
 }
 
-async function addPets({ write }: Writes, count: number): Promise<void> {
+async function addPets({ write }: UnitWriter, count: number): Promise<void> {
   const body = newPet('sent');
   await Promise.all(Array.from({ length: count }, () => write('createPet', { body, now } as never)));
 }
@@ -86,12 +89,22 @@ async function addPets({ write }: Writes, count: number): Promise<void> {
 /** Adds pending deliveries of a webhook that are due. */
 const addDeliveries = {
   writes: ['webhooks'],
-  run: async ({ deliveries }, { webhookId, count }) => {
-    const due = { status: 'pending', attempts: '[]', nextAttemptAt: now, createdAt: now } as const;
+  run: async ({ deliveries }, { webhookId, count, type = 'pet.created', first = 1, dueAt = now }) => {
+    const due = { status: 'pending', attempts: '[]', nextAttemptAt: dueAt, createdAt: now } as const;
     for (let added = 0; added < count; added++)
-      await deliveries.add({ ...due, webhookId, eventId: BigInt(added + 1), type: 'pet.created' });
+      await deliveries.add({ ...due, webhookId, eventId: BigInt(first + added), type });
   },
-} satisfies UnitOfWork<{ readonly webhookId: bigint; readonly count: number }, void>;
+} satisfies UnitOfWork<
+  {
+    readonly webhookId: bigint;
+    readonly count: number;
+    readonly type?: EventType;
+    /** Id of the first event. */
+    readonly first?: number;
+    readonly dueAt?: number;
+  },
+  void
+>;
 
 function ended({ id, webhookId, leasedUntil }: TakenDelivery): SettledDelivery {
   const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
@@ -159,17 +172,32 @@ export function webhooksConform(check: StoreTest): void {
     async ({ store }) => {
       const { id } = await create(store);
       const position = async () => (await store.webhooks.find(id))?.position;
-      await store.write('enableWebhookByOperator', { id, lastEvent: 8n });
+      await store.write('enableWebhookByOperator', { id, lastEvent: 8n, now });
       expect(await position()).toBe(0n);
       const reason = 'Overloaded.';
       expect(await store.write('disableWebhookByOperator', { id, reason, now })).toBe(true);
       expect(await store.webhooks.find(id)).toMatchObject({ enabled: false, disabledReason: reason });
-      await store.write('enableWebhookByOperator', { id, lastEvent: 9n });
+      await store.write('enableWebhookByOperator', { id, lastEvent: 9n, now });
       const { enabled, disabledReason } = (await store.webhooks.find(id)) ?? {};
       expect([await position(), enabled, disabledReason]).toEqual([9n, true, undefined]);
-      expect(await store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n })).toBe(false);
+      expect(await store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n, now })).toBe(false);
     },
   );
+
+  check('no webhook is created or changed once its account is closed', async ({ store, beside }) => {
+    const { accountId } = await addReader(store);
+    const { id } = await create(store, accountId);
+    await (await beside()).write('closeAccount', { id: accountId, closedAt: now });
+    const change = () =>
+      store.write('updateWebhook', {
+        ...{ params: { webhookId: id }, preconditions: {}, caller: ofAccount(accountId), now },
+        ...{ endpoint: { mistake: undefined }, events: { oldest: 1n, last: 0n }, body: { enabled: true } },
+      });
+    for (const refused of [change, () => create(store, accountId)])
+      await expect(refused()).rejects.toMatchObject({ code: 'invalid_api_key' });
+    const found = await store.webhooks.list(undefined, 9, { accountId });
+    expect(found.map(({ enabled }) => enabled)).toEqual([false]);
+  });
 
   check('every event creates exactly one delivery per enabled webhook', async ({ store, beside }) => {
     const { id: webhookId } = await create(store);
@@ -267,6 +295,37 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
+    'a delivery that was leased when its process was killed is due after its age, within 5 s and 5 min',
+    async ({ store }) => {
+      await create(store);
+      await addPets(store, 1);
+      const count = async (at: number) => (await take(store, 100, at)).deliveries.length;
+      expect(await count(now)).toBe(1);
+      for (const [killed, due] of [
+        [1_000, 6_000],
+        [7_000, 14_000],
+        [200_000, 400_000],
+        [1_000_000, 1_300_000],
+      ] as const) {
+        await store.write('releaseDeliveries', now + killed);
+        expect([killed, await count(now + due - 1), await count(now + due)]).toEqual([killed, 0, 1]);
+      }
+    },
+  );
+
+  check(
+    'a delivery whose lease expired is due after the lease and its age, at most 5 min after the attempt',
+    async ({ store }) => {
+      await create(store);
+      await addPets(store, 1);
+      const count = async (at: number) => (await take(store, 100, at)).deliveries.length;
+      expect(await count(now)).toBe(1);
+      for (const due of [leaseMs, 2 * leaseMs, 4 * leaseMs, 8 * leaseMs, 13 * leaseMs])
+        expect([due, await count(now + due - 1), await count(now + due)]).toEqual([due, 0, 1]);
+    },
+  );
+
+  check(
     'after the clock was set back by 25 hours, leases and retries of the former time are due, and no other retries',
     async ({ store, besideWith }) => {
       const { id: webhookId } = await create(store);
@@ -281,6 +340,9 @@ export function webhooksConform(check: StoreTest): void {
         { ...pending, nextAttemptAt: later + day, attempts: failedAt(now) },
         { ...pending, nextAttemptAt: now + day, attempts: failedAt(now) },
         { ...pending, leasedUntil: now + leaseMs, nextAttemptAt: now + leaseMs },
+        { ...pending, leasedUntil: now + leaseMs, nextAttemptAt: now + 5 * leaseMs },
+        // The attempt of a process whose clock is slightly ahead.
+        { ...pending, nextAttemptAt: now + 5 * leaseMs, attempts: failedAt(now + 1_000) },
       ];
       const add = {
         writes: ['webhooks'],
@@ -300,9 +362,30 @@ export function webhooksConform(check: StoreTest): void {
         ...Array.from({ length: 4 }, () => [now, undefined]),
         [now + day, undefined],
         [now + leaseMs, now + leaseMs],
+        [now + 5 * leaseMs, now + leaseMs],
+        [now + 5 * leaseMs, undefined],
       ]);
     },
   );
+
+  check('a success of a clock that was ahead does not keep a failing webhook enabled', async ({ store }) => {
+    const { id: webhookId } = await create(store);
+    await addPets(store, 2);
+    const [lease, failing] = (await take(store, 100)).deliveries;
+    const later = now + 25 * 3_600_000;
+    const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: later } as const;
+    const { id, leasedUntil } = lease as TakenDelivery;
+    const settled = [{ ...done, id, webhookId, leasedUntil }];
+    await store.write('dispatchDeliveries', { settled, take: requestAt(later, 0) });
+    const latest = { latestLease: now + leaseMs, latestRetry: now };
+    await store.write('rescheduleDeliveries', { after: 0n, now, ...latest });
+    const disable = (since: number) =>
+      store.write('disableWebhook', {
+        ...{ delivery: failing as TakenDelivery, reason: 'Gone.' },
+        ...{ since, now: since },
+      });
+    expect([await disable(now - 1), await disable(now + 1)]).toEqual(['kept', 'disabled']);
+  });
 
   check(
     `if a webhook has ${maxPending} pending deliveries, more are created only as pending deliveries finish`,
@@ -331,6 +414,32 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
+  check(
+    `events that may not be sent delay a webhook's other events only ${maxHeldEvents} events later`,
+    async ({ store, besideWith }) => {
+      const { id: webhookId } = await create(store);
+      const filler = await besideWith({ addDeliveries });
+      const hold = (first: number) =>
+        filler.write('addDeliveries', {
+          webhookId,
+          count: maxPending,
+          type: 'order.placed',
+          first,
+          dueAt: first,
+        });
+      const sent = async () => (await take(store, 100)).deliveries.map(({ type }) => type);
+      await hold(2 - maxHeldEvents);
+      await addPets(store, 1);
+      expect(await sent()).toEqual(['pet.created']);
+      await hold(1 - maxHeldEvents);
+      await addPets(store, 1);
+      await take(store);
+      expect((await store.webhooks.find(webhookId))?.position).toBe(1n);
+      await addKey(store, 1, { scopes: ['orders:read', 'events:read'] });
+      expect((await take(store, 100, now + leaseMs)).deliveries).toHaveLength(maxInFlight.perWebhook);
+    },
+  );
+
   check('events that expired before a delivery was created are skipped and counted', async ({ store }) => {
     await create(store);
     await addPets(store, 3);
@@ -356,6 +465,108 @@ export function webhooksConform(check: StoreTest): void {
     expect([await left(now), await left(now + 1)]).toEqual([2, 1]);
   });
 
+  check(
+    'of the finished deliveries of each webhook and status, the newest are kept, and all pending deliveries',
+    async ({ store, besideWith }) => {
+      const [full, other] = [await create(store), await create(store)];
+      const finished = { attempts: '[]', createdAt: now, finishedAt: now, type: 'pet.created' } as const;
+      const add = {
+        writes: ['webhooks'],
+        run: async ({ deliveries }, counts) => {
+          for (const [webhookId, status, count] of counts)
+            for (let at = 1; at <= count; at++)
+              await deliveries.add({ ...finished, webhookId, status, eventId: BigInt(at) });
+        },
+      } satisfies UnitOfWork<readonly (readonly [bigint, DeliveryStatus, number])[], void>;
+      const counts = [
+        [full.id, 'succeeded', 2 * deliveryBatch],
+        [full.id, 'pending', 30],
+        [full.id, 'failed', deliveryBatch + 30],
+        [other.id, 'succeeded', 21],
+        [other.id, 'failed', 20],
+      ] as const;
+      await (await besideWith({ add })).write('add', counts);
+      const left = () =>
+        Promise.all(
+          counts.map(async ([webhookId, status]) => {
+            const rows = await store.deliveries.list(undefined, 9_999, { webhookId, status });
+            return [rows.length, rows[0]?.eventId];
+          }),
+        );
+      const ofAll = counts.map(([, , count]) => [count, BigInt(count)]);
+      let steps = 0;
+      let after: SweptTo | undefined;
+      do {
+        const before = (await left()).reduce((sum, [count]) => sum + Number(count), 0);
+        after = await store.write('trimDeliveries', { keep: 20, after: after ?? null });
+        const removed = before - (await left()).reduce((sum, [count]) => sum + Number(count), 0);
+        expect(removed).toBeLessThanOrEqual(deliveryBatch);
+        steps++;
+      } while (after !== undefined && steps < 20);
+      expect(after).toBeUndefined();
+      expect(await left()).toEqual(
+        ofAll.map(([count, newest], at) => [counts[at]?.[1] === 'pending' ? count : 20, newest]),
+      );
+    },
+  );
+
+  check(
+    'an outcome disables only the webhook with the URL and since the enabling for which the attempt was made, and only with a lease',
+    async ({ store, beside }) => {
+      const { id: webhookId, url } = await create(store);
+      await addPets(store, 1);
+      const [delivery] = (await take(store, 9)).deliveries as [TakenDelivery];
+      const disable = async (changed: Partial<TakenDelivery>, since: number, at = now) =>
+        (await beside()).write('disableWebhook', {
+          ...{ delivery: { ...delivery, ...changed }, reason: 'Gone.' },
+          ...{ since, now: at },
+        });
+      const isEnabled = async () => (await store.webhooks.find(webhookId))?.enabled;
+      const change = (body: object, at: number) =>
+        store.write('updateWebhook', {
+          ...{ params: { webhookId }, preconditions: {}, caller: ofAccount(1), now: at },
+          ...{ endpoint: { mistake: undefined }, events: { oldest: 1n, last: 0n }, body },
+        });
+      expect(await disable({ leasedUntil: delivery.leasedUntil - 1 }, now)).toBe('kept');
+      await change({ url: 'https://other.example/' }, now + 10);
+      expect([await disable({ url }, now + 99), await isEnabled()]).toEqual(['moved', true]);
+      const moved = { url: 'https://other.example/' };
+      // The delivery was created before the change, so some of its attempts were made to the former URL.
+      expect([await disable(moved, now + 10), await isEnabled()]).toEqual(['kept', true]);
+      expect([await disable(moved, now + 11), await isEnabled()]).toEqual(['disabled', false]);
+      expect(await disable(moved, now + 11)).toBe('disabled');
+      await change({ enabled: true }, now + 20);
+      expect([await disable(moved, now + 20), await isEnabled()]).toEqual(['kept', true]);
+      expect([await disable(moved, now + 21), await isEnabled()]).toEqual(['disabled', false]);
+      await store.write('enableWebhookByOperator', { id: webhookId, lastEvent: 9n, now: now + 30 });
+      expect([await disable(moved, now + 30), await isEnabled()]).toEqual(['kept', true]);
+    },
+  );
+
+  check(
+    `a delivery is sent again only while its webhook has fewer than ${maxPending} pending deliveries, or if it is one of them`,
+    async ({ store, besideWith }) => {
+      const { id: webhookId } = await create(store);
+      await addPets(store, 1);
+      await takeRest(store);
+      const [finished] = await store.deliveries.list(undefined, 1, { webhookId });
+      const filler = await besideWith({ addDeliveries });
+      await filler.write('addDeliveries', { webhookId, count: maxPending - 1 });
+      const again = (deliveryId: bigint) =>
+        store.write('redeliverAccountDelivery', { params: { webhookId, deliveryId }, now }).then(
+          ({ status }) => status,
+          ({ code }) => code,
+        );
+      const asked = [await again(finished?.id ?? 0n), await again(finished?.id ?? 0n)];
+      expect(asked).toEqual(['pending', 'too_many_deliveries']);
+      const [pending] = await store.deliveries.list(undefined, 1, { webhookId, status: 'pending' });
+      expect(await again(pending?.id ?? 0n)).toBe('pending');
+      expect(await store.deliveries.list(undefined, 2_000, { webhookId, status: 'pending' })).toHaveLength(
+        maxPending,
+      );
+    },
+  );
+
   check('the age of the backlog is that of the oldest delivery to an enabled webhook', async ({ store }) => {
     const first = await create(store);
     expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
@@ -363,8 +574,8 @@ export function webhooksConform(check: StoreTest): void {
     await take(store);
     const second = await create(store);
     await take(store, 0, now + 1);
-    const disable = ({ id: webhookId }: { readonly id: bigint }) =>
-      store.write('disableWebhook', { webhookId, reason: 'Gone.', since: undefined, now });
+    const disable = ({ id }: { readonly id: bigint }) =>
+      store.write('disableWebhookByOperator', { id, reason: 'Gone.', now });
     expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now });
     await disable(first);
     expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now + 1 });
@@ -408,7 +619,7 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  const scopeChanges: readonly [string, (write: Writes['write'], key: Reader) => Promise<unknown>][] = [
+  const scopeChanges: readonly [string, (write: UnitWriter['write'], key: Reader) => Promise<unknown>][] = [
     ['its key is revoked', (write, { keyId: id }) => write('revokeKey', { id, at: now })],
     [
       'its key no longer has the scope of the types',
@@ -468,6 +679,46 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
+  check(
+    'webhooks take turns while a process has room for one delivery, whatever their ids',
+    async ({ store }) => {
+      const accounts = [1, 2, 3];
+      const ids: bigint[] = [];
+      for (const accountId of accounts) ids.push((await create(store, accountId)).id);
+      await addPets(store, 4);
+      await take(store);
+      const served: (bigint | undefined)[] = [];
+      let settled: SettledDelivery[] = [];
+      let after = 0n;
+      for (let round = 0; round < 20 && served.length < 6; round++) {
+        const taking = { ...requestAt(now, 1), after };
+        const taken = await store.write('dispatchDeliveries', { settled, take: taking });
+        // Every attempt fails, and is due again at once.
+        const failed = { status: 'pending', nextAttemptAt: now, finishedAt: null } as const;
+        settled = taken.deliveries.map((one) => ({ ...ended(one), ...failed }));
+        served.push(...taken.deliveries.map(({ webhookId }) => webhookId));
+        ({ after } = taken);
+      }
+      expect(served).toEqual([...ids, ...ids]);
+    },
+  );
+
+  check('rounds of a process without room stay in their place, and find nothing more', async ({ store }) => {
+    const { id } = await create(store);
+    await addPets(store, 1);
+    await take(store);
+    const round = async (room: number, after: bigint) => {
+      const taking = { ...requestAt(now, room), after };
+      const { after: next, isMore } = await store.write('dispatchDeliveries', { settled: [], take: taking });
+      return [next, isMore];
+    };
+    expect([await round(0, id), await round(0, 0n)]).toEqual([
+      [id, false],
+      [0n, false],
+    ]);
+    expect(await round(1, id)).toEqual([0n, true]);
+  });
+
   check('a process learns which of its queued deliveries may still be sent, and how', async ({ store }) => {
     const { accountId, keyId } = await addReader(store);
     const [{ id }, other] = [await create(store), await create(store)];
@@ -476,7 +727,8 @@ export function webhooksConform(check: StoreTest): void {
       const asked = { settled: [], take: { ...requestAt(now, 0), waiting } };
       return (await store.write('dispatchDeliveries', asked)).standing;
     };
-    const sending = { url: 'https://shop.example/', secret: 'sealed', formerSecret: null };
+    const types = eventTypes.filter((type) => !type.startsWith('order.'));
+    const sending = { url: 'https://shop.example/', types, secret: 'sealed', formerSecret: null };
     const may = { ...sending, scopes: ['pets:read'] as Scope[] };
     expect(await standing()).toEqual({ [`${id}`]: may, [`${other.id}`]: may });
     await store.write('disableWebhookByOperator', { id, reason: 'Overloaded.', now });
@@ -517,7 +769,7 @@ export function webhooksConform(check: StoreTest): void {
         [true, undefined],
       ]);
       const { last: lastEvent } = await store.events.bounds();
-      await store.write('enableWebhookByOperator', { id: webhooks[0]?.id ?? 0n, lastEvent });
+      await store.write('enableWebhookByOperator', { id: webhooks[0]?.id ?? 0n, lastEvent, now });
       await addPets(store, 1);
       await take(store);
       const taken = (await take(store, 100)).deliveries;
@@ -625,6 +877,31 @@ export function webhooksConform(check: StoreTest): void {
       expect([events.size, events.has(1n)]).toEqual([maxHastened + 200, false]);
       // Events are sent twice only if they were sent before the position could move.
       expect(attempts).toBeWithin(events.size, events.size + maxInFlight.perWebhook + 1);
+    },
+  );
+
+  check(
+    'sending a pending delivery again makes it due, unless an attempt is in progress',
+    async ({ store }) => {
+      const { id: webhookId } = await create(store);
+      await addPets(store, 1);
+      const [leased] = (await take(store, 1)).deliveries as [TakenDelivery];
+      const again = (at: number) =>
+        store.write('redeliverAccountDelivery', {
+          ...{ params: { webhookId, deliveryId: leased.id }, preconditions: {}, now: at },
+        });
+      const stored = async () => {
+        const { status, nextAttemptAt, leasedUntil } = (await store.deliveries.find(leased.id)) ?? {};
+        return [status, nextAttemptAt, leasedUntil];
+      };
+      await again(now + 1);
+      expect(await stored()).toEqual(['pending', now + leaseMs, now + leaseMs]);
+      // The process has crashed, so that the delivery would be due after its age.
+      const crashedAt = now + 3 * leaseMs;
+      expect((await take(store, 1, crashedAt)).deliveries).toHaveLength(1);
+      await again(crashedAt + leaseMs);
+      expect(await stored()).toEqual(['pending', crashedAt + leaseMs, undefined]);
+      expect((await take(store, 1, crashedAt + leaseMs)).deliveries).toHaveLength(1);
     },
   );
 

@@ -71,6 +71,9 @@ const numbers = [
   ...texts('１|٣|1 1|- 1|1e 1'),
   ...texts(`1e${'9'.repeat(16_000)}|${'9'.repeat(16_000)}|0.${'0'.repeat(15_000)}1`),
   ...texts(`1.${'01'.repeat(8_000)}|1${'0'.repeat(8_000)}1`),
+  // Integers, but of more than 64 characters.
+  ...texts(`1${'0'.repeat(8_000)}e-8000|0.${'0'.repeat(8_000)}1e8001`),
+  ...texts(`1.${'0'.repeat(16_000)}|1e${'0'.repeat(16_000)}`),
 ];
 
 const strings = [
@@ -128,8 +131,8 @@ function encodings(): Uint8Array[] {
 }
 
 const accepted = [
-  ...texts(`-0|0e400|-0.0e-400|1${'0'.repeat(8_000)}e-8000|0.${'0'.repeat(8_000)}1e8001`).map(withId),
-  ...texts(`1.${'0'.repeat(16_000)}|1e${'0'.repeat(16_000)}|9223372036854775807e0`).map(withId),
+  ...texts(`-0|0e400|-0.0e-400|1${'0'.repeat(50)}e-50|0.${'0'.repeat(50)}1e51`).map(withId),
+  ...texts(`1.${'0'.repeat(62)}|1e${'0'.repeat(62)}|9223372036854775807e0`).map(withId),
   ...words`9223372036854775807 -9223372036854775808 9007199254740993 92233720368547758070e-1`.map(withId),
   ...words`"\ud83d\udc36" "\u0061" "\/" "\\" "\"" "\uFFFE" "__proto__" "</script>"`.map(named),
   ...texts('"\u2028a"|"\ufeffa"|"\uffff"|"\ufffd"|"\u{10ffff}"|"\'; DROP TABLE pets; --"|"%s%n"').map(named),

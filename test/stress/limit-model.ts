@@ -2,6 +2,8 @@
  * Checks rate limiting against an independent model, with a simulated clock. The clock may jump at any point during a
  * window, a strike episode or a ban. The model is not affected, because it uses monotonic time.
  */
+
+import type { Quota } from '../../src/domain/plan.ts';
 import {
   asDates,
   type BanRules,
@@ -10,9 +12,8 @@ import {
   type KeyPenalty,
   minuteSeconds,
   noPenalty,
-  unused,
-} from '../../src/domain/limit.ts';
-import type { Quota } from '../../src/domain/plan.ts';
+  noUsage,
+} from '../../src/limits/limit.ts';
 import { LimitModel } from '../domain/limit-model.ts';
 import { FakeMachine } from '../support/clock.ts';
 import { Failures, same } from './failures.ts';
@@ -63,7 +64,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
   const { quota, rules, steps } = anyCase(chance);
   const model = new LimitModel(rules);
   const penalties: KeyPenalty[] = Array<KeyPenalty>(keys).fill(noPenalty);
-  let usage = unused;
+  let usage = noUsage;
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.pass(chance.int(0, 999));

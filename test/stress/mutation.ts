@@ -20,7 +20,17 @@ const suiteTimeoutMs = 300_000;
 const workers = 2;
 
 /** Files and folders that the tests need. Nothing else is copied. */
-const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
+const copied = [
+  'src',
+  'sandbox',
+  'test',
+  'scripts',
+  'contract',
+  'docs',
+  'assets',
+  'package.json',
+  'tsconfig.json',
+];
 
 const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
 const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/replies.ts'];

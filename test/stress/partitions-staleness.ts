@@ -2,7 +2,7 @@
 
 import { writeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
-import { maxStaleMs } from '../../src/storage/shared-versions.ts';
+import { maxStaleMs } from '../../src/domain/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 

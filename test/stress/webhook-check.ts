@@ -1,6 +1,6 @@
 /** Checks the received requests against the feed and the listed deliveries. */
 import type { Delivery } from '../../client/src/index.ts';
-import { attemptDelaysMs } from '../../src/webhooks/retries.ts';
+import { attemptDelaysMs } from '../../src/webhooks/attempt.ts';
 import { until } from '../support/wait.ts';
 import { same } from './failures.ts';
 import { isAcceptance, type Receiver, type Seen } from './webhook-receivers.ts';

@@ -41,13 +41,16 @@ export interface TestApp extends AsyncDisposable {
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
 /** Resolves every host name to a public address, because the example hosts do not exist. */
-export const publicly: Resolve = async () => ['1.1.1.1'];
+export const publicly = async () => ['1.1.1.1'];
 
-/** Starts the service with these settings, keyed by environment variable. */
+/**
+ * Starts the service with these settings, keyed by environment variable. If it sends webhooks, it does so in a separate
+ * thread as in production, and can only use IP addresses, unless the test passes a resolver.
+ */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
-  resolve: Resolve = publicly,
+  resolve: Resolve | undefined = settings.WEBHOOKS === 'on' ? undefined : publicly,
   more: Pick<Runtime, 'aroundSend'> = {},
 ): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
@@ -64,7 +67,7 @@ export async function startTestApp(
     ...settings,
   });
   const clock = new FakeClock();
-  const runtime = { clock, randomBytes, resolve, ...more };
+  const runtime = { clock, randomBytes, ...(resolve && { resolve }), ...more };
   const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
 
   let app = await start();

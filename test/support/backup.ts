@@ -1,7 +1,7 @@
 /** Creates and reads stores for backup tests. */
 import { Database } from 'bun:sqlite';
-import { makeBackup } from '../../src/storage/sqlite/backup/make.ts';
-import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { makeBackup } from '../../src/backup/make.ts';
+import { storeFiles } from '../../src/store-files/files.ts';
 import { clientOf } from './client.ts';
 import { ample, dataFileIn, issueKey, operatorOf, startService } from './process.ts';
 import { maxWaitMs } from './wait.ts';

@@ -11,8 +11,12 @@ export interface Certificate {
   readonly authorityPath: string;
 }
 
-/** Creates a certificate authority in the folder, and a server certificate for this host name. */
-export async function makeCertificate(folder: string, hostname: string): Promise<Certificate> {
+/** Creates a certificate authority in the folder, and a server certificate for these host names. */
+export async function makeCertificate(
+  folder: string,
+  hostname: string,
+  otherNames: readonly string[] = [],
+): Promise<Certificate> {
   const path = (name: string) => join(folder, name);
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   const authority = [...key, '-keyout', path('ca.key'), '-out', path('ca.pem'), '-days', '2'];
@@ -27,7 +31,8 @@ export async function makeCertificate(folder: string, hostname: string): Promise
     '-subj',
     `/CN=${hostname}`,
   );
-  await Bun.write(path('names'), `subjectAltName=DNS:${hostname}\n`);
+  const names = [hostname, ...otherNames].map((name, at) => `DNS.${at} = ${name}\n`);
+  await Bun.write(path('names'), `subjectAltName=@names\n[names]\n${names.join('')}`);
   const signing = ['-CA', path('ca.pem'), '-CAkey', path('ca.key'), '-CAcreateserial', '-days', '2'];
   const signed = ['-in', path('server.csr'), '-out', path('server.pem'), '-extfile', path('names')];
   await run('x509', '-req', ...signed, ...signing);

@@ -1,8 +1,8 @@
 import { afterAll, expect } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { total } from '../../src/contract/inventory.ts';
-import { petJson } from '../../src/contract/pets.ts';
+import { total } from '../../src/contract/pets.ts';
+import { petJson } from '../../src/contract/representations.ts';
 import { commandLine, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
 import { type Ended, makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';

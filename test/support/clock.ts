@@ -19,6 +19,10 @@ export class FakeClock implements Clock {
     return this.#steadyMs;
   }
 
+  storeTime(): number {
+    return this.#steadyMs;
+  }
+
   get aheadSeconds(): number {
     return Math.ceil((this.#nowMs - this.#steadyMs) / 1_000);
   }

@@ -1,6 +1,7 @@
 /** Runs commands in the test process, which avoids starting a new process. */
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { sandboxTool } from '../../sandbox/command.ts';
 import { run } from '../../src/cli/cli.ts';
 import { type Ended, root } from './process.ts';
 
@@ -30,7 +31,7 @@ export function runHere(
     using _stdin = withProperty(process, 'stdin', Readable.from([Buffer.from(stdin)]));
     using stdout = captured(process.stdout);
     using stderr = captured(process.stderr);
-    const exitCode = await run(args, environment);
+    const exitCode = await run(args, environment, [], [sandboxTool]);
     return { exitCode, stdout: stdout.text(), stderr: stderr.text() };
   });
   last = ended.catch(() => undefined);

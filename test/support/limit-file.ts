@@ -1,12 +1,12 @@
 /** Reads and changes the limit file as another process would. */
 import { existsSync } from 'node:fs';
-import { noPenalty } from '../../src/domain/limit.ts';
-import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
-import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
-import { header } from '../../src/storage/sqlite/limits/layout.ts';
-import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
-import { makeLimits } from '../../src/storage/sqlite/limits/make-limits.ts';
-import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
+import { AccountCounts } from '../../src/limits/file/account-counts.ts';
+import { KeyPenalties } from '../../src/limits/file/key-penalties.ts';
+import { header } from '../../src/limits/file/layout.ts';
+import { LimitFile } from '../../src/limits/file/limit-file.ts';
+import { makeLimits } from '../../src/limits/file/make-limits.ts';
+import { RecordLocks } from '../../src/limits/file/record-locks.ts';
+import { noPenalty } from '../../src/limits/limit.ts';
 
 /** Number of requests counted in an account's last minute and day windows, according to the file. */
 export function countsIn(path: string, accountId: number): { minute: number; day: number } {

@@ -1,5 +1,6 @@
 import type { OrderStatus } from '../../src/contract/orders.ts';
-import type { Pet, PetStatus } from '../../src/contract/pets.ts';
+import type { PetStatus } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import type { OrderStep } from '../../src/domain/order-status.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import { scopes as allScopes, type Scope } from '../../src/domain/scope.ts';

@@ -1,4 +1,4 @@
-import type { Pet } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/representations.ts';
 import type { TestApp } from './app.ts';
 import type { Answer } from './call.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pino, { type Logger } from 'pino';
 import { webhookParts } from '../../src/app/webhooks.ts';
-import { BanLog } from '../../src/http/logs/ban-log.ts';
+import { banLog } from '../../src/http/logs/ban-log.ts';
 import { Outages } from '../../src/http/logs/outages.ts';
 import type { IncomingRequest, RequestContext } from '../../src/http/pipeline/context.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
@@ -48,7 +48,7 @@ export function requestContextOf(
     failedRequests: new FailedRequests(clock),
     traffic: new TrafficCounter(clock),
     requestLog: undefined,
-    bans: new BanLog(log),
+    logBan: banLog(log),
     makeRequestId: () => 'made',
     isDraining: () => false,
   };
@@ -80,6 +80,7 @@ export function serve(context: RequestContext): { readonly url: string } & Async
   const publicRoutes = {
     openapi: () => '{"servers":[]}',
     publicUrl: undefined,
+    address: () => '',
     perMinute: 1_000,
     health: () => [],
   };

@@ -1,9 +1,9 @@
 /** Creates a successful request for any operation from the operation's definition and the contract's examples. */
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
+import { maxWebhooks } from '../../src/contract/bounds.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
-import { maxWebhooks } from '../../src/contract/webhooks.ts';
 import { fingerprint } from '../../src/domain/key.ts';
 import { next, stepsOf } from '../../src/domain/order-status.ts';
 import type { TestApp } from './app.ts';

@@ -1,8 +1,8 @@
 import pino from 'pino';
+import type { NewSandboxAccount, SandboxAccount } from '../../sandbox/accounts.ts';
+import type { RequestEntry } from '../../sandbox/requests.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
 import { openapiText } from '../../src/app/openapi.ts';
-import type { NewSandboxAccount, SandboxAccount } from '../../src/sandbox/accounts.ts';
-import type { RequestEntry } from '../../src/sandbox/requests.ts';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 
 /** The sandbox in this process, on a separate port. */

@@ -4,9 +4,9 @@
  */
 
 /** Maximum time to wait for one event. */
-export const maxWaitMs = 60_000;
+export const maxWaitMs = 180_000;
 /** Timeout for one test. `timeout.ts` sets it in every test file, because Bun's default of 5 s is too short. */
-export const testTimeoutMs = 180_000;
+export const testTimeoutMs = 600_000;
 
 const lookAgainMs = 5;
 

@@ -1,7 +1,8 @@
 /** Adds webhooks and deliveries directly to a store, as if attempts had been made. */
+
+import { openStorage } from '../../src/app/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import type { NewIn } from '../../src/tables/table.ts';
 import type { deliveries, webhooks } from '../../src/tables/webhooks.ts';
@@ -37,7 +38,7 @@ export async function addWebhook(
   databaseUrl: string,
   webhook: Pick<NewWebhook, 'accountId'> & Partial<NewWebhook>,
 ): Promise<void> {
-  const made = { url: 'https://shop.example/webhooks', types: ['pet.*'], enabled: true } as const;
+  const made = { url: 'https://shop.example/webhooks', types: ['pet.*', 'order.*'], enabled: true } as const;
   const position = 2n ** 60n;
   const added: NewWebhook = { ...made, secret: 'sealed', position, createdAt: Date.now(), ...webhook };
   await write(databaseUrl, (store) => store.write('addWebhook', added));

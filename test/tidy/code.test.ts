@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
 
 const files = projectFiles();
-const code = codeIn(files, 'src', 'client', 'console', 'test', 'scripts', 'bench');
+const code = codeIn(files, 'src', 'sandbox', 'client', 'console', 'test', 'scripts', 'bench');
 
 const longestFunction = 60;
 
@@ -69,7 +69,7 @@ describe('leftovers', () => {
   });
 
   test('no debugging output or debugger statements remain', () => {
-    const found = codeIn(files, 'src', 'client', 'console').flatMap(({ path, text }) =>
+    const found = codeIn(files, 'src', 'sandbox', 'client', 'console').flatMap(({ path, text }) =>
       linesMatching(path, bare(text), /\bconsole\.(?:log|debug|dir|trace|table)\b|\bdebugger\b/),
     );
     refuse('Use the logger, or say() of src/cli/terminal.ts for people:', found);

@@ -3,21 +3,20 @@ import { describe, expect, test } from 'bun:test';
 import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
 
 const files = projectFiles();
-const sources = codeIn(files, 'src');
+const sources = codeIn(files, 'src', 'sandbox');
 /** Code for browsers, which may import only a few modules of the service. */
 const pages = codeIn(files, 'console');
 /** Code of the client package. */
 const client = codeIn(files, 'client');
 
 /**
- * The modules that each module of the service may import: folders or files in src, or files in the root. With `type:`,
- * only types may be imported.
+ * The modules that each module may import: folders or files in src or in the root. With `type:`, only types may be
+ * imported.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  main: ['cli'],
+  main: ['cli', 'sandbox/command'],
   cli: [
     'app',
-    'sandbox',
     'supervisor/link',
     'supervisor/task-link',
     'operations',
@@ -29,6 +28,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   app: [
     'config',
     'storage',
+    'limits',
+    'backup',
+    'store-files',
+    'outages',
     'operations',
     'http',
     'supervisor',
@@ -37,9 +40,21 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'contract',
     'package.json',
   ],
-  sandbox: ['app', 'config', 'http', 'operations', 'storage', 'type:webhooks/attempt', 'domain', 'contract'],
+  sandbox: [
+    'cli',
+    'app',
+    'config',
+    'http',
+    'operations',
+    'storage',
+    'limits',
+    'store-files',
+    'type:webhooks/attempt',
+    'domain',
+    'contract',
+  ],
   supervisor: ['type:storage/storage'],
-  http: ['operations', 'domain', 'contract', 'assets', 'docs', 'client/README.md'],
+  http: ['operations', 'limits/limit', 'domain', 'contract', 'assets', 'docs', 'client/README.md'],
   operations: [
     'domain',
     'contract',
@@ -47,13 +62,39 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'type:storage/storage',
     'type:storage/transaction',
     'type:storage/admin',
-    'type:storage/backup',
+    'limits/limit',
+    'limits/ban-status',
+    'type:limits/limit-store',
+    'type:backup/backup',
   ],
-  storage: ['domain', 'tables', 'type:contract', 'contract/refusal'],
+  backup: [
+    'type:storage/storage',
+    'storage/sqlite',
+    'limits/file/layout',
+    'limits/file/served-files',
+    'store-files',
+    'tables',
+    'domain',
+  ],
+  storage: [
+    'store-files',
+    'outages',
+    'tables',
+    'type:limits/snapshots',
+    'type:limits/redis-readings',
+    'type:limits/limit',
+    'domain',
+    'type:contract',
+    'contract/refusal',
+    'contract/representations',
+  ],
+  limits: ['store-files', 'outages', 'domain'],
+  'store-files': ['outages'],
+  outages: ['contract/refusal', 'domain'],
   tables: ['domain', 'type:contract'],
   webhooks: ['domain', 'type:contract', 'package.json'],
   domain: [],
-  config: ['domain', 'contract'],
+  config: ['limits/limit', 'domain', 'contract'],
   contract: ['domain'],
   console: [
     'type:contract',
@@ -69,9 +110,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The module to which a file belongs: a folder in src, or a single file. */
+/** The module to which a file belongs: a folder in src or in the root, or a single file. */
 function partOf(path: string): string {
-  return /^(?:src\/([\w-]+)|(console|client)\/)/.exec(path)?.slice(1).find(Boolean) ?? path;
+  return /^(?:src\/([\w-]+)|(sandbox|console|client)\/)/.exec(path)?.slice(1).find(Boolean) ?? path;
 }
 
 function mayImport(path: string, { target, isType }: { target: string; isType: boolean }): boolean {
@@ -88,7 +129,7 @@ function mayImport(path: string, { target, isType }: { target: string; isType: b
   });
 }
 
-const isLocal = (target: string) => /^(?:src\/|assets\/|contract\/|[\w-]+\.json$)/.test(target);
+const isLocal = (target: string) => /^(?:src\/|sandbox\/|assets\/|contract\/|[\w-]+\.json$)/.test(target);
 
 describe('imports', () => {
   test('go in one direction: main → cli → app → http → operations → contract → domain', () => {
@@ -123,15 +164,15 @@ describe('imports', () => {
     }
   });
 
-  test('in the code of one storage engine never refer to another engine', () => {
-    const store = (path: string) => /^src\/storage\/(\w+)\//.exec(path)?.[1];
+  test('in the code of one engine never refer to another engine', () => {
+    const store = (path: string) => /^src\/(?:storage|limits)\/(\w+)\//.exec(path)?.[1];
     const wrong = sources.flatMap((source) =>
       importsOf(source)
         .filter(({ target }) => store(source.path) !== undefined && store(target) !== undefined)
-        .filter(({ target }) => store(target) !== store(source.path))
+        .filter(({ target }) => ![store(source.path), 'queries'].includes(store(target)))
         .map(({ target }) => `${source.path} imports ${target}`),
     );
-    refuse('Put code that two stores share directly into src/storage/:', wrong);
+    refuse('Put shared code directly into src/storage/ or src/limits/, or into src/storage/queries/:', wrong);
   });
 
   test('in the client package stay within that package', () => {
@@ -146,6 +187,17 @@ describe('imports', () => {
     );
     refuse('client/ is installed alone. Add a small version of the needed code to client/:', wrong);
     expect(client.flatMap(importsOf).length).toBeGreaterThan(client.length);
+  });
+
+  test('of the writer thread include no schemas, which would delay each start', () => {
+    // Type-only imports are not loaded.
+    const imports = new Map(
+      sources.map((source) => [source.path, importsOf(source).filter(({ isType }) => !isType)] as const),
+    );
+    const loaded = new Set(['src/app/writer-thread.ts']);
+    for (const path of loaded) for (const { target } of imports.get(path) ?? []) loaded.add(target);
+    expect(loaded).toContain('src/operations/units.ts');
+    expect(loaded).not.toContain('zod');
   });
 
   test('form no cycles between files, even through type-only imports', () => {
@@ -208,15 +260,17 @@ describe('restricted code', () => {
       .flatMap(({ path, text }) => linesMatching(path, bare(text), pattern));
   }
 
-  test('database drivers are used only in src/storage', () => {
+  test('database drivers are used only in the folders of stores', () => {
+    const stores = /^src\/(?:storage|backup|store-files|limits\/redis)\//;
     const drivers = /^(?:bun:sqlite|node:sqlite|pg|postgres|redis|ioredis|better-sqlite3)$/;
     const wrong = sources
-      .filter(({ path }) => !path.startsWith('src/storage/'))
+      // Resetting a sandbox bypasses the rules of the store.
+      .filter(({ path }) => !stores.test(path) && path !== 'sandbox/store.ts')
       .filter((source) => importsOf(source).some(({ target }) => drivers.test(target)))
       .map(({ path }) => path);
-    refuse('Use the Storage interface instead. Only src/storage/ accesses databases:', [
+    refuse('Use the interfaces of the stores instead:', [
       ...wrong,
-      ...elsewhere(/^src\/storage\//, /\bBun\.(?:sql|SQL|redis|RedisClient)\b|\b(?:SQL|RedisClient)\b/),
+      ...elsewhere(stores, /\bBun\.(?:sql|SQL|redis|RedisClient)\b|\b(?:SQL|RedisClient)\b/),
     ]);
   });
 

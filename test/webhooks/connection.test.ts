@@ -1,14 +1,15 @@
 /** Connections to receivers, which are kept open between requests. */
 import { describe, expect, test } from 'bun:test';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { IdleConnections } from '../../src/webhooks/connection.ts';
 import { Sender } from '../../src/webhooks/send.ts';
 import { until } from '../support/wait.ts';
 import { allowing, type Receiver, response, startReceiver } from './receiver.ts';
 
-const local = { resolve: async () => [], allowed: allowing('127.0.0.1'), now: () => 0 };
+const local = { resolve: async () => [], allowed: allowing('127.0.0.1') };
 
 function send(sender: Sender, { port }: Receiver) {
-  return sender.send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '' });
+  return sender.send({ url: `http://127.0.0.1:${port}/`, accountId: 1, headers: {}, body: '' });
 }
 
 describe('a connection to a receiver', () => {
@@ -79,4 +80,25 @@ describe('a connection to a receiver', () => {
     sender[Symbol.dispose]();
     await until(() => receiver.connections().closed === 2);
   });
+});
+
+test('an idle connection is closed if more than 64 KiB arrive over TLS without any data', async () => {
+  const sockets: Socket[] = [];
+  await using receiver = await startReceiver((socket) => sockets.push(socket), { isRaw: true });
+  // Only a bound in bytes closes it in time.
+  using idle = new IdleConnections(3_600_000);
+  const open = () => connect(receiver.port, '127.0.0.1');
+  // The socket of a TLS connection has no event for messages that carry no data.
+  const connection = { socket: open(), transport: open() };
+  connection.transport.resume();
+  connection.transport.write('begin');
+  await until(() => sockets.length === 1);
+  idle.add('endpoint', connection);
+  sockets[0]?.write(Buffer.alloc(65_537));
+  await until(() => connection.socket.destroyed);
+  // For ten minutes, the receiver's connections are not kept open.
+  const next = { socket: open(), transport: open() };
+  idle.add('endpoint', next);
+  expect(next.socket.destroyed).toBe(true);
+  for (const { transport } of [connection, next]) transport.destroy();
 });

@@ -1,39 +1,136 @@
 /** How the dispatcher divides the store's time between its rounds and other writes. */
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
+import type { SettledDelivery, Taken, TakenDelivery, TakeRequest } from '../../src/domain/delivery.ts';
+import type { Send } from '../../src/webhooks/attempt.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { until } from '../support/wait.ts';
 
 /** Timers are rounded to whole milliseconds. */
 const roundingMs = 2;
 
-test('after a round that only examined events, other writes have as much time as it took', async () => {
-  const rounds: { readonly from: number; readonly to: number }[] = [];
-  const dispatcher = new Dispatcher({
-    store: {
-      hasWebhooks: () => true,
-      prepare: async () => undefined,
-      dispatch: async () => {
-        const from = performance.now();
-        // Occupies the store, as a write to SQLite does.
-        while (performance.now() < from + 10);
-        await setImmediate();
-        rounds.push({ from, to: performance.now() });
-        return { deliveries: [], after: 1n, isMore: true, expired: 0, isPaced: false, standing: {} };
-      },
-      bodies: () => new Map(),
-      disable: async () => undefined,
+function deliveryTo(webhookId: number): TakenDelivery {
+  return {
+    ...{
+      id: BigInt(webhookId),
+      webhookId: BigInt(webhookId),
+      accountId: 1,
+      eventId: 1n,
+      type: 'pet.created',
     },
-    send: async () => ({ error: 'expired', message: '', milliseconds: 0 }),
-    clock: { now: () => 0, steady: () => 0, aheadSeconds: 0 },
+    ...{ attempts: '[]', createdAt: 0, leasedUntil: 60_000 },
+    ...{ url: '', isSelected: true, secret: '', formerSecret: null, formerSecretUntil: null },
+  };
+}
+
+interface Rounds {
+  readonly take: (request: TakeRequest) => Pick<Taken, 'deliveries' | 'isBehind'>;
+  /** Returns the ids of locked deliveries. */
+  readonly settle?: (settled: readonly SettledDelivery[]) => bigint[];
+  readonly send: Send;
+  readonly checked?: () => void;
+}
+
+/** A dispatcher whose store always has more deliveries. */
+function dispatcherOf({ take, settle = () => [], send, checked = () => undefined }: Rounds): Dispatcher {
+  const more = { after: 1n, isMore: true, expired: 0, isPaced: false, standing: {} };
+  return new Dispatcher({
+    store: {
+      hasWebhooks: () => {
+        checked();
+        return true;
+      },
+      prepare: async () => undefined,
+      dispatch: async (settled, request) => {
+        const [locked, taken] = [settle(settled), take(request)];
+        await setImmediate();
+        return { ...more, ...taken, locked };
+      },
+      bodies: () => new Map([[1n, '{}']]),
+      disable: async () => 'disabled',
+    },
+    send,
+    clock: { now: () => 0, steady: () => 0, storeTime: () => 0, aheadSeconds: 0 },
     perSecond: 50,
     random: () => 0,
     follow: () => undefined,
     count: () => undefined,
     notice: () => undefined,
   });
+}
+
+/** Receivers that respond to no request until the service stops. */
+function hungReceivers() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const send: Send = () => promise.then(() => ({ error: 'aborted', message: '', milliseconds: 0 }));
+  const stop = (dispatcher: Dispatcher) => {
+    const stopped = dispatcher.stop();
+    resolve();
+    return stopped;
+  };
+  return { send, stop };
+}
+
+test.each([
+  ['that only examined events', 0],
+  ['that examined events and leased a delivery', 1],
+])('after a round %s, other writes have as much time as it took', async (_, leased) => {
+  const { send, stop } = hungReceivers();
+  const rounds: { readonly from: number; readonly to: number }[] = [];
+  const dispatcher = dispatcherOf({
+    take: ({ room }) => {
+      const from = performance.now();
+      // Occupies the store, as a write to SQLite does.
+      while (performance.now() < from + 10);
+      rounds.push({ from, to: performance.now() });
+      const deliveries = Array.from({ length: Math.min(leased, room) }, () => deliveryTo(rounds.length));
+      return { deliveries, isBehind: true };
+    },
+    send,
+  });
   await until(() => rounds.length > 5);
-  await dispatcher.stop();
-  for (const [at, { from, to }] of rounds.entries())
+  await stop(dispatcher);
+  for (const [at, { from, to }] of rounds.slice(0, 6).entries())
     expect((rounds[at + 1]?.from ?? Number.POSITIVE_INFINITY) - to).toBeGreaterThan(to - from - roundingMs);
+});
+
+test('a dispatcher without room makes one round per check', async () => {
+  const { send, stop } = hungReceivers();
+  let [checks, rounds] = [0, 0];
+  const dispatcher = dispatcherOf({
+    take: ({ room }) => {
+      rounds++;
+      const deliveries = Array.from({ length: room }, (_, at) => deliveryTo(at + 1));
+      return { deliveries, isBehind: room === 0 };
+    },
+    send,
+    checked: () => checks++,
+  });
+  await until(() => checks > 3);
+  expect(rounds).toBeWithin(1, checks + 1);
+  await stop(dispatcher);
+});
+
+test('the outcome of a locked delivery is stored when it is no longer locked, without further attempts', async () => {
+  const stored: SettledDelivery[] = [];
+  let [locks, attempts, isLeased] = [2, 0, false];
+  const dispatcher = dispatcherOf({
+    take: () => {
+      const deliveries = isLeased ? [] : [deliveryTo(1)];
+      isLeased = true;
+      return { deliveries, isBehind: false };
+    },
+    settle: (settled) => {
+      if (settled.length > 0 && locks-- > 0) return settled.map(({ id }) => id);
+      stored.push(...settled);
+      return [];
+    },
+    send: async () => {
+      attempts++;
+      return { status: 200, milliseconds: 1, body: '', retryAfter: undefined };
+    },
+  });
+  await until(() => stored.length > 0);
+  await dispatcher.stop();
+  expect([attempts, stored.map(({ id, status }) => [id, status])]).toEqual([1, [[1n, 'succeeded']]]);
 });

@@ -2,7 +2,10 @@
  * Validation of webhook URLs. A private address is rejected in any notation, and also if a host name resolves to it.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { type Inward, mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
+import { type Network, parseNetwork } from '../../src/domain/address.ts';
+import { ownAddresses, reasonAgainst } from '../../src/webhooks/addresses.ts';
+import { type Inward, mistakeInEndpoint, type Resolve } from '../../src/webhooks/endpoint.ts';
+import { systemResolve } from '../../src/webhooks/resolver.ts';
 import { Sender } from '../../src/webhooks/send.ts';
 import { allowing, startReceiver } from './receiver.ts';
 
@@ -105,7 +108,7 @@ const resolve: Resolve = async (name) => {
   if (found === undefined) throw Object.assign(new Error(`no ${name}`), { code: 'ENOTFOUND' });
   return found;
 };
-const nowhere = { resolve, allowed: [], now: () => 0 };
+const nowhere = { resolve, allowed: [] };
 
 /** A service on this machine that must not receive requests. */
 const service = await startReceiver((socket) => socket.end());
@@ -127,7 +130,7 @@ describe('a URL that resolves to a private address', () => {
       expect(mistake).toBe(`must lead to public addresses only: ${found}`);
       expect(noticed).toEqual(name === undefined ? [] : [{ host: name, address, reason }]);
       using sender = new Sender(nowhere);
-      expect(await sender.send({ url, headers: {}, body: '{}' })).toMatchObject({
+      expect(await sender.send({ url, accountId: 1, headers: {}, body: '{}' })).toMatchObject({
         error: 'blocked',
         message: mistake,
       });
@@ -210,4 +213,25 @@ describe('WEBHOOK_ALLOWED_NETWORKS', () => {
   ])('does not affect the rules for other addresses: %s', async (url, mistake) => {
     expect(await mistakeInEndpoint(url, { resolve, allowed })).toBe(mistake);
   });
+});
+
+test.each<[address: string, reason: string | undefined]>([
+  ['93.184.216.34', "this machine's own"],
+  ['::ffff:93.184.216.34', "this machine's own"],
+  ['64:ff9b::93.184.216.34', "this machine's own"],
+  ['2606:4700:0::1111', "this machine's own"],
+  ['93.184.216.35', undefined],
+  ['127.0.0.1', 'loopback'],
+])('a public address of this machine is not allowed: %s', (address, reason) => {
+  const own = [parseNetwork('93.184.216.34') as Network, parseNetwork('2606:4700::1111') as Network];
+  expect(reasonAgainst(address, [], own)).toBe(reason);
+  if (reason !== undefined)
+    expect(reasonAgainst(address, [parseNetwork(address) as Network], own)).toBeUndefined();
+});
+
+test('webhooks are sent even if the addresses of this machine cannot be read', () => {
+  const own = ownAddresses(() => {
+    throw new Error('getifaddrs returned an error');
+  });
+  expect(reasonAgainst('93.184.216.34', [], own)).toBeUndefined();
 });

@@ -8,6 +8,7 @@ const loaded = (webhookId: bigint, accountId = 1) => {
     webhookId,
     accountId,
     url: '',
+    isSelected: true,
     secret: '',
     formerSecret: null,
     formerSecretUntil: null,
@@ -46,6 +47,21 @@ test('at most 32 deliveries to a fast receiver are leased, including those in fl
   lanes.add(loaded(1n));
   lanes.add(loaded(2n));
   expect([lanes.fast, lanes.held]).toEqual([[], { '1': 31, '2': 3 }]);
+});
+
+test('no more deliveries of a webhook are leased than there is room for', () => {
+  const lanes = new Lanes();
+  attempt(lanes, 1n, true);
+  for (let id = 1n; id <= 98n; id++) {
+    lanes.add(loaded(id));
+    lanes.next(id, 0);
+  }
+  expect([lanes.room, lanes.held['1']]).toEqual([2, 2]);
+  for (let id = 99n; id <= 100n; id++) {
+    lanes.add(loaded(id));
+    lanes.next(id, 0);
+  }
+  expect([lanes.room, lanes.held['1']]).toEqual([0, 0]);
 });
 
 test('only the 100 most recent fast receivers are remembered', () => {

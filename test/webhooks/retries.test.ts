@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { attemptDelaysMs, delayAfter, isGone, isSuccess } from '../../src/webhooks/retries.ts';
+import { attemptDelaysMs, delayAfter, isGone, isSuccess } from '../../src/webhooks/attempt.ts';
 
 const hourMs = 3_600_000;
 const delays = (random: number) =>

@@ -6,6 +6,7 @@ import type { Overview } from '../../src/contract/admin/system.ts';
 import type { Send } from '../../src/webhooks/attempt.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { patientSettings } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { keptLog } from '../support/log.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
@@ -32,7 +33,7 @@ async function onSqlite(): Promise<Place> {
 async function onPostgres(): Promise<Place> {
   if (servers === undefined) throw new Error('There are no servers.');
   const schema = await servers.makeSchema();
-  const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
+  const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
   const settings = { ...redis, DATABASE_URL: schema.url };
   return { settings, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
 }

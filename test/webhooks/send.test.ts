@@ -1,5 +1,6 @@
 /** Sends deliveries, including to faulty receivers. */
 import { describe, expect, test } from 'bun:test';
+import { parseRetryAfter } from '../../src/webhooks/attempt.ts';
 import type { Resolve } from '../../src/webhooks/endpoint.ts';
 import { type Outcome, Sender, type SenderOptions } from '../../src/webhooks/send.ts';
 import { until } from '../support/wait.ts';
@@ -16,12 +17,12 @@ import {
 const noNames: Resolve = async (name) => {
   throw new Error(`resolved ${name}`);
 };
-const local = { resolve: noNames, allowed: allowing('127.0.0.1'), now: () => 0 };
+const local = { resolve: noNames, allowed: allowing('127.0.0.1') };
 
 function sendTo(receiver: Receiver, options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
   const sender = new Sender(local);
   const url = `http://127.0.0.1:${receiver.port}/hooks?a=b%20c`;
-  return sender.send({ url, headers: { 'webhook-id': 'evt_1' }, body: '{"id":1}', ...options });
+  return sender.send({ url, accountId: 1, headers: { 'webhook-id': 'evt_1' }, body: '{"id":1}', ...options });
 }
 
 test('a delivery is sent as a POST with the given headers and body', async () => {
@@ -30,7 +31,7 @@ test('a delivery is sent as a POST with the given headers and body', async () =>
     status: 200,
     milliseconds: expect.any(Number),
     body: 'thanks',
-    retryAfterSeconds: undefined,
+    retryAfter: undefined,
   });
   const [head = '', body] = receiver.requests[0]?.split('\r\n\r\n') ?? [];
   expect(head.split('\r\n').map((line, index) => (index === 0 ? line : line.toLowerCase()))).toEqual(
@@ -59,8 +60,11 @@ describe("a receiver's response", () => {
   ])('is reported: %s %p %s', async (status, expected, header) => {
     const body = status.startsWith('204') ? '' : 'text';
     await using receiver = await startReceiver((socket) => socket.end(response(status, body, header)));
-    const outcome = await sendTo(receiver);
-    expect(outcome).toMatchObject({ status: Number.parseInt(status, 10), body, ...expected });
+    const { retryAfter = '', ...answer } = (await sendTo(receiver)) as Extract<Outcome, { status: number }>;
+    expect({ ...answer, retryAfterSeconds: parseRetryAfter(retryAfter, 0) }).toMatchObject({
+      ...{ status: Number.parseInt(status, 10), body },
+      ...expected,
+    });
   });
 
   test('causes the connection to be closed if it switches protocols', async () => {
@@ -152,16 +156,23 @@ describe('a failed attempt', () => {
   test('is reported if nothing is listening', async () => {
     const { port } = await stopped();
     const sender = new Sender(local);
-    const outcome = await sender.send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '' });
+    const outcome = await sender.send({
+      url: `http://127.0.0.1:${port}/`,
+      accountId: 1,
+      headers: {},
+      body: '',
+    });
     expect(outcome).toMatchObject({ error: 'connect', message: expect.stringContaining('ECONNREFUSED') });
     const named = new Sender({ ...local, resolve: async () => ['127.0.0.1'] });
-    expect(await named.send({ url: `http://shop.example:${port}/`, headers: {}, body: '' })).toMatchObject({
+    expect(
+      await named.send({ url: `http://shop.example:${port}/`, accountId: 1, headers: {}, body: '' }),
+    ).toMatchObject({
       message: `connect ECONNREFUSED shop.example:${port}`,
     });
   });
 
   test('is reported if the host name cannot be resolved in time', async () => {
-    const named = { url: 'http://hooks.example/', headers: {}, body: '', timeoutMs: 300 };
+    const named = { url: 'http://hooks.example/', accountId: 1, headers: {}, body: '', timeoutMs: 300 };
     expect(await new Sender(local).send(named)).toMatchObject({ error: 'dns' });
     const hanging = new Sender({ ...local, resolve: () => new Promise(() => undefined) });
     expect(await hanging.send(named)).toMatchObject({ error: 'timeout' });
@@ -182,7 +193,7 @@ describe("a delivery's address", () => {
   function changing(...answers: string[][]): SenderOptions & { readonly asked: string[] } {
     const asked: string[] = [];
     const resolve: Resolve = async (name) => answers[asked.push(name) - 1] ?? [];
-    return { resolve, asked, allowed: local.allowed, now: () => 0 };
+    return { resolve, asked, allowed: local.allowed };
   }
 
   /** A receiver on 127.0.0.1, which is allowed, and a service on the same port of 127.0.0.2, which is not allowed. */
@@ -195,7 +206,7 @@ describe("a delivery's address", () => {
         port: receiver.port,
       }),
     );
-    const request = { url: `http://hooks.example:${receiver.port}/`, headers: {}, body: '' };
+    const request = { url: `http://hooks.example:${receiver.port}/`, accountId: 1, headers: {}, body: '' };
     return { receiver, service, request, [Symbol.asyncDispose]: () => servers.disposeAsync() };
   }
 
@@ -233,7 +244,9 @@ describe("a delivery's address", () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: allowing('127.0.0.0/8') };
     const url = `http://hooks.example:${receiver.port}/`;
-    expect(await new Sender(options).send({ url, headers: {}, body: '' })).toMatchObject({ status: 200 });
+    expect(await new Sender(options).send({ url, accountId: 1, headers: {}, body: '' })).toMatchObject({
+      status: 200,
+    });
   });
 
   test('is never the address of a proxy set in the environment', async () => {

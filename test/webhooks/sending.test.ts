@@ -6,11 +6,12 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { isEmbedded } from '../../src/app/store.ts';
 import { SentEvent } from '../../src/contract/events.ts';
 import { parseJson } from '../../src/contract/json.ts';
-import { isEmbedded } from '../../src/storage/open.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { patientSettings } from '../support/cluster.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -34,7 +35,7 @@ async function onPostgres(more: Settings = {}): Promise<Place> {
   await using made = new AsyncDisposableStack();
   if (servers === undefined) throw new Error('There are no servers.');
   const schema = made.use(await servers.makeSchema());
-  const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
+  const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
   const settings = { WEBHOOKS: 'on', DATABASE_URL: schema.url, ...redis, ...more };
   const apps = [made.use(await startTestApp(settings)), made.use(await startTestApp(settings))];
   const kept = made.move();
@@ -216,6 +217,60 @@ describe.each(places)('on %s', (_name, start) => {
     await owner.addPet();
     await until(() => later.requests.length === 1);
     expect(gone.requests).toHaveLength(sent);
+  });
+
+  test('a 410 of a former URL does not disable the webhook, and the delivery is sent to the current URL', async () => {
+    await using place = await start();
+    const [app, beside = app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    let held: Socket | undefined;
+    await using former = await startReceiver((socket) => {
+      held = socket;
+    });
+    await using current = await answering('200 OK');
+    const webhook = await subscribe(owner, former);
+    await owner.addPet();
+    await until(() => held !== undefined);
+    const body = JSON.stringify({ url: `http://127.0.0.1:${current.port}/` });
+    expect(
+      (await clientOf(beside, owner.key).call('PATCH', `/webhooks/${webhook.id}`, { body })).status,
+    ).toBe(200);
+    held?.write(response('410 Gone'));
+    await until(() => current.requests.length === 1);
+    await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 1);
+    expect(idsAt(current)).toEqual(idsAt(former));
+    for (let at = 0; at < 5; at++) await owner.addPet();
+    await until(() => current.requests.length === 6);
+    expect(await shown(owner, webhook)).toMatchObject({ enabled: true });
+    const [, , , , , moved] = await deliveriesOf(owner, webhook);
+    expect(moved?.attempts.map(({ status }) => status)).toEqual([410n, 200n]);
+  });
+
+  test('410 responses to requests sent before the webhook was enabled again do not disable it', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    const held: Socket[] = [];
+    let isRepaired = false;
+    await using receiver = await startReceiver((socket) =>
+      isRepaired ? socket.write(response('200 OK')) : held.push(socket),
+    );
+    const webhook = await subscribe(owner, receiver);
+    for (let at = 0; at < 4; at++) await owner.addPet();
+    await until(() => held.length === 4);
+    const [first, ...others] = held;
+    first?.write(response('410 Gone'));
+    await until(async () => !(await shown(owner, webhook)).enabled);
+    isRepaired = true;
+    advance(place.apps, 1);
+    const body = '{"enabled":true}';
+    expect((await owner.call('PATCH', `/webhooks/${webhook.id}`, { body })).status).toBe(200);
+    for (const socket of others) socket.write(response('410 Gone'));
+    await owner.addPet();
+    // Those three deliveries are sent again, and the later event is sent.
+    await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 4);
+    expect(await shown(owner, webhook)).toMatchObject({ enabled: true });
+    expect((await deliveriesOf(owner, webhook, 'failed')).length).toBe(1);
   });
 
   test('a hung receiver gets at most four concurrent requests and does not delay other receivers', async () => {
@@ -440,6 +495,67 @@ describe.each(places)('on %s', (_name, start) => {
     expect(former.requests).toHaveLength(5);
   });
 
+  test('a pending delivery whose type the webhook no longer selects ends without another attempt, at any URL', async () => {
+    await using place = await start();
+    const [app, beside = app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    const scopes = ['pets:read', 'events:read', 'webhooks:write'] as const;
+    const { key } = await app.operator.keys.create(owner.account.id, 'no orders', undefined, scopes);
+    const other = clientOf(beside, key);
+    await using former = await answering('500 Internal Server Error');
+    await using current = await answering('200 OK');
+    const webhook = await subscribe(owner, former, { types: ['order.placed', 'pet.created'] });
+    await owner.order();
+    const attempts = async () => (await deliveriesOf(owner, webhook)).map((one) => one.attempts.length);
+    await until(async () => `${await attempts()}` === '1,1');
+    const change = (by: Pick<Buyer, 'call'>, members: object) =>
+      by.call('PATCH', `/webhooks/${webhook.id}`, { body: JSON.stringify(members) });
+    expect((await change(owner, { types: ['pet.created'] })).status).toBe(200);
+    expect((await change(other, { url: `http://127.0.0.1:${current.port}/` })).status).toBe(200);
+    advance(place.apps, 6);
+    await until(async () => (await deliveriesOf(owner, webhook, 'pending')).length === 0);
+    const [order, pet] = await deliveriesOf(owner, webhook);
+    expect([order?.status, order?.attempts.at(-1)?.error]).toEqual([
+      'failed',
+      'The webhook no longer selects events of this type.',
+    ]);
+    expect(pet?.status).toBe('succeeded');
+    expect([former.requests.length, current.requests.length]).toEqual([2, 1]);
+    expect(await shown(owner, webhook)).toMatchObject({ enabled: true });
+  });
+
+  test('after a change of the types, no queued delivery of another type is sent', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    let held: Socket[] | undefined;
+    const answer = (socket: Socket) => socket.write(response('200 OK'));
+    await using receiver = await startReceiver((socket) => held?.push(socket) ?? answer(socket));
+    const webhook = await subscribe(owner, receiver);
+    await owner.addPet();
+    await until(() => receiver.requests.length === 1);
+    held = [];
+    await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
+    await until(() => receiver.requests.length === 5);
+    const leases = async () => {
+      const rows = await app.operator.storage.deliveries.list(undefined, 100, { webhookId: webhook.id });
+      return rows.flatMap(({ leasedUntil }) => leasedUntil ?? []);
+    };
+    await until(async () => (await leases()).length === 20);
+    const before = Math.max(...(await leases()));
+    // Less than the second after which a receiver counts as slow.
+    advance(place.apps, 0.5);
+    const body = JSON.stringify({ types: ['pet.deleted'] });
+    expect((await owner.call('PATCH', `/webhooks/${webhook.id}`, { body })).status).toBe(200);
+    await until(async () => (await leases()).filter((until) => until > before).length === 16);
+    for (const socket of held) answer(socket);
+    held = undefined;
+    await until(async () => (await deliveriesOf(owner, webhook, 'failed')).length === 16);
+    expect([receiver.requests.length, (await deliveriesOf(owner, webhook, 'succeeded')).length]).toEqual([
+      5, 5,
+    ]);
+  });
+
   test('an account gets no more deliveries than its pace allows, however often events are sent again', async () => {
     await using place = await start({ WEBHOOK_DELIVERIES_PER_SECOND: '20' });
     const [app] = place.apps as [TestApp];
@@ -450,6 +566,11 @@ describe.each(places)('on %s', (_name, start) => {
     await subscribe(witness, others);
     for (let at = 0; at < 15; at++) await owner.addPet();
     await until(() => receiver.requests.length === 20 && others.requests.length === 15);
+    // A delivery is pending, and not sent again, until its outcome is stored.
+    await until(async () => {
+      const stored = await Promise.all(webhooks.map((webhook) => deliveriesOf(owner, webhook, 'succeeded')));
+      return stored.flat().length === 20;
+    });
     const again = async () => {
       const body = '{"after":0}';
       const calls = webhooks.map(({ id }) => owner.call('POST', `/webhooks/${id}/redeliver`, { body }));

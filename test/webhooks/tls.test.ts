@@ -2,6 +2,7 @@
 import { afterAll, describe, expect } from 'bun:test';
 import { join } from 'node:path';
 import { Sender } from '../../src/webhooks/send.ts';
+import { ThreadTime } from '../../src/webhooks/thread-time.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { start } from '../support/process.ts';
@@ -29,7 +30,6 @@ const receiver = made.use(await startReceiver((socket) => socket.write(response(
 const local = {
   resolve: async () => ['127.0.0.1'],
   allowed: allowing('127.0.0.1'),
-  now: () => 0,
 };
 
 function sendTo(
@@ -39,7 +39,7 @@ function sendTo(
 ) {
   const { timeoutMs = 60_000, ...trust } = more;
   const sender = made.adopt(new Sender({ ...local, ...trust }), (used) => used[Symbol.dispose]());
-  return sender.send({ url: `https://${host}:${port}/`, headers: {}, body: '', timeoutMs });
+  return sender.send({ url: `https://${host}:${port}/`, accountId: 1, headers: {}, body: '', timeoutMs });
 }
 
 testTls('the host of the URL is used in the TLS handshake and in the Host header', async () => {
@@ -59,7 +59,7 @@ testTls('proxy variables in the environment are ignored', async () => {
 testTls('a TLS connection is reused only for the same host', async () => {
   const sender = made.adopt(new Sender({ ...local, authority }), (used) => used[Symbol.dispose]());
   const send = (host: string) =>
-    sender.send({ url: `https://${host}:${receiver.port}/`, headers: {}, body: '' });
+    sender.send({ url: `https://${host}:${receiver.port}/`, accountId: 1, headers: {}, body: '' });
   const { opened } = receiver.connections();
   for (let count = 1; count <= 3; count++) expect(await send('hooks.example')).toMatchObject({ status: 200 });
   expect(receiver.connections().opened).toBe(opened + 1);
@@ -76,10 +76,98 @@ testTls('a receiver that sends TLS messages without data is disconnected', async
   await server.said(/^ACCEPT 127\.0\.0\.1:\d+/m);
   const port = Number(/^ACCEPT 127\.0\.0\.1:(\d+)/m.exec(server.stdout())?.[1]);
   const trusting = new Sender({ ...local, authority: await Bun.file(authorityPath).text() });
-  const delivery = { url: `https://hooks.example:${port}/`, headers: {}, body: '', timeoutMs: 60_000 };
+  const delivery = {
+    url: `https://hooks.example:${port}/`,
+    accountId: 1,
+    headers: {},
+    body: '',
+    timeoutMs: 60_000,
+  };
   expect(await trusting.send(delivery)).toMatchObject({
     error: 'response',
-    message: 'The receiver sent too many TLS messages.',
+    message: 'The receiver sent too many TLS messages, or in too many pieces.',
+  });
+});
+
+describe('in a TLS handshake', () => {
+  testTls.each([
+    ['14 kB of certificates are verified', 14_000, { status: 200 }],
+    [
+      'more than 16 KiB are not, because that can take a second',
+      18_000,
+      { error: 'tls', message: 'The TLS handshake has more than 16384 bytes.' },
+    ],
+  ])('%s', async (_, bytes, outcome) => {
+    const names = Array.from(
+      { length: bytes / 50 },
+      (_, at) => `${at + 1_000}${'a'.repeat(30)}.hooks.example`,
+    );
+    const folder = made.use(await temporaryFolder()).path;
+    const large = await makeCertificate(folder, 'hooks.example', names);
+    await using other = await startReceiver((socket) => socket.write(response('200 OK')), { tls: large });
+    const trust = { authority: await Bun.file(large.authorityPath).text() };
+    expect(await sendTo('hooks.example', other, trust)).toMatchObject(outcome);
+    if ('error' in outcome) await until(() => other.connections().closed === other.connections().opened);
+  });
+
+  describe('the processor time is charged to the account', () => {
+    const state = { now: 0, used: 0, perReading: 0 };
+    const time = new ThreadTime({ now: () => state.now, used: () => (state.used += state.perReading) });
+    const sender = made.adopt(new Sender({ ...local, authority, time }), (it) => it[Symbol.dispose]());
+    const send = (accountId: number, { port }: Receiver = receiver) =>
+      sender.send({
+        ...{ accountId, headers: {}, body: '', timeoutMs: 60_000 },
+        url: `https://hooks.example:${port}/`,
+      });
+    const rest = expect.stringMatching(/take too long to process; try again in \d+ s\.$/);
+    const useUp = (accountId: number) =>
+      time.meter(accountId).run(() => {
+        state.used += 1_000;
+      });
+
+    testTls('which must then rest before it connects', async () => {
+      state.perReading = 5;
+      expect(await send(1)).toMatchObject({ status: 200 });
+      expect(time.restSeconds(1)).toBe(0);
+      state.perReading = 0;
+      useUp(1);
+      // The connection is idle, so that nothing is charged for another.
+      expect(await send(1)).toMatchObject({ status: 200 });
+      sender[Symbol.dispose]();
+      expect(await send(1)).toMatchObject({ error: 'connect', message: rest });
+      expect(await send(2)).toMatchObject({ status: 200 });
+      state.now += 60_000;
+      sender[Symbol.dispose]();
+      expect(await send(1)).toMatchObject({ status: 200 });
+    });
+
+    testTls('whose other handshakes then end', async () => {
+      await using other = await startReceiver(
+        (socket) => {
+          useUp(3);
+          socket.write('a');
+        },
+        { isRaw: true },
+      );
+      expect(await send(3, other)).toMatchObject({ error: 'tls', message: rest });
+    });
+  });
+
+  testTls('more than 256 pieces are not read', async () => {
+    await using other = await startReceiver(
+      (socket) => {
+        // Each byte of a record of 16,384 bytes arrives by itself.
+        socket.setNoDelay(true);
+        socket.write(Buffer.from([22, 3, 3, 0x40, 0]));
+        const write = () => void (socket.destroyed || socket.write('a', () => setImmediate(write)));
+        write();
+      },
+      { isRaw: true },
+    );
+    expect(await sendTo('hooks.example', other)).toMatchObject({
+      error: 'tls',
+      message: 'The TLS handshake arrived in too many pieces.',
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import {
   backupMaker,
   type StoreContents,
   sqlitePath,
-  type Verified,
+  type VerifiedFile,
   verifyServer,
 } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
@@ -79,7 +79,7 @@ export async function verifyBackup(
 ): Promise<void> {
   using interrupted = interruption();
   const path = file ?? sqlitePath(config.databaseUrl);
-  const verified: Verified =
+  const verified: VerifiedFile =
     path === undefined
       ? { kind: 'store', ...(await countRows(config.databaseUrl)) }
       : await verifyShown(path, path, interrupted.signal);
@@ -96,13 +96,13 @@ async function countRows(url: string): Promise<StoreContents> {
 }
 
 /** Verifies a backup of the store at `path` and shows progress. */
-export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<Verified> {
+export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<VerifiedFile> {
   using progress = new BytesProgress('read');
   const onProgress = (done: number, total: number) => progress.update(done, total);
   return await backupMaker(path, backupTaskCommand()).verify(file, { signal, onProgress });
 }
 
-function printVerified(name: string, verified: Verified): void {
+function printVerified(name: string, verified: VerifiedFile): void {
   const { format, newestFormat } = verified;
   const counts = Object.entries(verified.counts).map(([table, rows]) => [table, grouped(rows)]);
   printLine(table(['TABLE', 'ROWS'], counts));

@@ -4,7 +4,6 @@ import { ConfigError } from '../../config.ts';
 import { maskedUrl } from '../../domain/masked-url.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import { printable } from '../../domain/printable.ts';
-import type { Checksum } from '../../operations/copies.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -81,14 +80,9 @@ async function copyStore(from: string, to: string, json: true | undefined): Prom
   await followed(copy.copy(), 'rows copied', total, interrupted.signal);
   const checksums = await followed(copy.verify(), 'rows verified', total, interrupted.signal);
   if (json === true) return printJson({ identical: true, tables: checksums });
-  printLine(
-    table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], Object.entries(checksums).map(checksumCells)),
-  );
+  const rows = Object.entries(checksums).map(([name, { count, sha256 }]) => [name, grouped(count), sha256]);
+  printLine(table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], rows));
   printLine('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
-}
-
-function checksumCells([name, { count, sha256 }]: [string, Checksum]): string[] {
-  return [name, grouped(count), sha256];
 }
 
 async function followed<Result>(

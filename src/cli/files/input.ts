@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { chunksOf } from '../../operations/files/chunks.ts';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { type Format, type FormatName, formats } from '../../operations/files/formats.ts';
+import { chunksOf } from '../../operations/files/spooled.ts';
 import { CommandError } from '../terminal.ts';
 
 export interface Input extends AsyncDisposable {
@@ -87,17 +88,12 @@ async function regularFile(path: string): Promise<FileHandle> {
   );
 }
 
-async function* untilAborted(stream: NodeJS.ReadableStream, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const stop = () => (stream as typeof process.stdin).destroy();
-  if (signal.aborted) return;
-  signal.addEventListener('abort', stop, { once: true });
+async function* untilAborted(stream: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of stream) yield chunk as Buffer;
+    yield* addAbortSignal(signal, stream);
   } catch (error) {
     // An abort destroys the stream, so the pending read fails.
     if (!signal.aborted) throw error;
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { inheritOwner, isStoreFile } from '../../app/app.ts';
+import { basename, dirname } from 'node:path';
+import { inheritOwner, isStoreFile, partialName, removeLeftOvers } from '../../app/app.ts';
 import { printable } from '../../domain/printable.ts';
 import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
@@ -34,9 +34,10 @@ export function standardOutput(): Output {
  */
 export async function fileOutput(path: string, force: boolean): Promise<Output> {
   const { target, mode } = await targetOf(path, force);
-  const partial = `${target}.${process.pid}.partial`;
+  const partial = partialName(target);
   const attempt = <Result>(work: Promise<Result>) =>
     work.catch((error) => Promise.reject(cannotWrite(path, error)));
+  removeLeftOvers(dirname(target), (name) => name === basename(target));
   const file = await attempt(open(partial, 'wx', mode));
   await attempt(
     stat(mode === undefined ? dirname(target) : target).then((owner) => inheritOwner(file.fd, owner)),

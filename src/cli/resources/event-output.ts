@@ -2,40 +2,55 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import { Category } from '../../contract/categories.ts';
-import { eventJson, maxWaitSeconds, type PetsImported, type StoreEvent } from '../../contract/events.ts';
+import { maxWaitSeconds } from '../../contract/events.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { eventJson, type PetsImported, type StoreEvent } from '../../contract/representations.ts';
 import { pageLimit } from '../../contract/values.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
 import { printable } from '../../domain/printable.ts';
 import { allEvents } from '../../operations/admin/events.ts';
 import { EventFeed } from '../../operations/events/feed.ts';
 import { interruption } from '../signals.ts';
-import { grouped, instant, isClosedPipe, messageOf, printLine, Table, written } from '../terminal.ts';
+import {
+  CommandError,
+  grouped,
+  instant,
+  isClosedPipe,
+  messageOf,
+  printLine,
+  Table,
+  written,
+} from '../terminal.ts';
 import { textOf } from './shapes.ts';
 
 interface EventChoice {
-  readonly types: readonly EventSelector[] | undefined;
-  readonly after: bigint | undefined;
-  readonly json: true | undefined;
+  readonly type?: readonly EventSelector[];
+  readonly after?: bigint;
+  readonly json?: true;
 }
 
 interface Listing extends EventChoice {
   readonly limit: number | 'all';
-  readonly order: 'asc' | 'desc';
+  readonly order?: 'asc' | 'desc';
 }
 
 /** Prints events as a table or as one line of JSON. */
-export async function listEvents(config: Config, { json, ...listing }: Listing): Promise<void> {
+export async function listEvents(config: Config, { json, ...options }: Listing): Promise<void> {
+  const { after, limit, order = after === undefined && limit !== 'all' ? 'desc' : 'asc' } = options;
+  if (order === 'desc' && after !== undefined)
+    throw new CommandError('--after cannot be combined with --order desc.', 2);
+  if (order === 'desc' && (limit === 'all' || limit > pageLimit.max))
+    throw new CommandError(`--order desc lists at most ${pageLimit.max} events.`, 2);
   await using admin = await openAdminServices(config);
   using feed = new EventFeed(admin.store.events, admin.clock);
   const table = new Table(header);
   let isFirst = true;
   try {
-    for await (const { items } of pagesOf(feed, listing)) {
+    for await (const { items } of pagesOf(feed, { ...options, order })) {
       if (items.length === 0) continue;
       const text = items
         .map(eventJson)
@@ -53,9 +68,9 @@ export async function listEvents(config: Config, { json, ...listing }: Listing):
 
 async function* pagesOf(
   feed: EventFeed,
-  { types, after, limit, order }: Omit<Listing, 'json'>,
+  { type, after, limit, order }: Omit<Listing, 'json'>,
 ): AsyncGenerator<Page<StoreEvent>> {
-  const wanted = allEvents(types);
+  const wanted = allEvents(type);
   if (order === 'desc') return yield await feed.newest(Number(limit), wanted);
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
   for (let position = after; left > 0; ) {
@@ -91,10 +106,10 @@ export async function tailEvents(config: Config, choice: EventChoice): Promise<v
 
 async function follow(
   feed: EventFeed,
-  { types, after, json }: EventChoice,
+  { type, after, json }: EventChoice,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = allEvents(types);
+  const wanted = allEvents(type);
   let isAway = false;
   for (let position = after; !signal.aborted; ) {
     try {

@@ -1,10 +1,8 @@
 /** Commands that list and follow events. They read the store directly instead of through the service. */
 import { type Command, Option } from 'commander';
-import type { Config } from '../../config.ts';
 import { pageLimit } from '../../contract/values.ts';
-import { type EventSelector, eventSelectors } from '../../domain/event-type.ts';
+import { eventSelectors } from '../../domain/event-type.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
-import { CommandError } from '../terminal.ts';
 import { countOrAll, eventSelectorList, givenId } from '../values.ts';
 
 const typesNotes = [
@@ -14,17 +12,6 @@ const typesNotes = [
     .map((selectors) => `  ${selectors.join(', ')}`),
   '',
 ];
-
-interface TailOptions {
-  readonly type?: readonly EventSelector[];
-  readonly after?: bigint;
-  readonly json?: true;
-}
-
-interface ListOptions extends TailOptions {
-  readonly limit: number | 'all';
-  readonly order?: 'asc' | 'desc';
-}
 
 export function addEventCommands(events: Command, config: ReadConfig): void {
   withTypes(
@@ -44,7 +31,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
     .option('--limit <number>', 'number of items to list, or all', countOrAll, pageLimit.default)
     .addOption(new Option('--order <order>', 'newest first (desc) or oldest first').choices(['asc', 'desc']))
     .addOption(jsonOption())
-    .action((options: ListOptions) => list(config(), options));
+    .action(async (options) => (await import('./event-output.ts')).listEvents(config(), options));
   withTypes(
     addCommand(events, 'tail', {
       summary: 'Show events as they are recorded, until Ctrl+C.',
@@ -57,28 +44,11 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
     }),
   )
     .option('--json', 'print each event as one line of JSON')
-    .action((options: TailOptions) => tail(config(), options));
+    .action(async (options) => (await import('./event-output.ts')).tailEvents(config(), options));
 }
 
 function withTypes(command: Command): Command {
   return command
     .option('--type <types>', 'only events of these types, separated by commas', eventSelectorList)
     .option('--after <event-id>', 'only events after this id', givenId);
-}
-
-async function list(
-  config: Config,
-  { type, after, limit, order = after === undefined && limit !== 'all' ? 'desc' : 'asc', json }: ListOptions,
-): Promise<void> {
-  if (order === 'desc' && after !== undefined)
-    throw new CommandError('--after cannot be combined with --order desc.', 2);
-  if (order === 'desc' && (limit === 'all' || limit > pageLimit.max))
-    throw new CommandError(`--order desc lists at most ${pageLimit.max} events.`, 2);
-  const { listEvents } = await import('./event-output.ts');
-  await listEvents(config, { types: type, after, limit, order, json });
-}
-
-async function tail(config: Config, { type, after, json }: TailOptions): Promise<void> {
-  const { tailEvents } = await import('./event-output.ts');
-  await tailEvents(config, { types: type, after, json });
 }

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import * as z from 'zod';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { int64Hint, textHint } from '../../contract/values.ts';
+import { int64Hint, listHint, textHint } from '../../contract/values.ts';
 import { instantOrAgo, int64, notAnOption, positive, scopeList, validated } from '../values.ts';
 
 export type AdminRow = Operation & { readonly operationId: AdminOperationId };
@@ -87,7 +87,7 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
     name,
     schema,
     isRequired: wrappedBy(schema) === undefined,
-    word: dashed(name.replace(/Id$/, '')),
+    word: kebabCase(name.replace(/Id$/, '')),
     placeholder: placeholderOf(part, name, override),
     description: describe(description, inner),
     example: example === undefined ? undefined : String(example),
@@ -99,12 +99,12 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
 function placeholderOf(part: Member['part'], name: string, override: Meta['override']): string {
   if (override?.format === 'date-time') return 'time';
   if (override?.type === 'array') return `${name}s`;
-  if (override?.type !== 'integer') return dashed(name);
-  return part === 'body' && !/Id$/.test(name) ? 'number' : `${dashed(name.replace(/Id$/, ''))}-id`;
+  if (override?.type !== 'integer') return kebabCase(name);
+  return part === 'body' && !/Id$/.test(name) ? 'number' : `${kebabCase(name.replace(/Id$/, ''))}-id`;
 }
 
 function describe(description: string, schema: z.ZodType): string {
-  const text = [int64Hint, textHint]
+  const text = [int64Hint, listHint, textHint]
     .reduce((left, hint) => left.replace(hint, ''), description)
     .replace(/^(?:Return|Count) /, '')
     .replaceAll('`', '')
@@ -119,7 +119,7 @@ function describe(description: string, schema: z.ZodType): string {
 }
 
 /** Converts `categoryId` to `category-id`. */
-export function dashed(name: string): string {
+export function kebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

@@ -9,7 +9,7 @@ import type { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
 import { printable } from '../../domain/printable.ts';
 import { grouped, instant, styled } from '../terminal.ts';
-import type { Exact } from './shape.ts';
+import type { Exact } from './shapes.ts';
 
 /** Returns a note on how soon all instances apply a change. Empty for a single instance. */
 export function effectOf({ maxStaleMs }: AdminServices['storage']): string {

@@ -1,4 +1,6 @@
 /** Text output for each type of object in the contract: the columns of a table, and the text for a single object. */
+
+import type * as z from 'zod';
 import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
 import { AuditEntry } from '../../contract/admin/audit.ts';
 import { Ban } from '../../contract/admin/bans.ts';
@@ -15,18 +17,93 @@ import {
 import { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import { Category } from '../../contract/categories.ts';
 import { Delivery } from '../../contract/deliveries.ts';
-import { Inventory } from '../../contract/inventory.ts';
 import { Order } from '../../contract/orders.ts';
-import { Pet } from '../../contract/pets.ts';
+import { Inventory, Pet } from '../../contract/pets.ts';
 import { printable } from '../../domain/printable.ts';
 import { scopes as allScopes } from '../../domain/scope.ts';
-import { counted, grouped, table } from '../terminal.ts';
-import { searchText } from './search-text.ts';
-import { define, type ShapeOf, time } from './shape.ts';
+import { counted, grouped, instant, table } from '../terminal.ts';
+import { itemOf, metaOf } from './members.ts';
 
-export { tableOf, textOf } from './shape.ts';
+/** A value as parsed from JSON, with exact integers. */
+export type Exact<Value> = Value extends number | bigint
+  ? bigint
+  : Value extends readonly (infer Item)[]
+    ? readonly Exact<Item>[]
+    : Value extends object
+      ? { readonly [Name in keyof Value]: Exact<Value[Name]> }
+      : Value;
 
-const timeOrNever = (iso: string | null) => (iso === null ? 'never' : time(iso));
+type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
+
+type MemberOf<Item> = keyof Item & string;
+
+/**
+ * A table column: either the name of a member, from which the title is derived, or a title followed by the member or
+ * function that provides the cells.
+ */
+type Column<Item> =
+  | MemberOf<Item>
+  | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
+
+interface Shape<Item> {
+  /** Defaults to all members. */
+  readonly columns?: readonly Column<Item>[];
+  readonly none?: string;
+  /** Formats a single object. Defaults to a table with one row. */
+  readonly text?: (item: Item) => string;
+}
+
+const shapes = new Map<z.ZodType, Shape<never>>();
+
+function define<Schema extends z.ZodType>(schema: Schema, shape: Shape<ShapeOf<Schema>>): void {
+  shapes.set(schema, shape);
+}
+
+const formatTime = (iso: string) => instant(Date.parse(iso));
+
+export function tableOf(schema: z.ZodType | undefined) {
+  const item = itemOf(schema);
+  const { columns = Object.keys(item.shape), none = 'None.' } = (shapes.get(item) ?? {}) as Shape<Cells>;
+  const named = columns.map((column) =>
+    typeof column === 'string' ? ([titleOf(column), column] as const) : column,
+  );
+  const cells = named.map(([, cell]) => (typeof cell === 'string' ? memberText(item, cell) : cell));
+  return {
+    header: named.map(([title]) => title),
+    row: (one: object) => cells.map((cell) => cell(one as Cells)),
+    none,
+  };
+}
+
+export function textOf(schema: z.ZodType | undefined, item: unknown): string {
+  const { text } = shapes.get(itemOf(schema)) ?? {};
+  if (text !== undefined) return text(item as never);
+  const { header, row } = tableOf(schema);
+  return table(header, [row(item as object)]);
+}
+
+type Cells = Readonly<Record<string, unknown>>;
+
+/** Returns a column title: `CATEGORY` for `categoryId`, `LAST USED` for `lastUsedAt`. */
+function titleOf(name: string): string {
+  return name
+    .replace(/(?<=.)(?:Id|At)$/, '')
+    .replace(/[A-Z]/g, ' $&')
+    .toUpperCase();
+}
+
+/** Returns a formatter for a member's cells: times to the second, counts with thousands separators. */
+function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
+  const { override } = shape[name] === undefined ? {} : metaOf(shape[name] as z.ZodType);
+  return ({ [name]: value }) => {
+    if (value === null || value === undefined) return '';
+    if (override?.format === 'date-time') return formatTime(String(value));
+    if (typeof value === 'bigint') return override?.minimum === 0 ? grouped(value) : String(value);
+    return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  };
+}
+
+const timeOrNever = (iso: string | null) => (iso === null ? 'never' : formatTime(iso));
 
 define(Account, {
   none: 'No accounts.',
@@ -35,7 +112,7 @@ define(Account, {
     ['STATE', ({ closedAt }) => (closedAt === null ? 'open' : 'closed')],
   ],
   text: ({ id, name, plan, perMinute, perDay, closedAt, note }) => {
-    const closed = closedAt === null ? '' : ` Closed since ${time(closedAt)}.`;
+    const closed = closedAt === null ? '' : ` Closed since ${formatTime(closedAt)}.`;
     return `Account ${id} (${printable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}${note === null ? '' : `\n${printable(note, '\n')}`}`;
   },
 });
@@ -48,7 +125,7 @@ define(AccountLimits, {
         name,
         grouped(used),
         grouped(limit),
-        resetAt === null ? '' : time(resetAt),
+        resetAt === null ? '' : formatTime(resetAt),
       ]),
     ),
 });
@@ -77,11 +154,11 @@ define(FoundKey, {
 
 function keyText(key: ShapeOf<typeof Key>, predecessor = ''): string {
   const { id, accountId, name, lastFour, state, createdAt, expiresAt, successorId } = key;
-  const expiry = expiresAt === null ? 'never expires' : `expires ${time(expiresAt)}`;
+  const expiry = expiresAt === null ? 'never expires' : `expires ${formatTime(expiresAt)}`;
   const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
   return [
     `Key ${id} (${printable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}${predecessor}`,
-    `Created ${time(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
+    `Created ${formatTime(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
     `Last used: ${timeOrNever(key.lastUsedAt)}. Requests today (UTC): ${grouped(key.requestsToday)}.`,
   ].join('\n');
 }
@@ -98,7 +175,7 @@ define(BanStatus, {
     const last =
       lastBan === null
         ? 'No ban'
-        : `${counted(bans, 'consecutive ban')}, the last from ${time(lastBan.from)} until ${time(lastBan.until)}`;
+        : `${counted(bans, 'consecutive ban')}, the last from ${formatTime(lastBan.from)} until ${formatTime(lastBan.until)}`;
     return [
       `${counted(strikes, 'strike')} in the last ${counted(withinSeconds, 'second')}; the key is banned at ${grouped(strikesToBan)}.`,
       `${last}. The next ban lasts ${counted(nextBanSeconds, 'second')}.`,
@@ -143,8 +220,8 @@ define(Order, {
   ],
   text: ({ id, petId, status, reference, createdAt, updatedAt }) => {
     const named = reference === undefined ? '' : ` (${printable(reference)})`;
-    const changed = updatedAt === createdAt ? '' : `, changed ${time(updatedAt)}`;
-    return `Order ${id}${named} for animal ${petId}: ${status}. Placed ${time(createdAt)}${changed}.`;
+    const changed = updatedAt === createdAt ? '' : `, changed ${formatTime(updatedAt)}`;
+    return `Order ${id}${named} for animal ${petId}: ${status}. Placed ${formatTime(createdAt)}${changed}.`;
   },
 });
 
@@ -170,7 +247,7 @@ define(AccountWebhook, {
     const reason = why === undefined ? '' : ` Reason: ${printable(why)}`;
     return [
       `Webhook ${id}${about} of account ${accountId} (${printable(accountName)}): ${webhookState(webhook)}${webhook.onHoldReason === undefined ? '' : ', on hold'}.${reason}`,
-      `Sends ${types.join(', ')} to ${printable(url)}. Created ${time(createdAt)}.`,
+      `Sends ${types.join(', ')} to ${printable(url)}. Created ${formatTime(createdAt)}.`,
     ].join('\n');
   },
 });
@@ -257,3 +334,27 @@ define(TrafficStep, {
     ['P99', ({ p99 }) => micros(p99)],
   ],
 });
+
+interface FoundObject {
+  readonly kind: string;
+  readonly id: bigint | null;
+  readonly name: string | null;
+  readonly state: string | null;
+  readonly lastFour: string | null;
+  readonly accountId: bigint | null;
+}
+
+function searchText({ results }: { readonly results: readonly FoundObject[] }): string {
+  if (results.length === 0) return 'Nothing was found.';
+  return table(
+    ['KIND', 'ID', 'NAME', 'KEY', 'STATE', 'ACCOUNT'],
+    results.map(({ kind, id, name, state, lastFour, accountId }) => [
+      kind,
+      id === null ? '' : String(id),
+      printable(name ?? ''),
+      lastFour === null ? '' : `…${lastFour}`,
+      state ?? '',
+      accountId === null ? '' : String(accountId),
+    ]),
+  );
+}

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { type UsageStep, usageSteps } from '../../contract/admin/usage.ts';
 import { pageLimit } from '../../contract/values.ts';
-import { addCommand, addTimes, jsonOption, type ReadConfig, timeForms } from '../command.ts';
+import { addCommand, addTimeRangeOptions, jsonOption, type ReadConfig, timeForms } from '../command.ts';
 import { CommandError } from '../terminal.ts';
 import { positive, upToPageLimit } from '../values.ts';
 
@@ -57,7 +57,7 @@ export function addUsage(program: Command, config: ReadConfig): void {
     )
     .option('--limit <number>', `number of keys, at most ${pageLimit.max}`, upToPageLimit, pageLimit.default)
     .addOption(jsonOption());
-  addTimes(usage).action(async (options: UsageOptions) => {
+  addTimeRangeOptions(usage).action(async (options: UsageOptions) => {
     const { operation, params = {}, query = {}, ...printed } = reportOf(options);
     const { since, until, json } = options;
     const [{ adminOperations }, { runRow }] = await Promise.all([

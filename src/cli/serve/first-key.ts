@@ -1,41 +1,60 @@
 import { closeSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { Logger } from 'pino';
 import { createFile, makeFolder } from '../../app/app.ts';
 import { basePath } from '../../contract/operations.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { messageOf, printLine, shellWord, styled } from '../terminal.ts';
 
+/** The file for the first API key, which is written before the service listens. */
+export class FirstKeyFile {
+  readonly path: string;
+  /** Reason why the file could not be written. */
+  failure: string | undefined;
+
+  readonly #log: Logger;
+
+  constructor(databaseUrl: string, log: Logger) {
+    this.path = firstKeyFile(databaseUrl);
+    this.#log = log;
+  }
+
+  readonly keep = ({ key }: IssuedKey): void => {
+    try {
+      writePrivate(this.path, `${key}\n`);
+      // The key is not announced if the startup fails later.
+      this.#log.info({ file: this.path }, 'wrote the first API key to a file that only its owner can read');
+    } catch (error) {
+      this.failure = messageOf(error);
+    }
+  };
+}
+
 /**
  * Prints the first API key only to a terminal, because other readers of standard output, such as container logs, would
- * store the key.
+ * store the key. Otherwise, prints the name of its file.
  */
 export function announceFirstKey(
   { key, accountId }: IssuedKey,
   url: string,
-  databaseUrl: string,
+  file: FirstKeyFile | undefined,
   command: string,
 ): void {
   const here = inThisFolder(command);
   printLine();
-  if (process.stdout.isTTY === true) {
+  if (file === undefined) {
     printLine('Created a new store. Its first API key (plan free), shown only once:');
     printLine(`  ${styled('bold', key)}`);
     printExample(key, url);
+  } else if (file.failure === undefined) {
+    printLine(
+      `Created a new store. Its first API key (plan free) is in ${file.path}; copy the key, then delete the file.`,
+    );
+    printExample(`$(cat ${shellWord(file.path)})`, url);
   } else {
-    const file = firstKeyFile(databaseUrl);
-    try {
-      writePrivate(file, `${key}\n`);
-      printLine(
-        `Created a new store. Its first API key (plan free) is in ${file}; copy the key, then delete the file.`,
-      );
-      printExample(`$(cat ${shellWord(file)})`, url);
-    } catch (error) {
-      printLine(
-        `Created a new store, but could not write its first API key to ${file}: ${messageOf(error)}.`,
-      );
-      printLine("Create another key, using the service's settings:");
-      printLine(`  ${here} keys create --account ${accountId} --scopes all`);
-    }
+    printLine(`Created a new store, but could not write its first API key to ${file.path}: ${file.failure}.`);
+    printLine("Create another key, using the service's settings:");
+    printLine(`  ${here} keys create --account ${accountId} --scopes all`);
   }
   printLine("Manage accounts and keys, using the service's settings:");
   printLine(`  ${here} --help`);

@@ -9,7 +9,7 @@ import { processOutput } from '../process-output.ts';
 import { backupTaskCommand, openLog, workerCommand } from '../processes.ts';
 import { ended, interruption } from '../signals.ts';
 import { CommandError, printLine, styled } from '../terminal.ts';
-import { announceFirstKey, inThisFolder } from './first-key.ts';
+import { announceFirstKey, FirstKeyFile, inThisFolder } from './first-key.ts';
 
 export interface ServeOptions {
   /** Environment variables that configure the service. Workers read the same variables. */
@@ -34,14 +34,15 @@ export async function serve(
   for (const warning of config.warnings) log.warn(warning);
   const { workers } = config;
   const runtime = { ...systemRuntime(backupTaskCommand()), output: processOutput };
+  const keyFile = process.stdout.isTTY === true ? undefined : new FirstKeyFile(config.databaseUrl, log);
   const starting =
     workers > 1
-      ? startWorkers(config, { ...environment }, workerCommand, log, runtime)
-      : startApp(config, (listening) => openapiText(config, listening), log, runtime);
+      ? startWorkers(config, { ...environment }, workerCommand, log, runtime, keyFile?.keep)
+      : startApp(config, (listening) => openapiText(config, listening), log, runtime, keyFile?.keep);
   {
     await using app = await started(starting, config, interrupted.signal);
     if (app !== undefined) {
-      announce(app, config, command);
+      announce(app, config, command, keyFile);
       const { url, encryption } = app;
       const database = maskedUrl(config.databaseUrl);
       log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
@@ -64,8 +65,9 @@ const createToken =
 
 function announce(
   { url, firstKey, console }: App,
-  { publicUrl, databaseUrl }: Config,
+  { publicUrl }: Config,
   command: string,
+  keyFile: FirstKeyFile | undefined,
 ): void {
   printLine(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
   printLine(`Reference          ${publicUrl ?? url}/docs`);
@@ -75,7 +77,7 @@ function announce(
     const code = process.stdout.isTTY === true ? `/#code=${console.makeCode()}` : '';
     printLine(`Console            ${console.url}${code}`);
   }
-  if (firstKey !== undefined) announceFirstKey(firstKey, url, databaseUrl, command);
+  if (firstKey !== undefined) announceFirstKey(firstKey, url, keyFile, command);
 }
 
 /** Reported before the process closes the files. A suspended process keeps them. */
@@ -85,7 +87,7 @@ function reportDataLoss({ dataLoss }: App, log: Logger): void {
   const { pid } = process;
   log.error(
     { loss },
-    `stopping deletes the last copy of the data if its files were deleted: to save it, suspend this process at once ("kill -STOP ${pid}") and copy the files from /proc/${pid}/fd as described in "Lost store files" in docs/operating.md`,
+    `stopping deletes the last copy of the data if its files were deleted: to save it, suspend this process at once ("kill -STOP ${pid}") and copy the files from /proc/${pid}/fd as described in "Lost store files" in docs/troubleshooting.md`,
   );
 }
 

@@ -28,16 +28,21 @@ export function addStatus(program: Command, config: ReadConfig): void {
 }
 
 /**
- * Returns the problems that the console's System page shows, except those about a running service's requests and
- * backups.
+ * Returns the problems that the console's System page shows, except those about a running service's requests. Whether
+ * backups fail is derived from their folder.
  */
 async function concernsIn(
-  { store, clock, webhooks }: AdminServices,
-  { getPetSunset, webhooks: { secretsKeys } }: Config,
+  { store, storage, clock, webhooks }: AdminServices,
+  config: Config,
 ): Promise<readonly Concern[]> {
-  const [{ concernsOf }, { countUnreadable }, { secretsConcern }] = await Promise.all([
+  const {
+    getPetSunset,
+    webhooks: { secretsKeys },
+  } = config;
+  const [{ backupOperations }, { concernsOf }, { countUnreadable }, { secretsConcern }] = await Promise.all([
+    import('../../app/backups.ts'),
     import('../../operations/observability/concerns.ts'),
-    import('../../operations/resealing.ts'),
+    import('../../operations/webhook-secrets.ts'),
     import('../../app/secrets.ts'),
   ]);
   const { oldestAt } = await store.deliveries.backlog();
@@ -45,6 +50,7 @@ async function concernsIn(
     ...{ store, clock, seconds: [] },
     secrets: secretsConcern(secretsKeys.length, await countUnreadable(store, webhooks.renewSecret)),
     oldestPendingAgeMs: Math.max(0, clock.now() - (oldestAt ?? clock.now())),
+    backups: await backupOperations(config, { store: storage, clock }).overdue(),
     sunsets: new Map([['getPet' as const, getPetSunset]]),
   };
   const running = (await store.instances.list()).filter(({ seenAt }) => seenAt !== stoppedAt);
@@ -103,7 +109,7 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
   );
   printLine();
   const mark = (event: EventMark) =>
-    event === null ? 'none' : `${grouped(event.id)}, ${instant(Date.parse(event.timestamp))}`;
+    event === null ? 'none' : `${event.id}, ${instant(Date.parse(event.timestamp))}`;
   const { oldest, newest, perHour } = events;
   printLine(
     table(

@@ -114,7 +114,8 @@ export const AccountId = idParameter('ID of the account.');
 
 export type Account = z.infer<typeof Account>;
 
-export const accountTagText = (account: Account) => JSON.stringify(account);
+const accountJson = (account: Account) => JSON.stringify(account);
+
 export type AccountLimits = z.infer<typeof AccountLimits>;
 
 const params = { accountId: { schema: AccountId, otherwise: 'account_not_found' } } as const;
@@ -137,7 +138,7 @@ export const accountOperations = rowsOf(
         'Returns a page of accounts with their usage, in ascending order of id or as specified by `sort`. When sorting by `requestsToday` or `lastUsedAt`, an account may move to another page between requests.',
       query: ListAccountsQuery,
       paginated: true,
-      success: okPage(Accounts, accountTagText, 'A page of accounts.'),
+      success: okPage(Accounts, accountJson, 'A page of accounts.'),
     },
     createAccount: {
       method: 'POST',
@@ -153,7 +154,7 @@ export const accountOperations = rowsOf(
       summary: 'Get an account',
       description: 'Returns an account.',
       params,
-      success: { ...okJson(Account, 'The requested account.'), tagged: accountTagText },
+      success: { ...okJson(Account, 'The requested account.'), tagged: accountJson },
     },
     updateAccount: {
       method: 'PATCH',
@@ -164,7 +165,7 @@ export const accountOperations = rowsOf(
       params,
       body: { schema: AccountPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
-      success: { ...okJson(Account, 'The account after the change.'), tagged: accountTagText },
+      success: { ...okJson(Account, 'The account after the change.'), tagged: accountJson },
     },
     closeAccount: {
       ...step,

@@ -14,6 +14,7 @@ import {
   shape,
 } from '../values.ts';
 import { AccountId } from './accounts.ts';
+import { keyTagText } from './key-tag.ts';
 import { direction } from './lists.ts';
 import { KeyOperationUsages, UsageQuery, UsageSeries, usageTag } from './usage.ts';
 import { id, idParameter, instantInput, nameOf, since, until } from './values.ts';
@@ -123,17 +124,6 @@ export const KeyId = idParameter('ID of the key.');
 export type FoundKey = z.infer<typeof FoundKey>;
 export type Key = z.infer<typeof Key>;
 
-/** Text from which a key's entity tag is computed: all members except the key's usage. */
-export function keyTagText({
-  id,
-  name,
-  scopes,
-  expiresAt,
-  revokedAt,
-  successorId,
-}: Pick<Key, 'id' | 'name' | 'scopes' | 'expiresAt' | 'revokedAt' | 'successorId'>): string {
-  return JSON.stringify([id, name, scopes, expiresAt, revokedAt, successorId]);
-}
 export type IssuedKey = z.infer<typeof IssuedKey>;
 
 const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const;

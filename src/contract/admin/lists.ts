@@ -1,8 +1,10 @@
 /** List filters, sort orders and totals that only the admin API has. */
 import * as z from 'zod';
 import { orderStatuses } from '../../domain/order-status.ts';
-import { okJson, rowsOf } from '../operation.ts';
+import { okJson, okPage, rowsOf } from '../operation.ts';
 import { sharedOperations } from '../operations.ts';
+import { Pets } from '../pets.ts';
+import { petJson } from '../representations.ts';
 import { count, enumOf, shape } from '../values.ts';
 import { since, until } from './values.ts';
 
@@ -28,6 +30,7 @@ export const ownShopOperations = {
     ...listPets,
     description: 'Returns a page of animals in ascending order of id or, with `order=desc`, newest first.',
     query: listPets.query.extend({ order: direction }),
+    success: okPage(Pets, petJson, 'A page of animals.'),
   },
   listOrders: {
     ...listOrders,

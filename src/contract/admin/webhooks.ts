@@ -5,11 +5,11 @@ import {
   Deliveries,
   Delivery,
   DeliveryId,
-  deliveryJson,
   ListDeliveriesQuery,
   Redelivery,
 } from '../deliveries.ts';
 import { accepted, ok, okPage, rowsOf } from '../operation.ts';
+import { deliveryJson, type Webhook, webhookJson } from '../representations.ts';
 import {
   bodyShape,
   cursorParameter,
@@ -21,7 +21,7 @@ import {
   shape,
   text,
 } from '../values.ts';
-import { type Webhook, WebhookId, webhookJson, webhookMembers } from '../webhooks.ts';
+import { WebhookId, webhookMembers } from '../webhooks.ts';
 import { id } from './values.ts';
 
 export const AccountWebhook = shape('AccountWebhook', 'A webhook with its account. Secrets are not shown.', {
@@ -98,8 +98,9 @@ export const accountWebhookOperations = rowsOf(
       path: '/webhooks/{webhookId}/deliveries',
       summary: "List a webhook's deliveries",
       description:
-        'Returns a page of deliveries with their attempts, newest first. Deliveries are kept for 7 days after they end. Only ' +
-        "the account can read receivers' responses.",
+        'Returns a page of deliveries with their attempts, newest first. Deliveries are kept for 7 days after they end, ' +
+        'but of each webhook only the newest 10,000 that succeeded and the newest 10,000 that failed. Only the account can ' +
+        "read receivers' responses.",
       params,
       query: ListDeliveriesQuery,
       paginated: true,
@@ -159,6 +160,7 @@ export const accountWebhookOperations = rowsOf(
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
       body: noMembers,
       success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),
+      errors: ['event_type_not_selected', 'too_many_deliveries'],
     },
   },
 );

@@ -1,9 +1,13 @@
+import type { AdminInputOf } from '../../contract/admin/operations.ts';
+import { resultOf } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { actorText } from '../../domain/actor.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/refusals.ts';
-import { type SessionSecrets, sessionMs } from '../../operations/sign-in/sessions.ts';
+import { type SessionSecrets, sessionMs, sessionShown } from '../../operations/sign-in/sessions.ts';
+import type { Answer } from '../pipeline/answers.ts';
 import { credentialOf } from '../pipeline/head.ts';
-import type { AdminContext, AdminIncoming } from './context.ts';
+import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 
 export interface Authenticated extends SignedIn {
   readonly isByCookie: boolean;
@@ -53,7 +57,7 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
  * Call this only after the credential was found to be invalid, so that failures of other clients never lock out an
  * operator with a valid credential. The log contains the address, but no part of the credential.
  */
-export function failedSignIn(
+function failedSignIn(
   { failedSignIns, log }: AdminContext,
   { network, client, requestId }: AdminIncoming,
   by: 'token' | 'code' | 'body',
@@ -88,7 +92,7 @@ function plainName({ headers }: Request): string {
 
 const nameOf = (request: Request, isSecure: boolean) => (isSecure ? secureName : plainName(request));
 
-export function sessionSecretsOf(request: Request, isSecure: boolean): SessionSecrets | undefined {
+function sessionSecretsOf(request: Request, isSecure: boolean): SessionSecrets | undefined {
   const inPage = request.headers.get(secretHeader);
   const name = `${nameOf(request, isSecure)}=`;
   const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
@@ -97,8 +101,55 @@ export function sessionSecretsOf(request: Request, isSecure: boolean): SessionSe
 }
 
 /** Returns the `Set-Cookie` value that stores the secret or, without a secret, deletes the cookie. */
-export function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
+function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
   const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionMs / 1_000);
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
   return `${nameOf(request, isSecure)}=${secret}; ${attributes}${isSecure ? '; Secure' : ''}`;
+}
+
+/** Exchanges a token or a code for a session, and ends the page's previous session. */
+export async function signIn(
+  context: AdminContext,
+  incoming: AdminIncoming,
+  operation: AdminOperation,
+  { body }: AdminInputOf<'createSession'>,
+): Promise<Answer> {
+  const { sessions, site, log } = context;
+  const { request, client, requestId } = incoming;
+  try {
+    const { secrets, signedIn, isStored } = await sessions.signIn(body);
+    const former = sessionSecretsOf(request, site.isSecure);
+    if (former !== undefined) await sessions.signOut(former);
+    const fields = { requestId, address: client, operator: actorText(signedIn.actor) };
+    log.info(
+      fields,
+      isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
+    );
+    const shown = { ...sessionShown(signedIn), secret: secrets.inPage };
+    const { status, body: text = null } = resultOf(operation, shown);
+    const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
+    return { status, body: text, headers };
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'sign_in_failed') throw error;
+    throw failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
+  }
+}
+
+/**
+ * Refuses a sign-in with an unreadable body. The attempt counts as a failed sign-in, because clients could otherwise
+ * repeat it without limit.
+ */
+export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
+  return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
+}
+
+export async function signOut(
+  { sessions, site }: AdminContext,
+  { request }: AdminIncoming,
+  operation: AdminOperation,
+): Promise<Answer> {
+  const secrets = sessionSecretsOf(request, site.isSecure);
+  if (secrets !== undefined) await sessions.signOut(secrets);
+  const { status } = resultOf(operation, undefined);
+  return { status, body: null, headers: { 'Set-Cookie': sessionCookie(request, site.isSecure) } };
 }

@@ -8,7 +8,7 @@ import type { AdminAnswer } from './replies.ts';
  * in an error response. A later error aborts the response, so that clients can detect that it is incomplete. Calls
  * `ended` after the last line, after an error or after an abort.
  */
-export async function linesAnswer(
+export async function linesResponse(
   { operationId }: AdminOperation,
   { method }: Request,
   lines: AsyncIterable<string>,
@@ -58,7 +58,7 @@ function streamOf(
 }
 
 /** A file that browsers save instead of displaying. The service chooses the file name. */
-export function fileAnswer({ name, content }: FileContent): AdminAnswer {
+export function fileResponse({ name, content }: FileContent): AdminAnswer {
   const headers = {
     'Content-Type': 'application/octet-stream',
     'Content-Disposition': `attachment; filename="${name}"`,

@@ -8,15 +8,14 @@ import { isTagged } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { includesRole } from '../../domain/role.ts';
 import { type AdminRequest, isShopOperation } from '../../operations/admin/admin-operations.ts';
-import { minKeyLength } from '../../operations/changes/operator-once.ts';
+import { minKeyLength } from '../../operations/changes/by-operator.ts';
 import { successAnswer } from '../pipeline/answers.ts';
 import { digestOf } from '../pipeline/idempotency.ts';
 import { type Input, readInput, refusalOf } from '../pipeline/input.ts';
-import { type Authenticated, authenticate } from './authentication.ts';
+import { type Authenticated, authenticate, signIn, signOut, unreadableSignIn } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { fileAnswer, linesAnswer } from './downloads.ts';
+import { fileResponse, linesResponse } from './downloads.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
-import { signIn, signOut, unreadableSignIn } from './session-answers.ts';
 
 export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
   let signedIn: Authenticated | undefined;
@@ -84,12 +83,22 @@ async function answerTo(
     return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
   if (operationId === 'deleteSession') return signOut(context, incoming, operation);
   if (signedIn === undefined) throw new Refusal('sign_in_required');
-  const asking = { ...signedIn, requestId, signal: request.signal };
+  const confirm = async () => {
+    const current = await authenticate(context, incoming);
+    checkRole(operation, current);
+    return current;
+  };
+  const current = operation.body ? await confirm() : signedIn;
+  const handlerContext = { ...current, requestId, signal: request.signal };
   const repeatable = repeatableOf(read, request);
-  const performed = await context.operations.perform(operation, { input, preconditions, repeatable }, asking);
-  if ('file' in performed) return fileAnswer(performed.file);
+  const performed = await context.operations.perform(
+    operation,
+    { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
+    handlerContext,
+  );
+  if ('file' in performed) return fileResponse(performed.file);
   if ('lines' in performed)
-    return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
+    return linesResponse(operation, request, performed.lines, () => incoming.mayTakeLong(false));
   // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
   // declares it, because they may contain a secret.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
@@ -98,6 +107,23 @@ async function answerTo(
     params: input.params,
     hasTag,
   });
+}
+
+/**
+ * Checks the operator again at the end of an upload. A body may arrive seconds after its head, and a file minutes after, and
+ * by then the operator may have been revoked or signed out.
+ */
+function withConfirmedUpload<Uploading extends object>(
+  input: Uploading,
+  confirm: () => Promise<unknown>,
+): Uploading {
+  if (!('upload' in input)) return input;
+  const upload = input.upload as AsyncIterable<Uint8Array>;
+  const confirmed = async function* () {
+    yield* upload;
+    await confirm();
+  };
+  return { ...input, upload: confirmed() };
 }
 
 /** Identifies an operator's request and its retries. Throws `invalid_parameter` for a key that could be guessed. */

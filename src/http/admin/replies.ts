@@ -90,12 +90,9 @@ function logFailure(
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);
   // An upload that the client aborts is not a service error.
-  else if (signal.aborted && isAbort(cause)) log.debug(fields, 'client closed the connection');
+  else if (signal.aborted && cause instanceof DOMException && cause.name === 'AbortError')
+    log.debug(fields, 'client closed the connection');
   else log.error(fields, 'request failed');
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'AbortError';
 }
 
 /** The console loads scripts and styles only from this listener, and has no inline scripts or styles. */

@@ -62,9 +62,14 @@ export async function reservePort(host: string, port: number): Promise<AsyncDisp
   await using taken = new AsyncDisposableStack();
   if (port !== 0) {
     taken.use(await listen({ path: `\0animal-store:${host}:${port}` }));
-    await using _free = await listen({ host, port, exclusive: true });
+    await expectFreePort(host, port);
   }
   return taken.move();
+}
+
+/** Throws an error with the system's `code` if a process cannot listen on the port. */
+export async function expectFreePort(host: string, port: number): Promise<void> {
+  await using _free = await listen({ host, port, exclusive: true });
 }
 
 async function listen(options: ListenOptions): Promise<AsyncDisposable> {

@@ -47,6 +47,8 @@ export class Listener implements Disposable {
   readonly #timer: Timer;
   #current: Server;
   #isListening = true;
+  /** Time until which connections are refused. */
+  #refusesUntil = Number.NEGATIVE_INFINITY;
   /** `others` are the connections that had no authenticated request in flight at time `since`. */
   #former:
     | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
@@ -79,6 +81,15 @@ export class Listener implements Disposable {
     await this.finish(deadline - performance.now());
   }
 
+  /** Closes all connections and refuses new ones for `ms` milliseconds; used by the sandbox. */
+  refuse(ms: number): void {
+    this.#refusesUntil = performance.now() + ms;
+    this.#isListening = false;
+    void this.#former?.server.stop(true);
+    this.#former = undefined;
+    void this.#current.stop(true);
+  }
+
   /** Stops listening immediately, and finishes requests in flight within the given time. */
   async finish(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
@@ -99,11 +110,15 @@ export class Listener implements Disposable {
   }
 
   #sample(): void {
+    if (performance.now() < this.#refusesUntil) return;
     if (!this.#isListening) this.#listenAgain();
     const open = this.#bound.open();
     if (open < this.#bound.maxConnections) return;
     if (this.#former === undefined) this.#renew(open);
-    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft())
+    else if (
+      performance.now() - this.#former.since > lastRequestsMs ||
+      openDescriptors() >= descriptorLimit() - fewLeft
+    )
       this.#drop(this.#former.server, this.#former.others);
   }
 
@@ -148,8 +163,4 @@ export class Listener implements Disposable {
       this.#isListening = false;
     }
   }
-}
-
-function areFewLeft(): boolean {
-  return openDescriptors() >= descriptorLimit() - fewLeft;
 }

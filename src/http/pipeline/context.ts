@@ -11,7 +11,6 @@ import type {
 import type { ClientOperations } from '../../operations/client-operations.ts';
 import type { FailedRequests } from '../../operations/observability/failed-requests.ts';
 import type { TrafficCounter } from '../../operations/observability/traffic-counter.ts';
-import type { BanLog } from '../logs/ban-log.ts';
 import type { Outages } from '../logs/outages.ts';
 import type { PageCache } from './page-cache.ts';
 import type { Route, RoutedOperation } from './routes.ts';
@@ -31,7 +30,7 @@ export interface RequestContext {
   readonly failedRequests: FailedRequests;
   /** Undefined if requests are not logged. */
   readonly requestLog: RequestLog | undefined;
-  readonly bans: BanLog;
+  readonly logBan: (refused: Authenticated) => void;
   readonly makeRequestId: () => string;
   readonly isDraining: () => boolean;
 }

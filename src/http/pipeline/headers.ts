@@ -1,6 +1,6 @@
 import { cacheControl } from '../../contract/caching.ts';
-import { daySeconds, minuteSeconds, type Verdict, type WindowState } from '../../domain/limit.ts';
 import type { Quota } from '../../domain/plan.ts';
+import { daySeconds, minuteSeconds, type Verdict, type WindowState } from '../../limits/limit.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
 
 export type HeaderFields = Record<string, string>;

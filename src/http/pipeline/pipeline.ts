@@ -2,8 +2,11 @@ import { basePath, isRead } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
-import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
-import { CallerChanged } from '../../operations/admission/caller-changed.ts';
+import {
+  type Authenticated,
+  CallerChanged,
+  type Unauthenticated,
+} from '../../operations/admission/admission.ts';
 import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
 import { insufficientScope } from '../../operations/refusals.ts';
 import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
@@ -74,7 +77,9 @@ function afterAdmission(
   const { scope } = routed.operation;
   if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScope([scope]);
 
-  return andThen(answerTo(context, incoming, routed, admission), (answer) =>
+  const answered = answerTo(context, incoming, routed, admission);
+  if (answered instanceof Promise) incoming.keep();
+  return andThen(answered, (answer) =>
     reply(context, incoming, admission, isHeldBy(incoming, answer) ? notModified(answer) : answer),
   );
 }
@@ -92,7 +97,7 @@ function answerTo(
     const keepAnswer = pageCache.keeper(read, changedIds);
     return andThen(performed(context, incoming, operation, admission), ({ answer, span }) => {
       keepAnswer(answer, span);
-      return mayRead(operation, admission) ? answer : unseen(answer);
+      return answer;
     });
   });
 }
@@ -127,10 +132,21 @@ async function changed(
   admission: Authenticated,
 ): Promise<Shown> {
   const { request, path } = incoming;
-  incoming.keep();
   const read = await readInput(operation, request, path);
-  const result = await context.operations.perform(operation, operationRequestOf(read, request, admission));
-  return shown(context, operation, read, result);
+  let current = admission;
+  // The key may be revoked, or lose the scope, before the last byte of the body arrives and the operation can begin.
+  const confirm = () =>
+    andThen(context.admission.confirm(admission, credentialOf(request.headers)), (confirmed) => {
+      const { scope } = operation;
+      if (confirmed === undefined || (scope !== undefined && !confirmed.caller.scopes.has(scope)))
+        throw new CallerChanged();
+      current = confirmed;
+      return confirmed;
+    });
+  const asked = { ...operationRequestOf(read, request, admission), confirm };
+  const result = await context.operations.perform(operation, asked);
+  const { answer, span } = shown(context, operation, read, result);
+  return { answer: mayRead(operation, current) ? answer : unseen(answer), span };
 }
 
 function operationRequestOf(
@@ -139,7 +155,8 @@ function operationRequestOf(
   admission: Authenticated,
 ): OperationRequest {
   const { input, preconditions } = read;
-  return { input, preconditions, once: onceOf(read, method, url, admission), admission };
+  const once = onceOf(read, method, url, admission);
+  return { input, preconditions, once, admission, confirm: () => admission };
 }
 
 function shown(

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { isReversed } from '../../contract/admin/values.ts';
 import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
@@ -25,24 +25,33 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1);
 }
 
+/** Maximum number of parameters in a query, including repeated ones. No valid query has as many: `id` has 100 values. */
+export const maxParameters = 128;
+
 /**
- * Validates a query against the operation's parameters. Rejects unknown parameters, and repeated parameters that are
- * not lists.
+ * Validates a query against the operation's parameters. Joins repeated lists with commas. Rejects unknown parameters, and
+ * other repeated parameters. Reads at most `maxParameters` parameters.
  */
 export function readQuery({ path, query: schema }: Operation, query: string): Validated<unknown> {
   if (query === '' && schema === undefined) return { value: undefined };
+  const plain = schema && readPlainQuery(schema, query);
+  if (plain !== undefined && !isReversed(plain)) return { value: plain };
   const shape = schema?.shape ?? {};
-  const values: Record<string, string | string[]> = {};
+  const unknown = unknownMessage(Object.keys(shape));
+  const values: Record<string, string> = {};
   // Each name is reported only once, because 16 KiB of repeated names would result in a 1 MB response.
   const mistakes = new Map<string, ErrorDetail>();
   const addMistake = (name: string, message: string) => {
     if (!mistakes.has(name)) mistakes.set(name, { in: 'query', name, message });
   };
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (!Object.hasOwn(shape, name)) addMistake(name, unknownMessage(Object.keys(shape)));
-    else if (isRepeatable(shape[name])) values[name] = [...(values[name] ?? []), value];
-    else if (values[name] !== undefined) addMistake(name, 'is given more than once');
-    else values[name] = value;
+  const read = firstParameters(query);
+  if (read.length < query.length) addMistake('', `must have at most ${maxParameters} parameters`);
+  for (const [name, value] of new URLSearchParams(read)) {
+    const before = values[name];
+    if (!Object.hasOwn(shape, name)) addMistake(name, unknown);
+    else if (before === undefined) values[name] = value;
+    else if (isList(shape[name] as z.ZodType)) values[name] = `${before},${value}`;
+    else addMistake(name, 'is given more than once');
   }
   // Values of unknown or repeated parameters are not validated, because the intended value is unclear.
   for (const name of mistakes.keys()) delete values[name];
@@ -57,20 +66,28 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   return { mistakes: [...mistakes.values(), ...ofCursor] };
 }
 
-/** Whether a parameter is a list. Only lists may be repeated. */
-function isRepeatable(schema: unknown): boolean {
-  return schema instanceof z.ZodArray || (schema instanceof z.ZodOptional && isRepeatable(schema.unwrap()));
+/** The part of a query with the first `maxParameters` parameters. */
+function firstParameters(query: string): string {
+  // A parameter takes at least one character, and another one separates it from the next.
+  if (query.length < 2 * maxParameters) return query;
+  const [excess] = query.matchAll(/[^&]+/g).drop(maxParameters).take(1);
+  return excess === undefined ? query : query.slice(0, excess.index);
+}
+
+/** Whether a parameter is a list, whose schema validates text with commas. */
+function isList(schema: z.ZodType): boolean {
+  return (schema.meta()?.override as { readonly type?: string } | undefined)?.type === 'array';
 }
 
 /** Checks the cursor if the query has other errors. Otherwise, the operation checks it. */
 function cursorMistakes(
   path: string,
   { shape }: NonNullable<Operation['query']>,
-  values: Readonly<Record<string, string | string[]>>,
+  values: Readonly<Record<string, string>>,
   mistakes: ReadonlyMap<string, ErrorDetail>,
 ): ErrorDetail[] {
   const { cursor: text } = values;
-  if (typeof text !== 'string' || !('cursor' in shape)) return [];
+  if (text === undefined || !('cursor' in shape)) return [];
   const cursor = parseCursor(text);
   if (cursor === undefined) return [cursorMistake];
   const { limit: _limit, cursor: _cursor, ...filters } = shape;
@@ -86,4 +103,83 @@ function cursorMistakes(
 function unknownMessage(known: string[]): string {
   if (known.length === 0) return 'is unknown; this operation has no query parameters';
   return `is unknown; this operation accepts ${known.join(', ')}`;
+}
+
+type QuerySchema = z.ZodObject<z.ZodRawShape, z.core.$strict>;
+
+/** Values of the parameters of a query, in the order of the schema. */
+type Values = Record<string, unknown>;
+
+/** A query without escapes, in which every parameter has a value. An empty query is plain as well. */
+const plain = /^[a-zA-Z]+=[\w.,~-]+(?:&[a-zA-Z]+=[\w.,~-]+)*$/;
+/** Longer queries are rare. */
+const maxLength = 512;
+/** Number of valid values to remember for each parameter, such as limits and statuses. */
+const maxKnown = 64;
+
+/**
+ * Validates a plain query, one parameter at a time, which takes a third of the time of `URLSearchParams` and the whole
+ * schema. Returns undefined if the query is not plain or not valid; it must then be validated as a whole, to find all
+ * mistakes.
+ */
+export function readPlainQuery(schema: QuerySchema, query: string): Values | undefined {
+  if (query.length > maxLength || (query !== '' && !plain.test(query))) return undefined;
+  const parameters = parametersOf(schema);
+  if (parameters === undefined) return undefined;
+  const texts: Record<string, string> = {};
+  for (const part of query === '' ? [] : query.split('&')) {
+    const separator = part.indexOf('=');
+    const name = part.slice(0, separator);
+    if (texts[name] !== undefined || !parameters.has(name)) return undefined;
+    texts[name] = part.slice(separator + 1);
+  }
+  const values: Values = {};
+  for (const [name, parameter] of parameters) {
+    const text = texts[name];
+    const value = text === undefined ? parameter.absent : parameter.parse(text);
+    if (value === invalid) return undefined;
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+const invalid = Symbol('invalid');
+
+class Parameter {
+  /** The value of an absent parameter. */
+  readonly absent: unknown;
+  readonly #schema: z.core.$ZodType;
+  readonly #known = new Map<string, unknown>();
+
+  constructor(schema: z.core.$ZodType) {
+    this.#schema = schema;
+    this.absent = this.#validated(undefined);
+  }
+
+  parse(text: string): unknown {
+    const known = this.#known.get(text);
+    if (known !== undefined) return known;
+    const value = this.#validated(text);
+    // An object could be changed by its reader. Invalid values would fill the places of valid ones.
+    const isKept = value !== invalid && typeof value !== 'object';
+    if (isKept && this.#known.size < maxKnown) this.#known.set(text, value);
+    return value;
+  }
+
+  #validated(text: string | undefined): unknown {
+    const result = (this.#schema as z.ZodType).safeParse(text);
+    return result.success ? result.data : invalid;
+  }
+}
+
+const known = new WeakMap<QuerySchema, ReadonlyMap<string, Parameter> | undefined>();
+
+/** The parameters of a schema; undefined if the schema also compares parameters. */
+function parametersOf(schema: QuerySchema): ReadonlyMap<string, Parameter> | undefined {
+  if (known.has(schema)) return known.get(schema);
+  const isSimple = (schema._zod.def.checks ?? []).length === 0;
+  const entries = Object.entries(schema.shape).map(([name, its]) => [name, new Parameter(its)] as const);
+  const parameters = isSimple ? new Map(entries) : undefined;
+  known.set(schema, parameters);
+  return parameters;
 }

@@ -31,7 +31,8 @@ export function reply(
   } = incoming;
   const headers = headersOf({ status, isEmpty: body === null }, requestId, admission, own, routed?.headers);
   const response = new Response(stream === undefined ? body : incoming.streamed(stream), { status, headers });
-  if (context.corsOrigins.size > 0) setAll(response, corsHeaders(sent, context.corsOrigins));
+  const cors = context.corsOrigins.size > 0 ? corsHeaders(sent, context.corsOrigins) : {};
+  for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
   const isFree =
     admission.caller === undefined || admission.verdict.refusal !== undefined || routed?.operation.free;
   if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
@@ -53,10 +54,6 @@ export function counted(
   if (code !== undefined) failedRequests.add(code, requestId, operationId, caller);
 }
 
-function setAll({ headers }: Response, fields: HeaderFields): void {
-  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
-}
-
 /**
  * The response to a request that failed for any reason. The reason is sent only if the error is a `Refusal`; other
  * errors are logged.
@@ -70,7 +67,7 @@ export function refuse(
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
   if (status >= 500) logFailure(context, incoming, refusal, status);
-  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) context.bans.refused(admission);
+  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) context.logBan(admission);
   const isCharged = !(incoming.routed?.operation.free ?? false);
   const afterRefund = status === 503 && isCharged ? refunded(context, admission) : admission;
   const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));

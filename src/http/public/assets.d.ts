@@ -2,6 +2,14 @@ declare module '*.md' {
   const text: string;
   export default text;
 }
+declare module '*.mjs' {
+  const text: string;
+  export default text;
+}
+declare module '*.py' {
+  const text: string;
+  export default text;
+}
 declare module '*.svg' {
   const text: string;
   export default text;

@@ -17,8 +17,11 @@ import rateLimits from '../../../docs/guides/rate-limits.md' with { type: 'text'
 import requestsAndResponses from '../../../docs/guides/requests-and-responses.md' with { type: 'text' };
 import sandbox from '../../../docs/guides/sandbox.md' with { type: 'text' };
 import versioning from '../../../docs/guides/versioning.md' with { type: 'text' };
-import webhookReceivers from '../../../docs/guides/webhook-receivers.md' with { type: 'text' };
 import webhooks from '../../../docs/guides/webhooks.md' with { type: 'text' };
+import * as mirror from '../../../examples/mirror.ts' with { type: 'text' };
+import * as bunReceiver from '../../../examples/webhooks/bun.ts' with { type: 'text' };
+import nodeReceiver from '../../../examples/webhooks/node.mjs' with { type: 'text' };
+import pythonReceiver from '../../../examples/webhooks/receiver.py' with { type: 'text' };
 import { clientErrors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
 
@@ -32,7 +35,6 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides/orders', orders],
   ['guides/webhooks', webhooks],
   ['guides/events', events],
-  ['guides/webhook-receivers', webhookReceivers],
   ['guides/requests-and-responses', requestsAndResponses],
   ['guides/pagination', pagination],
   ['guides/rate-limits', rateLimits],
@@ -42,6 +44,17 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides/versioning', versioning],
   ['guides/sandbox', sandbox],
   ['errors', errorCodes],
+]);
+
+/** The text of a TypeScript file. The compiler reads the import as a module, although its attribute makes it text. */
+const textOf = (imported: unknown) => (imported as { readonly default: string }).default;
+
+/** The example programs that the guides mention, by path under `/docs`. */
+const examples: ReadonlyMap<string, string> = new Map([
+  ['examples/mirror.ts', textOf(mirror)],
+  ['examples/webhooks/bun.ts', textOf(bunReceiver)],
+  ['examples/webhooks/node.mjs', nodeReceiver],
+  ['examples/webhooks/receiver.py', pythonReceiver],
 ]);
 
 /** The service's icon as inline HTML, without a title because the name is shown next to it. */
@@ -59,7 +72,10 @@ interface StaticPage {
   readonly text: () => string;
 }
 
-function guidePages(): ReadonlyMap<string, StaticPage> {
+/** Address of the service in the Markdown files, which the pages replace with the actual one. */
+const exampleAddress = 'http://127.0.0.1:3000';
+
+function guidePages(address: () => string): ReadonlyMap<string, StaticPage> {
   const pages = new Map<string, StaticPage>([
     ['/docs/style.css', { contentType: 'text/css; charset=utf-8', text: () => style }],
     ['/docs/icon.svg', { contentType: 'image/svg+xml', text: () => icon }],
@@ -67,9 +83,15 @@ function guidePages(): ReadonlyMap<string, StaticPage> {
   const add = (path: string, markdown: string) =>
     pages.set(`/docs/${path}`, {
       contentType: 'text/html; charset=utf-8',
-      text: () => guidePage(path, markdown),
+      text: () =>
+        guidePage(
+          path,
+          markdown.replaceAll(exampleAddress, () => address()),
+        ),
     });
   for (const [path, markdown] of guides) add(path, markdown);
+  for (const [path, text] of examples)
+    pages.set(`/docs/${path}`, { contentType: 'text/plain; charset=utf-8', text: () => text });
   for (const code of Object.keys(clientErrors)) add(`errors/${code}`, errorMarkdown(code));
   return pages;
 }
@@ -145,6 +167,7 @@ function rendered(markdown: string, toDocs: string): string {
     .replace(/<!--[\s\S]*?-->\n?/g, '')
     .replaceAll('<table>', '<div class="scroll"><table>')
     .replaceAll('</table>', '</table></div>')
+    .replace(/href="(?:\.\.\/)+(examples\/[^"]*\.\w+)"/g, `href="${toDocs}$1"`)
     .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`);
 }
 
@@ -172,8 +195,8 @@ const pageHeaders: HeaderFields = {
  * Pages by path. Each page is rendered on its first request and cached as a Blob, which the runtime sends without
  * copying.
  */
-export function guideRoutes(): [path: string, page: () => Response][] {
-  return [...guidePages()].map(([path, { contentType, text }]) => {
+export function guideRoutes(address: () => string): [path: string, page: () => Response][] {
+  return [...guidePages(address)].map(([path, { contentType, text }]) => {
     const headers = { ...pageHeaders, 'Content-Type': contentType };
     let body: Blob | undefined;
     const page = () => {

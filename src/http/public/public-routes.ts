@@ -8,8 +8,9 @@ import { corsHeaders } from '../pipeline/cors.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 import { errorPageHeaders, type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
 import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.ts';
+import { clientPackageRoutes, currentClientPath } from './client-packages.ts';
 import { guideRoutes, html, notFoundPage } from './guides.ts';
-import { clientPackage, clientPackagePath, docsPage, docsScript } from './reference.ts';
+import { docsPage, docsScript } from './reference.ts';
 
 /** Routes outside /v1, which need no credential. */
 export interface PublicRoutesOptions {
@@ -19,6 +20,8 @@ export interface PublicRoutesOptions {
    */
   readonly openapi: () => string;
   readonly publicUrl: string | undefined;
+  /** Returns the public URL, or else the address that the service listens on. Called once it is listening. */
+  readonly address: () => string;
   /**
    * Maximum number of responses per minute and client network, except for health checks. Additional requests are
    * refused with 429.
@@ -47,9 +50,12 @@ export function publicRoutesOf(
   const probeBudget = new FreeBudget(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
   const pages = new Map<string, Page>([
-    ...guideRoutes(),
-    ['/', () => new Response(null, { status: 302, headers: { Location: `${root}/docs` } })],
-    [clientPackagePath, clientPackage()],
+    ...guideRoutes(options.address),
+    ['/', () => redirect(302, `${root}/docs`)],
+    // In version 1.1.0, this was a separate page.
+    ['/docs/guides/webhook-receivers', () => redirect(301, `${root}/docs/guides/webhooks#receiving`)],
+    ...clientPackageRoutes(),
+    ['/client.tgz', () => redirect(302, `${root}${currentClientPath}`)],
     ['/docs', docsPage(options.openapi)],
     ['/docs/scalar.js', docsScript()],
     ['/openapi.json', openapiPage(context, options)],
@@ -164,4 +170,8 @@ const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
 
 function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {
   return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });
+}
+
+function redirect(status: number, location: string): Response {
+  return new Response(null, { status, headers: { Location: location } });
 }

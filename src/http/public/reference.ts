@@ -5,7 +5,6 @@
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import packagePath from '../../../assets/client/client.tgz' with { type: 'file' };
 import scalarPath from '../../../assets/reference/scalar.js.gz' with { type: 'file' };
 import style from '../../../assets/reference/style.css' with { type: 'text' };
 import scalar from '../../../assets/reference/version.json' with { type: 'json' };
@@ -111,17 +110,4 @@ export function docsScript(): (request: Request) => Promise<Response> {
     plain ??= promisify(gunzip)(bytes).then((script) => new Blob([script]));
     return new Response(await plain, { headers });
   };
-}
-
-/** Path of the TypeScript client as an npm package, so that it can be installed from the service itself. */
-export const clientPackagePath = '/client.tgz';
-
-export function clientPackage(): () => Response {
-  const body = new Blob([readFileSync(packagePath)]);
-  const headers = {
-    'Content-Type': 'application/gzip',
-    'Cache-Control': 'no-cache',
-    'X-Content-Type-Options': 'nosniff',
-  };
-  return () => new Response(body, { headers });
 }

@@ -8,22 +8,20 @@ import {
 import { type FileContent, isRead, type Operation, type Result, resultOf } from '../../contract/operation.ts';
 import { actorText } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { writeAs } from '../changes/by-operator.ts';
-import { OperatorOnce } from '../changes/operator-once.ts';
+import { OperatorOnce, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { importHandlers } from '../imports/handlers.ts';
 import { withId } from '../refusals.ts';
 import type { ReadStore } from '../resources/rows.ts';
 import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
-import { ownSessionHandlers } from '../sign-in/own-sessions.ts';
-import { sessionHandlers } from '../sign-in/sessions.ts';
+import { ownSessionHandlers, sessionHandlers } from '../sign-in/sessions.ts';
 import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backups.ts';
 import { banHandlers } from './bans.ts';
 import { categoryUseHandlers } from './categories.ts';
 import { eventHandlers } from './events.ts';
-import type { Asking, HandlersOf } from './handlers.ts';
+import type { HandlerContext, HandlersOf } from './handlers.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorReaders, totalsHandlers } from './lists.ts';
 import { operatorHandlers } from './operators.ts';
@@ -98,14 +96,14 @@ export class AdminOperations {
   perform(
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
-    asking: Omit<Asking, 'preconditions'>,
+    context: Omit<HandlerContext, 'preconditions'>,
   ): Awaitable<AdminPerformed> {
     const { repeatable } = request;
     const { randomBytes } = this.#parts;
     const once =
-      repeatable && new OperatorOnce({ ...repeatable, actor: actorText(asking.actor), randomBytes });
-    const services = servicesAs(this.#parts, asking.actor, once);
-    return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) => {
+      repeatable && new OperatorOnce({ ...repeatable, actor: actorText(context.actor), randomBytes });
+    const services = servicesAs(this.#parts, context.actor, once);
+    return andThen(outcomeOf(services, operation.operationId, request, context), (outcome) => {
       if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
       return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
@@ -117,12 +115,12 @@ function outcomeOf(
   services: Services,
   id: AdminOperationId,
   { input, preconditions }: AdminRequest,
-  asking: Omit<Asking, 'preconditions'>,
+  context: Omit<HandlerContext, 'preconditions'>,
 ): Awaitable<unknown> {
   if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
   // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
-  return handler(services, input as never, { ...asking, preconditions });
+  return handler(services, input as never, { ...context, preconditions });
 }
 
 export function performOnStore(
@@ -138,9 +136,9 @@ export function performOnStore(
 type StoreHandler = (
   services: OperatorServices,
   input: never,
-  asking: Pick<Asking, 'preconditions'>,
+  context: Pick<HandlerContext, 'preconditions'>,
 ) => Awaitable<unknown>;
-type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;
+type Handler = (services: Services, input: never, context: HandlerContext) => Awaitable<unknown>;
 
 export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);

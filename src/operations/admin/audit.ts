@@ -1,8 +1,10 @@
 import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
-import { maxWebhooks } from '../../contract/webhooks.ts';
+import { maxWebhooks } from '../../contract/bounds.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
+import type { Key } from '../../tables/accounts.ts';
 import type { AuditEntry } from '../../tables/operators.ts';
+import { batches } from '../batches.ts';
 import { pageOf } from '../resources/pages.ts';
 import { shownEntry } from '../shown.ts';
 import type { Store } from '../units.ts';
@@ -36,7 +38,9 @@ export class AuditOperations {
     for await (const objects of this.#objectsOf(account)) {
       const wanted = objects.filter((object) => filter.object === undefined || filter.object === object);
       const found = wanted.map((object) => this.#store.audit.list(before, limit, { ...filter, object }));
-      latest = [...latest, ...(await Promise.all(found)).flat()].sort(latestFirst).slice(0, limit);
+      latest = [...latest, ...(await Promise.all(found)).flat()]
+        .sort((one, other) => other.at - one.at || Number(other.id - one.id))
+        .slice(0, limit);
       if (pacer.isDue) await pacer.pause();
     }
     return latest;
@@ -65,17 +69,9 @@ export class AuditOperations {
     const accountId = Number(account);
     const webhooks = await this.#store.webhooks.list(undefined, maxWebhooks, { accountId });
     yield [`account:${account}`, ...webhooks.map(({ id }) => `webhook:${id}`)];
-    for (let after = 0; ; ) {
-      const keys = await this.#store.keys.list(after, keyBatch, { accountId });
-      yield keys.map(({ id }) => `key:${id}`);
-      if (keys.length < keyBatch) return;
-      after = keys.at(-1)?.id ?? after;
-    }
+    const read = (last?: Key) => this.#store.keys.list(last?.id, keyBatch, { accountId });
+    for await (const keys of batches(keyBatch, read)) yield keys.map(({ id }) => `key:${id}`);
   }
-}
-
-function latestFirst(one: AuditEntry, other: AuditEntry): number {
-  return other.at - one.at || Number(other.id - one.id);
 }
 
 export const auditHandlers = {

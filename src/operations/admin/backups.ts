@@ -1,3 +1,10 @@
+import type {
+  BackupFault,
+  BackupFolder,
+  BackupMaker,
+  NamedFile,
+  VerificationResult,
+} from '../../backup/backup.ts';
 import {
   type Backup,
   type BackupState,
@@ -10,16 +17,9 @@ import type { FileContent } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type {
-  BackupFault,
-  BackupFolder,
-  BackupMaker,
-  NamedFile,
-  VerificationResult,
-} from '../../storage/backup.ts';
 import { entryOf } from '../changes/by-operator.ts';
 import { iso } from '../shown.ts';
-import type { Writes } from '../units.ts';
+import type { UnitWriter } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
 export interface BackupParts {
@@ -34,7 +34,7 @@ export interface BackupSettings {
 }
 
 interface BackupContext extends BackupSettings {
-  readonly store: Pick<Writes, 'write'>;
+  readonly store: Pick<UnitWriter, 'write'>;
   readonly clock: Clock;
   /** Undefined if backups are not possible: on a database server, or without a folder. */
   readonly parts: BackupParts | undefined;
@@ -149,6 +149,24 @@ export class BackupOperations implements AsyncDisposable {
     return {
       what: `The last backup failed: ${this.#lastError}`,
       remedy: 'Correct the problem, then make a backup. Scheduled backups are retried every five minutes.',
+    };
+  }
+
+  /**
+   * The warning that a scheduled backup is overdue, according to the folder, so that it does not depend on the process
+   * that makes the backups. Undefined until the first retry of a failed backup.
+   */
+  async overdue(): Promise<Concern | undefined> {
+    const { parts, everyMs, clock } = this.#context;
+    if (parts === undefined || everyMs === undefined) return undefined;
+    const latest = await latestIn(parts.folder, clock.now());
+    if (latest !== undefined && clock.now() - latest.createdAt <= everyMs + retryMs) return undefined;
+    const found =
+      latest === undefined ? 'There is no backup' : `The latest backup is from ${iso(latest.createdAt)}`;
+    return {
+      what: `${found} in ${parts.folder.path}, so a scheduled backup is overdue (BACKUP_EVERY).`,
+      remedy:
+        'Check that the service is running, and correct the problem that its log names ("backup failed").',
     };
   }
 

@@ -1,7 +1,7 @@
 import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { banSeconds } from '../../domain/limit.ts';
-import type { Ban } from '../../storage/storage.ts';
+import { banSeconds } from '../../limits/limit.ts';
+import type { Ban } from '../../limits/limit-store.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
 import { foundById } from '../refusals.ts';

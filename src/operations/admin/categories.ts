@@ -1,6 +1,6 @@
 import type { CategoryInUse, categoryUseOperations } from '../../contract/admin/categories.ts';
 import { int64Max, int64Min } from '../../contract/json.ts';
-import { eventLoopTick } from '../../domain/event-loop.ts';
+import { batches } from '../batches.ts';
 import { pageOf } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -22,18 +22,17 @@ async function categoriesInUse(
 ): Promise<CategoryInUse[]> {
   const found: CategoryInUse[] = [];
   const pageLimit = isNamed === undefined ? limit : examinedBatch;
-  for (let last = after; ; ) {
-    const used = await pets.categoriesInUse(last, pageLimit);
+  const read = (last?: { readonly id: bigint }) => pets.categoriesInUse(last?.id ?? after, pageLimit);
+  for await (const used of batches(pageLimit, read)) {
     const known = await categories.findMany(used.map(({ id }) => id));
     const names = new Map(known.map(({ id, name }) => [id, name]));
     for (const category of used) {
       const name = names.get(category.id) ?? null;
       if (isNamed === undefined || isNamed === (name !== null)) found.push({ ...category, name });
     }
-    last = used.at(-1)?.id;
-    if (found.length >= limit || used.length < pageLimit || last === int64Max) return found.slice(0, limit);
-    await eventLoopTick();
+    if (found.length >= limit || used.at(-1)?.id === int64Max) break;
   }
+  return found.slice(0, limit);
 }
 
 export const categoryUseHandlers = {

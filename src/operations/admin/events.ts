@@ -7,13 +7,8 @@ import { restoreGap } from '../../tables/events.ts';
 import type { EventFeed, Wanted } from '../events/feed.ts';
 import { pageOfFeed } from '../resources/events.ts';
 import { iso } from '../shown.ts';
+import type { EventRetention } from '../sweeper.ts';
 import type { HandlersOf } from './handlers.ts';
-
-/** Whether events are recorded, and how long they are retained, in ms. */
-export interface EventSettings {
-  readonly areRecorded: boolean;
-  readonly keepMs: number;
-}
 
 /** Selects the events of all accounts. */
 export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
@@ -23,7 +18,7 @@ export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
 /** Summarizes the retained events with a few reads, plus a few for each gap and each billion events. */
 export async function eventLogOf(
   events: EventStore,
-  { areRecorded, keepMs }: EventSettings,
+  { areRecorded, keepMs }: EventRetention,
   clock: Pick<Clock, 'now'>,
 ): Promise<EventLog> {
   const { oldest: from, last } = await events.bounds();
@@ -60,7 +55,7 @@ interface Services {
   readonly store: { readonly events: EventStore };
   readonly clock: Clock;
   readonly feed: EventFeed;
-  readonly eventSettings: EventSettings;
+  readonly eventSettings: EventRetention;
 }
 
 export const eventHandlers: HandlersOf<Services, typeof adminEventOperations> = {

@@ -13,7 +13,7 @@ export interface SignedIn {
   readonly sessionFingerprint?: string | undefined;
 }
 
-export interface Asking extends SignedIn {
+export interface HandlerContext extends SignedIn {
   readonly preconditions: Preconditions;
   readonly requestId: string;
   readonly signal: AbortSignal;
@@ -24,6 +24,6 @@ export type HandlersOf<Services, Rows> = {
   readonly [Id in keyof Rows]: (
     services: Services,
     input: InputOfRow<Rows[Id]> & UploadOfRow<Rows[Id]>,
-    asking: Asking,
+    context: HandlerContext,
   ) => Awaitable<OutcomeOfRow<Rows[Id]>>;
 };

@@ -2,15 +2,15 @@ import type { BanStatus, FoundKey, keyOperations, Key as ShownKey } from '../../
 import { Refusal } from '../../contract/refusal.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { dayOf } from '../../domain/clock.ts';
-import { eventLoopTick } from '../../domain/event-loop.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
 import type { PlanName } from '../../domain/plan.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
 import type { Account, Key, NewKey } from '../../tables/accounts.ts';
+import { batches } from '../batches.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
-import { foundById, ifAvailable, invalidMember } from '../refusals.ts';
+import { foundById, ifAvailable } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
 import { iso, isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -213,9 +213,7 @@ export const keyHandlers = {
         keysIn(keys, state, read, after === undefined ? undefined : Number(after), limit),
     });
   },
-  createKey: async ({ keys, clock }, { params, body: { name, scopes, expiresAt } }) => {
-    if (expiresAt !== undefined && expiresAt <= clock.now())
-      throw invalidMember('expiresAt', 'must be in the future');
+  createKey: async ({ keys }, { params, body: { name, scopes, expiresAt } }) => {
     const lifetime = expiresAt === undefined ? null : { until: expiresAt };
     return shownIssued(await keys.create(Number(params.accountId), name, lifetime, scopes));
   },
@@ -259,14 +257,12 @@ async function keysIn(
   if (state === undefined) return shownKeys(keys, await read(after, limit));
   const banned = await ifAvailable(() => keys.bannedIds());
   const found: Key[] = [];
-  for (let last = after; ; ) {
-    const examined = await read(last, examinedBatch);
+  const readAfter = (last?: Key) => read(last?.id ?? after, examinedBatch);
+  for await (const examined of batches(examinedBatch, readAfter)) {
     found.push(...examined.filter((key) => keys.stateOf(key, banned) === state));
-    if (found.length >= limit || examined.length < examinedBatch)
-      return keys.inUse(found.slice(0, limit), banned);
-    last = examined.at(-1)?.id;
-    await eventLoopTick();
+    if (found.length >= limit) break;
   }
+  return keys.inUse(found.slice(0, limit), banned);
 }
 
 async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigint }): Promise<ShownKey> {

@@ -9,7 +9,7 @@ import {
   type totalsOperations,
 } from '../../contract/admin/lists.ts';
 import { int64Max } from '../../contract/json.ts';
-import type { Order } from '../../contract/orders.ts';
+import type { Order, Pet } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { orderStatuses } from '../../domain/order-status.ts';
 import { pageOf } from '../resources/pages.ts';
@@ -49,6 +49,31 @@ async function pageWithin<Row extends { readonly id: bigint }>(
   return rows.filter(({ id }) => id >= minId);
 }
 
+/** The animals with some ids that match a filter. A request contains at most a hundred ids. */
+function named(
+  pets: Pick<Store['pets'], 'findMany'>,
+  ids: readonly bigint[],
+  {
+    status,
+    categoryId,
+  }: { readonly status: Pet['status'] | undefined; readonly categoryId: bigint | undefined },
+): Both<Pet> {
+  const matching = async () => {
+    const found = (await pets.findMany(ids)).filter(
+      (pet) => (status ?? pet.status) === pet.status && (categoryId ?? pet.categoryId) === pet.categoryId,
+    );
+    return found.sort((one, other) => (one.id < other.id ? -1 : 1));
+  };
+  return {
+    list: async (after = 0n, count) => (await matching()).filter(({ id }) => id > after).slice(0, count),
+    listNewest: async (before = int64Max, count) =>
+      (await matching())
+        .filter(({ id }) => id < before)
+        .reverse()
+        .slice(0, count),
+  };
+}
+
 export const operatorReaders = {
   getPet: sharedReaders.getPet,
   listPets: ({ pets }, { query }) => {
@@ -57,22 +82,13 @@ export const operatorReaders = {
       path: '/pets',
       read: (after, limit, { id: ids, status, categoryId, order }) => {
         const filter = { status, categoryId };
-        const both: Both<Awaited<ReturnType<typeof pets.list>>[number]> =
+        const both: Both<Pet> =
           ids === undefined
             ? {
                 list: (id, count) => pets.list(id, count, filter),
                 listNewest: (id, count) => pets.listNewest(id, count, filter),
               }
-            : {
-                list: (id, count) => pets.list(id, count, { ...filter, ids }),
-                listNewest: async (id = int64Max, count) => {
-                  const named = await pets.list(undefined, ids.length, { ...filter, ids });
-                  return named
-                    .filter((pet) => pet.id < id)
-                    .reverse()
-                    .slice(0, count);
-                },
-              };
+            : named(pets, ids, filter);
         return pageWithin(both, order, { minId, maxId }, after, limit);
       },
     });

@@ -1,6 +1,7 @@
 /**
  * The search function for operators, which finds objects by id, name, the last characters of a key, or order reference.
  */
+
 import {
   type Found,
   maxPerKind,
@@ -9,11 +10,11 @@ import {
   type searchOperations,
 } from '../../contract/admin/search.ts';
 import { int64Max } from '../../contract/json.ts';
-import type { Order } from '../../contract/orders.ts';
-import type { Pet } from '../../contract/pets.ts';
-import { eventLoopTick } from '../../domain/event-loop.ts';
+import type { Category, Order, Pet } from '../../contract/representations.ts';
+import { eventLoopTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
-import { folded } from '../../tables/accounts.ts';
+import { caseFolded } from '../../tables/accounts.ts';
+import { batches } from '../batches.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import type { Store } from '../units.ts';
@@ -67,7 +68,7 @@ const nothing = { name: null, state: null, lastFour: null, accountId: null } as 
 
 const searches: Readonly<Record<Found['kind'], Search>> = {
   account: async ({ store }, { text, id }) => {
-    const ids = await named(store, 'accounts', folded(text));
+    const ids = await named(store, 'accounts', caseFolded(text));
     const first = await store.accounts.search(undefined, maxPerKind, { name: text });
     const byId = id === undefined ? undefined : await store.accounts.find(Number(id));
     const others = await store.accounts.findMany(ids.map(Number));
@@ -200,13 +201,13 @@ async function named(
 }
 
 async function categoriesNamed({ categories }: Services['store'], text: string) {
-  const found = [];
-  let page = await categories.list(undefined, categoryBatch);
-  for (let read = page.length; page.length > 0; read += page.length) {
+  const found: Category[] = [];
+  let examined = 0;
+  const read = (last?: Category) => categories.list(last?.id, categoryBatch);
+  for await (const page of batches(categoryBatch, read)) {
     found.push(...page.filter(({ name }) => lowered(name).includes(text)));
-    if (page.length < categoryBatch || read >= maxCategories || found.length >= maxPerKind) break;
-    await eventLoopTick();
-    page = await categories.list(page.at(-1)?.id, categoryBatch);
+    examined += page.length;
+    if (examined >= maxCategories || found.length >= maxPerKind) break;
   }
   return found;
 }

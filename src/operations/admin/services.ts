@@ -1,20 +1,19 @@
 import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import type { OperatorContext } from '../changes/by-operator.ts';
-import type { OperatorOnce } from '../changes/operator-once.ts';
+import type { OperatorContext, OperatorOnce } from '../changes/by-operator.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
 import type { SendTest } from '../resources/webhooks.ts';
+import type { EventRetention } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import { AccountOperations } from './accounts.ts';
 import { AuditOperations } from './audit.ts';
 import type { BackupOperations } from './backups.ts';
 import { BanOperations } from './bans.ts';
-import type { EventSettings } from './events.ts';
 import { KeyOperations } from './keys.ts';
 import { OperatorOperations } from './operators.ts';
 import type { SystemOperations } from './system.ts';
@@ -36,7 +35,7 @@ export interface ServingParts extends AdminParts {
   readonly importList: ImportList;
   readonly uploadFolder: string;
   readonly feed: EventFeed;
-  readonly eventSettings: EventSettings;
+  readonly eventSettings: EventRetention;
 }
 
 /** The services for one operator. Changes made through them are recorded with that operator's name. */

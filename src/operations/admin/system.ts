@@ -5,14 +5,21 @@ import type { Instance } from '../../tables/usage.ts';
 import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
 import type { Metric } from '../observability/metric.ts';
 import { type DeliveryFigures, type EventFigures, metricsOf } from '../observability/metrics.ts';
-import { liveSeconds, type OutputHealth, sumOf, type TrafficSource } from '../observability/traffic.ts';
+import { sharedForMs, sharedReading } from '../observability/shared-reading.ts';
+import {
+  liveSeconds,
+  type OutputHealth,
+  sumOf,
+  type Traffic,
+  type TrafficSource,
+} from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
 import type { LoggingControl } from '../observability/worker-questions.ts';
 import { ifAvailable } from '../refusals.ts';
 import { iso } from '../shown.ts';
+import type { EventRetention } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import type { BackupOperations } from './backups.ts';
-import type { EventSettings } from './events.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** How long warnings and bans are cached. They change slowly and are expensive to read. */
@@ -23,7 +30,7 @@ export interface ConcernSource {
   readonly concern: Concern | undefined;
 }
 
-interface SystemParts {
+export interface SystemParts {
   readonly store: Pick<
     Store,
     'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage' | 'events' | 'deliveries'
@@ -41,14 +48,13 @@ interface SystemParts {
   readonly sunsets: ReadonlyMap<OperationId, number>;
   readonly backups: ConcernSource & Pick<BackupOperations, 'figures'>;
   readonly secrets: ConcernSource;
-  readonly events: EventSettings;
+  readonly events: EventRetention;
   readonly apiUrl: string;
   /** Output of this process, unless `traffic` includes it. */
   readonly output?: OutputHealth | undefined;
 }
 
-interface CachedFacts {
-  readonly until: number;
+interface SlowFacts {
   readonly bans: number;
   readonly events: EventFigures;
   readonly deliveries: DeliveryFigures;
@@ -57,15 +63,35 @@ interface CachedFacts {
 
 export class SystemOperations {
   readonly #parts: SystemParts;
-  #cached: CachedFacts | undefined;
+  readonly #slow: () => Promise<SlowFacts>;
+  readonly #traffic: () => Promise<readonly Traffic[]>;
+  /** Without the settings, which an operator who changes them reads again at once. */
+  readonly #state: () => Promise<Omit<System, 'settings'>>;
+  readonly overview: () => Promise<Overview>;
+  readonly metrics: () => Promise<readonly Metric[]>;
 
   constructor(parts: SystemParts) {
     this.#parts = parts;
+    const { clock, traffic } = parts;
+    const shared = <T>(keepMs: number, read: () => Promise<T>) =>
+      sharedReading(keepMs, () => clock.steady(), read);
+    // Tests that set the clock expect the state of the moment.
+    const keepMs = clock.rules ? 0 : sharedForMs;
+    this.#slow = shared(cacheMs, () => this.#readSlow());
+    this.#traffic = shared(keepMs, () => traffic.traffic());
+    this.#state = shared(keepMs, () => this.#readState());
+    this.overview = shared(keepMs, () => this.#readOverview());
+    // Not kept, because those who compare two readings expect that each is of its moment.
+    this.metrics = shared(0, () => this.#readMetrics());
   }
 
-  async overview(): Promise<Overview> {
-    const { store, clock, traffic, startedAt } = this.#parts;
-    const { inFlight, seconds } = sumOf(await traffic.traffic());
+  async system(): Promise<System> {
+    return { ...(await this.#state()), settings: this.#settings() };
+  }
+
+  async #readOverview(): Promise<Overview> {
+    const { store, clock, startedAt } = this.#parts;
+    const { inFlight, seconds } = sumOf(await this.#traffic());
     const { bans, concerns } = await this.#slow();
     return {
       seconds: liveSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
@@ -76,9 +102,9 @@ export class SystemOperations {
     };
   }
 
-  async system(): Promise<System> {
-    const { store, traffic, version, runtime, startedAt } = this.#parts;
-    const processes = await traffic.traffic();
+  async #readState(): Promise<Omit<System, 'settings'>> {
+    const { store, version, runtime, startedAt } = this.#parts;
+    const processes = await this.#traffic();
     return {
       version,
       runtime,
@@ -91,11 +117,10 @@ export class SystemOperations {
       instances: (await this.#instances()).map(({ name, version, startedAt, seenAt }) => {
         return { name, version, startedAt: iso(startedAt), seenAt: iso(seenAt) };
       }),
-      settings: this.#settings(),
     };
   }
 
-  async metrics(): Promise<readonly Metric[]> {
+  async #readMetrics(): Promise<readonly Metric[]> {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
     // Metrics must remain available during an outage.
     const slow = await ifAvailable(() => this.#slow());
@@ -113,12 +138,10 @@ export class SystemOperations {
     });
   }
 
-  async #slow(): Promise<CachedFacts> {
-    const { store, clock, traffic, backups, secrets, sunsets, output: own } = this.#parts;
-    const now = clock.steady();
-    if (this.#cached !== undefined && now < this.#cached.until) return this.#cached;
+  async #readSlow(): Promise<SlowFacts> {
+    const { store, clock, backups, secrets, sunsets, output: own } = this.#parts;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
-    const { seconds, output } = sumOf(await traffic.traffic());
+    const { seconds, output } = sumOf(await this.#traffic());
     const known = { store, clock, sunsets, ...deliveries, seconds };
     const parts = {
       outputTrouble: own?.trouble ?? output.trouble,
@@ -126,8 +149,7 @@ export class SystemOperations {
     };
     const concerns = await concernsOf({ ...known, ...parts }, await this.#instances());
     const bans = (await store.limits.bans()).length;
-    this.#cached = { until: now + cacheMs, bans, events, deliveries, concerns };
-    return this.#cached;
+    return { bans, events, deliveries, concerns };
   }
 
   async #deliveries(): Promise<DeliveryFigures> {

@@ -17,7 +17,7 @@ import type {
   UsageResolution,
 } from '../../storage/admin.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
-import { outcomeOf } from '../observability/outcomes.ts';
+import { outcomeOf } from '../observability/traffic.ts';
 import { iso } from '../shown.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';

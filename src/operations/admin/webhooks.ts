@@ -47,7 +47,10 @@ export const webhookHandlers = {
   },
   enableWebhook: async (services, { params: { webhookId: id } }) => {
     const { last: lastEvent } = await services.store.events.bounds();
-    expectWebhook(await writeAs(services, 'enableWebhookByOperator', { id, lastEvent }), id);
+    expectWebhook(
+      await writeAs(services, 'enableWebhookByOperator', { id, lastEvent, now: services.clock.now() }),
+      id,
+    );
     return findShown(services, id);
   },
   testAccountWebhook: async ({ sendTest, ...services }, { params: { webhookId } }) => {

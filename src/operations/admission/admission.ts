@@ -3,12 +3,14 @@ import type { ErrorCode } from '../../contract/errors.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { atMost } from '../../domain/bounded.ts';
+import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { fingerprint, isWellFormedKey } from '../../domain/key.ts';
-import type { Verdict, WindowState } from '../../domain/limit.ts';
 import type { Versions } from '../../domain/resources.ts';
 import { type CacheEntry, SecondChanceCache } from '../../domain/second-chance-cache.ts';
-import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../../storage/storage.ts';
+import type { Verdict, WindowState } from '../../limits/limit.ts';
+import type { Admission, FailureVerdict, LimitStore } from '../../limits/limit-store.ts';
+import type { KeyStore } from '../../storage/storage.ts';
 import { KnownKeys } from './known-keys.ts';
 
 const maxCallers = 100_000;
@@ -89,6 +91,23 @@ export class AdmissionOperations {
     // A wrong checksum means a typo, so no lookup is needed.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
     return this.#lookUp(attempt, maxReads);
+  }
+
+  /**
+   * Checks an admitted request again, without counting it. Returns it with the current scopes if callers have changed
+   * since; undefined if its key is no longer valid. A body may arrive seconds after the request was admitted.
+   */
+  confirm(admitted: Authenticated, credential: Credential): Awaitable<Authenticated | undefined> {
+    const isExpired = this.#isExpired(admitted.caller);
+    if (isExpired || credential.kind !== 'key') return undefined;
+    if (this.#limits.knownVersions().callers === admitted.versions.callers) return admitted;
+    return andThen(this.#limits.versions(), (versions) =>
+      andThen(this.#read(fingerprint(credential.key), versions), (held) =>
+        held === undefined || this.#isExpired(held.caller)
+          ? undefined
+          : { ...admitted, caller: held.caller, versions },
+      ),
+    );
   }
 
   refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
@@ -208,3 +227,9 @@ function callerChanges(before: Caller, after: Caller | undefined): CallerChange[
   }
   return changes;
 }
+
+/**
+ * While a request waited for events or for its body, its key was revoked or banned, has expired, or has lost a scope. The
+ * request must be admitted again.
+ */
+export class CallerChanged extends Error {}

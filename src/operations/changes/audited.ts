@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource } from '../../domain/resources.ts';
 import type { BatchOfWork, Transaction, UnitOfWork } from '../../storage/transaction.ts';
-import { runAlone } from './once.ts';
+import { type Once, retentionMs, runAlone, storedResponse } from './once.ts';
 
 type Id = number | bigint;
 
@@ -43,17 +43,33 @@ export function subjectsOf<T>(
   };
 }
 
-export interface AuditedInput {
+interface AuditedInput {
   readonly unit: string;
   readonly input: unknown;
   readonly actor: string;
   /** Unix ms. */
   readonly at: number;
+  /** A request with an `Idempotency-Key`. `at` is the store's time (`Clock.storeTime`). */
+  readonly once?: (Once & Sealed & { readonly at: number }) | undefined;
+}
+
+interface Sealed {
+  /** The secret issued by the change, encrypted with the `Idempotency-Key`; `null` if the change issues no secret. */
+  readonly sealed: string | null;
 }
 
 /**
- * Runs a unit of work and appends the change to the audit log, in one transaction. A change that has no effect is not
- * recorded.
+ * The outcome of the unit of work and the secret issued with it. If the request was replayed, both are from the
+ * original request.
+ */
+interface AuditedOutcome extends Sealed {
+  readonly outcome: unknown;
+  readonly isReplayed: boolean;
+}
+
+/**
+ * Runs a unit of work and appends the change to the audit log, in one transaction, or returns the stored outcome of an
+ * earlier request with the same `Idempotency-Key`. A change that has no effect is neither recorded nor stored.
  */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
@@ -64,20 +80,53 @@ export function auditedUnit(units: AuditedUnits) {
   };
   const run = async (
     transaction: Transaction,
-    { unit: name, input, actor, at }: AuditedInput,
-  ): Promise<unknown> => {
-    const unit = units[name];
-    if (unit === undefined) throw new Error('Unknown unit of work.');
-    const { kind, of, read, always, made } = unit.subject;
-    const known = of(input);
-    const before = known === undefined || made ? null : await read(transaction, known);
-    const outcome = await runAlone(unit, transaction, input);
-    const id = known ?? (outcome as { readonly id: Id } | undefined)?.id;
-    if (id === undefined) return outcome;
-    const after = made ? made(outcome) : await read(transaction, id);
-    if (before === after && !always) return outcome;
-    await transaction.audit.add({ at, actor, operation: name, object: `${kind}:${id}`, before, after });
-    return outcome;
+    { once: request, ...change }: AuditedInput,
+  ): Promise<AuditedOutcome> => {
+    const apply = () => applied(units, transaction, change);
+    if (request === undefined) return { outcome: await apply(), sealed: null, isReplayed: false };
+    const { sealed, at, ...once } = request;
+    const stored = await storedResponse(transaction, once, at);
+    if (stored !== undefined) return { ...parsed(stored.body ?? ''), isReplayed: true };
+    const done = { outcome: await apply(), sealed };
+    if (done.outcome) {
+      const response = { ...once, status: 200, body: text(done), location: null, keptAt: at } as const;
+      await transaction.answers.keep([response], at - retentionMs);
+    }
+    return { ...done, isReplayed: false };
   };
-  return { writes, writesFor, run } satisfies UnitOfWork<AuditedInput, unknown>;
+  return { writes, writesFor, run } satisfies UnitOfWork<AuditedInput, AuditedOutcome>;
+}
+
+async function applied(
+  units: AuditedUnits,
+  transaction: Transaction,
+  { unit: name, input, actor, at }: Omit<AuditedInput, 'once'>,
+): Promise<unknown> {
+  const unit = units[name];
+  if (unit === undefined) throw new Error('Unknown unit of work.');
+  const { kind, of, read, always, made } = unit.subject;
+  const known = of(input);
+  const before = known === undefined || made ? null : await read(transaction, known);
+  const outcome = await runAlone(unit, transaction, input);
+  const id = known ?? (outcome as { readonly id: Id } | undefined)?.id;
+  if (id === undefined) return outcome;
+  const after = made ? made(outcome) : await read(transaction, id);
+  if (before === after && !always) return outcome;
+  await transaction.audit.add({ at, actor, operation: name, object: `${kind}:${id}`, before, after });
+  return outcome;
+}
+
+type Done = Omit<AuditedOutcome, 'isReplayed'>;
+
+/** Encodes as JSON. A bigint becomes an object with an `int64` member, a name that no outcome uses. */
+function text(done: Done): string {
+  return JSON.stringify(done, (_name, value: unknown) =>
+    typeof value === 'bigint' ? { int64: String(value) } : value,
+  );
+}
+
+function parsed(json: string): Done {
+  return JSON.parse(json, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value,
+  ) as Done;
 }

@@ -1,6 +1,6 @@
 import { type Result, resultOf } from '../../contract/operation.ts';
-import { type OperationId, operations } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { type RepeatableId, repeatableResponses } from '../../contract/representations.ts';
 import { dayMs } from '../../domain/clock.ts';
 import type {
   AnswerKey,
@@ -19,10 +19,29 @@ export interface Once {
   readonly request: string;
 }
 
-export interface OnceInput<Id extends OperationId = OperationId> {
-  readonly operationId: Id;
-  readonly input: { readonly now: number };
+/**
+ * The stored response to an earlier request with the same key. `at` is the store's time (`Clock.storeTime`), so that a
+ * step of the clock neither ends the retention nor extends it. Throws `idempotency_key_reused` if the earlier request was
+ * a different one.
+ */
+export async function storedResponse(
+  { answers }: Transaction,
+  once: Once,
+  at: number,
+): Promise<KeptAnswer | undefined> {
+  const [kept] = await answers.find([once], at - retentionMs);
+  if (kept !== undefined && kept.request !== once.request) throw new Refusal('idempotency_key_reused');
+  return kept;
+}
+
+interface OnceAt {
   readonly once: Once;
+  readonly at: number;
+}
+
+export interface OnceInput extends OnceAt {
+  readonly operationId: RepeatableId;
+  readonly input: object;
 }
 
 type OnceResult = Result & { readonly isReplayed: boolean };
@@ -34,19 +53,18 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
   const writesFor = ({ operationId }: OnceInput) => units[operationId]?.writes ?? [];
   const run = async (
     transaction: Transaction,
-    { operationId, input, once }: OnceInput,
+    { operationId, input, once, at }: OnceInput,
   ): Promise<OnceResult> => {
-    const since = input.now - retentionMs;
-    const [kept] = await transaction.answers.find([once], since);
+    const unit = units[operationId];
+    const kept = await storedResponse(transaction, once, at);
     if (kept !== undefined) {
-      const outcome = replayOf(kept, once);
-      if (typeof outcome === 'string') throw new Refusal(outcome);
-      const unit = units[operationId];
+      const outcome = replayOf(kept);
       if (unit && 'run' in unit) await unit.checkReplay?.(transaction, input as never, outcome);
       return outcome;
     }
-    const result = resultOf(operations[operationId], await runAlone(units[operationId], transaction, input));
-    await transaction.answers.keep([keptAnswer(result, once, input.now)], since);
+    const success = repeatableResponses[operationId];
+    const result = resultOf({ success }, await runAlone(unit, transaction, input));
+    await transaction.answers.keep([keptAnswer(result, once, at)], at - retentionMs);
     return { ...result, isReplayed: false };
   };
   return { writes, writesFor, run };
@@ -56,13 +74,13 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
  * Processes concurrent requests as one batch: looks up all stored responses, runs the unit of work once, and stores all
  * responses. Only for operations that never fail with a refusal.
  */
-export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Input>) {
-  type RepeatableRequest = { readonly input: Input & { readonly now: number }; readonly once: Once };
+export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<Input>) {
+  type RepeatableRequest = OnceAt & { readonly input: Input };
   const all = async (
     transaction: Transaction,
     asked: readonly RepeatableRequest[],
   ): Promise<OnceOutcome[]> => {
-    const since = Math.min(...asked.map(({ input }) => input.now)) - retentionMs;
+    const since = Math.min(...asked.map(({ at }) => at)) - retentionMs;
     const keys = asked.map(({ once }) => once);
     const found = await transaction.answers.find(keys, since);
     const answers = new Map(
@@ -75,18 +93,20 @@ export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Inp
     }
     const done = [...first.values()];
     if (done.length > 0) {
+      const success = repeatableResponses[operationId];
       const inputs = done.map(({ input }) => input);
       const outcomes = await unit.all(transaction, inputs);
-      const kept = done.map(({ once, input }, index) => {
-        return keptAnswer(resultOf(operations[operationId], outcomes[index]), once, input.now);
+      const kept = done.map(({ once, at }, index) => {
+        return keptAnswer(resultOf({ success }, outcomes[index]), once, at);
       });
       await transaction.answers.keep(kept, since);
       for (const answer of kept) answers.set(nameOf(answer), answer);
     }
     return asked.map((each) => {
       const name = nameOf(each.once);
-      const outcome = replayOf(answers.get(name) as KeptAnswer, each.once);
-      return first.get(name) === each ? { ...(outcome as OnceResult), isReplayed: false } : outcome;
+      const kept = answers.get(name) as KeptAnswer;
+      if (kept.request !== each.once.request) return 'idempotency_key_reused';
+      return { ...replayOf(kept), isReplayed: first.get(name) !== each };
     });
   };
   return { writes: unit.writes, isSeveralCalls: true, all } as const;
@@ -100,8 +120,7 @@ function keptAnswer({ status, body, location }: Result, once: Once, keptAt: numb
   return { ...once, status, body: body ?? null, location: location ?? null, keptAt };
 }
 
-function replayOf({ request, status, body, location }: KeptAnswer, once: Once): OnceOutcome {
-  if (request !== once.request) return 'idempotency_key_reused';
+function replayOf({ status, body, location }: KeptAnswer): OnceResult {
   return {
     status,
     body: body ?? undefined,

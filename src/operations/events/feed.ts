@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreEvent } from '../../contract/events.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import type { StoreEvent } from '../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type EventType, eventTypes, mayRead } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { restoreGap } from '../../tables/events.ts';
-import { CallerChanged } from '../admission/caller-changed.ts';
-import { withoutGap } from './gaps.ts';
-import { EventTail } from './tail.ts';
+import { CallerChanged } from '../admission/admission.ts';
+import { EventTail, withoutGap } from './tail.ts';
 
 /** Maximum delay of an empty page while the service drains. */
 const closingWaitMs = 1_000;
@@ -126,7 +125,6 @@ export class EventFeed implements Disposable {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        // If there is a gap, the oldest retained event is the first one after the gap.
         if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
         return after;
       });
@@ -183,11 +181,14 @@ export function expectRetained(after: bigint, { oldest, last }: EventBounds): vo
 }
 
 const remedy =
-  'Get the id of the newest event (GET /v1/events?order=desc&limit=1), read the resources again, then follow the events after that id.';
+  'Get the position from the next link of GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
 
-function expired(after: bigint, oldest: bigint): Refusal {
-  const cause = oldest - after > restoreGap ? ' The store was restored, or its database failed over.' : '';
-  const message = `Events after ${after} are no longer retained; the oldest retained id is ${oldest}.${cause} ${remedy}`;
+/** `next` is the id of the first event after the gap, or of the next event. Older events may be retained. */
+function expired(after: bigint, next: bigint): Refusal {
+  // A reader may have read events that were lost, so its position may be inside the gap that a restore leaves.
+  const isRestored = next - after > restoreGap / 2;
+  const cause = isRestored ? ' The store was restored, or its database failed over.' : '';
+  const message = `The events directly after ${after} are no longer retained; the next id is ${next}.${cause} ${remedy}`;
   return new Refusal('events_expired', { message });
 }
 

@@ -1,7 +1,9 @@
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { Caller, KeyStore, LimitStore } from '../../storage/storage.ts';
+import type { LimitStore } from '../../limits/limit-store.ts';
+import type { KeyStore } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 
 /** How often the keys of connected readers are checked, in ms. */

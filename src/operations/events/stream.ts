@@ -1,11 +1,59 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { reconnectAfterMs, type StoreEvent } from '../../contract/events.ts';
+import { eventFrame, reconnectAfterMs } from '../../contract/events.ts';
 import type { StreamSink, StreamSource } from '../../contract/operation.ts';
+import type { StoreEvent } from '../../contract/representations.ts';
+import type { Caller } from '../../domain/caller.ts';
 import type { Scope } from '../../domain/scope.ts';
-import { type EventFeed, mayReadAll } from './feed.ts';
-import { chunksOf, type Filter, type SharedFrames } from './frames.ts';
+import type { CatchUps } from './catch-up.ts';
+import { type EventFeed, isWanted, mayReadAll, type Wanted } from './feed.ts';
 import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
+
+/** Length at which a chunk is complete, in UTF-16 code units. Limits how much data is sent to a slow reader at once. */
+const chunkLength = 65_536;
+
+/** The filter of a stream: event types and account. */
+export interface Filter {
+  readonly wanted: Wanted;
+  /** The selected types as text, for use as a map key. */
+  readonly types: string;
+  readonly caller: Pick<Caller, 'keyId' | 'accountId'>;
+}
+
+/** Encodes the selected events as server-sent events, in chunks that contain only whole events. */
+function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  let text = '';
+  for (const event of events) {
+    if (!isWanted(event, wanted)) continue;
+    text += eventFrame(event);
+    if (text.length < chunkLength) continue;
+    chunks.push(Buffer.from(text));
+    text = '';
+  }
+  if (text !== '') chunks.push(Buffer.from(text));
+  return chunks;
+}
+
+/** Encodes a batch only once for all streams with the same filter. */
+export class SharedFrames {
+  #batch: readonly StoreEvent[] = [];
+  #isShared = true;
+  readonly #chunks = new Map<string, readonly Uint8Array[]>();
+
+  of(batch: readonly StoreEvent[], { wanted, types }: Filter): readonly Uint8Array[] {
+    if (batch !== this.#batch) {
+      this.#batch = batch;
+      this.#isShared = batch.every(({ accountId }) => accountId === null);
+      this.#chunks.clear();
+    }
+    const key = this.#isShared ? types : `${types} ${wanted.accountId}`;
+    const known = this.#chunks.get(key);
+    if (known !== undefined) return known;
+    const chunks = chunksOf(batch, wanted);
+    this.#chunks.set(key, chunks);
+    return chunks;
+  }
+}
 
 /**
  * Maximum number of bytes that a reader may lag behind. Corresponds to fewer than 10,000 events, because an event takes
@@ -19,10 +67,18 @@ const beginning = Buffer.from(`retry: ${reconnectAfterMs}\n\n`);
 const comment = Buffer.from(':\n\n');
 
 /** Dependencies shared by the streams of a process. */
-export interface StreamParts {
+interface StreamParts {
   readonly feed: EventFeed;
   readonly frames: SharedFrames;
+  readonly catchUps: CatchUps;
   readonly ended: (stream: EventStream) => void;
+}
+
+/** The selected events of a read, as server-sent events. */
+interface Batch {
+  readonly chunks: readonly Uint8Array[];
+  readonly last: bigint;
+  readonly isEnd: boolean;
 }
 
 /** An event stream to one reader. Contains no timer and no closure, so that thousands of idle streams are cheap. */
@@ -112,20 +168,32 @@ export class EventStream implements StreamSource, Listener, Reader {
     return written.then(taken, taken);
   }
 
-  /** Sends stored events as fast as the reader accepts them, up to the newest event, then joins the tail. */
+  /**
+   * Sends stored events as fast as the reader accepts them, up to the newest event, then joins the tail. All reads but
+   * the first are paced. The first is counted as a request, and is the only one of a reader that has just reconnected.
+   */
   async #catchUp(): Promise<void> {
-    const { feed } = this.#parts;
+    const { feed, catchUps } = this.#parts;
+    const { accountId } = this.filter.caller;
     try {
+      let batch = await this.#readBatch();
       while (!this.#hasEnded) {
-        const { events, last, isEnd } = await feed.read(this.#after, readBatch);
-        for (const chunk of chunksOf(events, this.filter.wanted)) await this.#write(chunk);
-        this.#after = last;
-        if (isEnd && (this.#hasEnded || feed.tail.listen(last, this))) return;
-        await nextTurn();
+        // Without the turn: a slow reader does not delay other streams.
+        for (const chunk of batch.chunks) await this.#write(chunk);
+        this.#after = batch.last;
+        if (batch.isEnd && (this.#hasEnded || feed.tail.listen(batch.last, this))) return;
+        batch = await catchUps.take(accountId, () => this.#readBatch());
       }
     } catch {
       // The events have expired, or the store is unreachable. The reader learns the reason when it reconnects.
       this.end();
     }
+  }
+
+  async #readBatch(): Promise<Batch> {
+    // The stream may have ended before its turn.
+    if (this.#hasEnded) return { chunks: [], last: this.#after, isEnd: true };
+    const { events, last, isEnd } = await this.#parts.feed.read(this.#after, readBatch);
+    return { chunks: chunksOf(events, this.filter.wanted), last, isEnd };
   }
 }

@@ -1,13 +1,13 @@
 import { maxStreams } from '../../contract/events.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
+import { CatchUps } from './catch-up.ts';
 import type { EventFeed, Wanted } from './feed.ts';
-import { type Filter, SharedFrames } from './frames.ts';
 import { KeyWatch, type WatchStore } from './key-watch.ts';
-import { EventStream } from './stream.ts';
+import { EventStream, type Filter, SharedFrames } from './stream.ts';
 
 const commentEveryMs = 15_000;
 /** How often the process checks whether keep-alive comments are due, in ms. */
@@ -30,7 +30,12 @@ export class EventStreams implements Disposable {
     this.#feed = feed;
     this.#clock = clock;
     this.#watch = new KeyWatch(store, clock);
-    this.#parts = { feed, frames: new SharedFrames(), ended: (stream: EventStream) => this.#leave(stream) };
+    this.#parts = {
+      feed,
+      frames: new SharedFrames(),
+      catchUps: new CatchUps(),
+      ended: (stream: EventStream) => this.#leave(stream),
+    };
   }
 
   get open(): number {

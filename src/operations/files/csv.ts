@@ -1,7 +1,6 @@
 /** CSV according to RFC 4180: commas, double quotes, a header row, UTF-8. */
 import { NotInt64, parseInt64 } from '../../contract/json.ts';
-import type { Pet } from '../../contract/pets.ts';
-import { type Line, maxRowBytes } from './lines.ts';
+import type { Pet } from '../../contract/representations.ts';
 import {
   type Checked,
   checkPet,
@@ -9,6 +8,8 @@ import {
   idHint,
   invalidFile,
   joined,
+  type Line,
+  maxRowBytes,
   type ReaderOptions,
   type RecordReader,
   recordOf,

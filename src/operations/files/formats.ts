@@ -1,5 +1,5 @@
 import type { importFormats } from '../../contract/admin/imports.ts';
-import type { Pet } from '../../contract/pets.ts';
+import type { Pet } from '../../contract/representations.ts';
 import { CsvReader, csvHeader, csvRow } from './csv.ts';
 import { NdjsonReader, ndjsonRow } from './ndjson.ts';
 import type { ReaderOptions, RecordReader } from './records.ts';

@@ -1,11 +1,11 @@
 /** NDJSON: one JSON object per line, in UTF-8. */
 import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
-import type { Pet } from '../../contract/pets.ts';
-import type { Line } from './lines.ts';
+import type { Pet } from '../../contract/representations.ts';
 import {
   type Checked,
   checkPet,
   type InputRecord,
+  type Line,
   type ReaderOptions,
   type RecordReader,
   reasonOf,

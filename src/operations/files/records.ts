@@ -1,8 +1,54 @@
+import { maxBodyBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { NewPet } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { validate } from '../../contract/validation.ts';
-import { type Line, maxRowBytes } from './lines.ts';
+
+/** Maximum length of a row in bytes. The API has the same limit for a request that creates an animal. */
+export const maxRowBytes = maxBodyBytes;
+
+const lineFeed = 10;
+const none = Buffer.alloc(0);
+
+export interface Line {
+  readonly number: number;
+  /** The line without its line feed. A line longer than `maxRowBytes` is truncated to `maxRowBytes` + 1 bytes. */
+  readonly bytes: Buffer;
+}
+
+/** Splits a stream of bytes into lines. Keeps at most one line in memory. */
+export class LineSplitter {
+  #number = 0;
+  #rest: Buffer = none;
+
+  /** Returns lines one at a time, because a chunk may contain as many lines as bytes. Read all before the next call. */
+  *push(chunk: Buffer): Generator<Line> {
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
+      yield this.#line(start === end ? none : chunk.subarray(start, end));
+      start = end + 1;
+    }
+    this.#rest = this.#joined(chunk.subarray(start));
+  }
+
+  /** The last line, if the input does not end with a line feed. */
+  end(): Line[] {
+    return this.#rest.length === 0 ? [] : [this.#line(none)];
+  }
+
+  #line(end: Buffer): Line {
+    const bytes = this.#joined(end);
+    this.#rest = none;
+    this.#number++;
+    return { number: this.#number, bytes };
+  }
+
+  #joined(end: Buffer): Buffer {
+    const room = maxRowBytes + 1 - this.#rest.length;
+    const kept = end.length > room ? end.subarray(0, room) : end;
+    return this.#rest.length === 0 ? kept : Buffer.concat([this.#rest, kept]);
+  }
+}
 
 export interface InputRecord {
   readonly line: number;
@@ -35,8 +81,6 @@ export function invalidFile(message: string): Refusal {
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-const lineFeed = Buffer.from('\n');
 
 /** The text of a record, or the reason why the record is rejected. */
 export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
@@ -78,7 +122,7 @@ export function recordOf({ number, bytes }: Line): InputRecord {
 }
 
 export function joined(lines: readonly Line[]): InputRecord {
-  const parts = lines.flatMap(({ bytes }) => [bytes, lineFeed]).slice(0, -1);
+  const parts = lines.flatMap(({ bytes }) => [bytes, Buffer.from('\n')]).slice(0, -1);
   const last = lines.at(-1)?.number ?? 0;
   const record = recordOf({ number: last, bytes: Buffer.concat(parts) });
   return { ...record, line: lines[0]?.number ?? last };

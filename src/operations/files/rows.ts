@@ -2,8 +2,7 @@ import type { NewPet } from '../../contract/pets.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import { printable } from '../../domain/printable.ts';
 import type { ImportRow, RejectedRow } from '../imports/imports.ts';
-import { type Line, LineSplitter } from './lines.ts';
-import { type InputRecord, invalidFile, type RecordReader } from './records.ts';
+import { type InputRecord, invalidFile, type Line, LineSplitter, type RecordReader } from './records.ts';
 
 /** Maximum length of a reason, in characters. A reason may quote the input. */
 const maxReasonLength = 500;

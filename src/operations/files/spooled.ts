@@ -1,7 +1,6 @@
-import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Refusal } from '../../contract/refusal.ts';
-import { chunksOf } from './chunks.ts';
 
 /** An uploaded file. It is read twice, once for the hash and once for the import, so it is stored until disposal. */
 export interface Spooled extends AsyncDisposable {
@@ -57,4 +56,31 @@ export async function spooled(content: AsyncIterable<Uint8Array>, folder: string
 async function freeBytesIn(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
+}
+
+/** Small enough to be hashed within a time slice (`domain/pacer.ts`). */
+const chunkBytes = 262_144;
+
+/**
+ * Reads the first `bytes` of an open file in chunks, which have the same boundaries each time. Ends early if the file
+ * is shorter, or if the signal is aborted.
+ */
+export async function* chunksOf(
+  file: FileHandle,
+  bytes: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, bytes - at));
+    let length = 0;
+    while (length < chunk.length) {
+      const { bytesRead } = await file.read(chunk, length, chunk.length - length, at + length);
+      if (signal?.aborted) return;
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    if (length > 0) yield chunk.subarray(0, length);
+    if (length < chunk.length) return;
+    at += length;
+  }
 }

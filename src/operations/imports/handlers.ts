@@ -1,13 +1,19 @@
-import type { importOperations } from '../../contract/admin/imports.ts';
+import {
+  type ImportPreview,
+  type ImportReport,
+  type importOperations,
+  maxRejects,
+} from '../../contract/admin/imports.ts';
+import { maxPreviewBytes } from '../../contract/bounds.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { actorText } from '../../domain/actor.ts';
 import type { HandlersOf } from '../admin/handlers.ts';
-import { formats } from '../files/formats.ts';
-import { spooled } from '../files/spooled.ts';
-import type { ImportOperations } from './imports.ts';
+import { type Format, formats } from '../files/formats.ts';
+import { invalidFile, type RecordReader } from '../files/records.ts';
+import { Rows } from '../files/rows.ts';
+import { type Spooled, spooled } from '../files/spooled.ts';
+import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 import type { ImportList, ListedImport } from './list.ts';
-import { previewOf } from './preview.ts';
-import { ImportRun } from './run.ts';
 
 interface Services {
   readonly imports: ImportOperations;
@@ -68,4 +74,143 @@ async function* received(
     listed.bytesReceived += chunk.length;
     yield chunk;
   }
+}
+
+/**
+ * Maximum total length of the rejected lines in a response, in bytes. The response contains them twice and is encoded
+ * in one event-loop tick.
+ */
+const maxRejectBytes = 1_048_576;
+
+const nothing = { added: 0, rejected: 0, finished: false };
+
+interface ImportRunOptions {
+  readonly file: Spooled;
+  readonly fileName: string | undefined;
+  readonly reader: RecordReader;
+  readonly signal: AbortSignal;
+}
+
+/** The import of an uploaded file. Ends early if the signal is aborted. */
+class ImportRun {
+  readonly #imports: ImportOperations;
+  readonly #options: ImportRunOptions;
+  #rows: Rows | undefined;
+  #counts: Omit<ImportProgress, 'lastLine'> = nothing;
+
+  constructor(imports: ImportOperations, options: ImportRunOptions) {
+    this.#imports = imports;
+    this.#options = options;
+  }
+
+  get progress() {
+    const { added, rejected } = this.#counts;
+    return { bytes: this.#options.file.bytes, bytesRead: this.#rows?.bytesRead ?? 0, added, rejected };
+  }
+
+  /** Adds the rows of the file that have not yet been imported. Throws `import_invalid`. */
+  async report(): Promise<ImportReport> {
+    const { sha256: source, read } = this.#options.file;
+    const stored = await this.#imports.find(source);
+    if (stored === undefined && (await this.#imports.partsOf(source)).length > 0) {
+      throw invalidFile(
+        'Part of this file was imported with the command line. Use the command line to import the rest, or all of it again.',
+      );
+    }
+    const rejects = new Rejects(this.#options.reader);
+    const rows = new Rows({
+      input: { name: 'The file', read },
+      reader: this.#options.reader,
+      afterLine: stored?.lastLine ?? 0,
+      onPassedOver: (row) => rejects.add(row),
+      signal: this.#options.signal,
+    });
+    this.#rows = rows;
+    this.#counts = stored ?? nothing;
+    // The import is complete, so its rows are read only to report the rejected ones.
+    if (stored?.finished) for await (const _ of rows);
+    else {
+      const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
+      for await (const { progress, rejected } of this.#imports.add(task)) {
+        this.#counts = progress;
+        for (const row of rejected) rejects.add(row);
+      }
+    }
+    const { added, rejected, finished } = this.#counts;
+    const state = finished ? 'imported' : 'stopped';
+    return { state: stored?.finished ? 'already_imported' : state, added, rejected, ...rejects.inReport() };
+  }
+}
+
+class Rejects {
+  readonly #reader: RecordReader;
+  readonly #rejects: ImportReport['rejects'] = [];
+  readonly #fileRows: string[] = [];
+  #bytes = 0;
+
+  constructor(reader: RecordReader) {
+    this.#reader = reader;
+  }
+
+  add({ line, reason, bytes }: RejectedRow): void {
+    this.#bytes += bytes.length;
+    if (this.#rejects.length >= maxRejects || this.#bytes > maxRejectBytes) return;
+    this.#rejects.push({ line, reason, text: replacedText(bytes) });
+    this.#fileRows.push(replacedText(this.#reader.rejected(line, reason, bytes)));
+  }
+
+  inReport(): Pick<ImportReport, 'rejects' | 'rejectsFile'> {
+    const header = this.#rejects.length === 0 ? '' : this.#reader.rejectsHeader();
+    return { rejects: this.#rejects, rejectsFile: header + this.#fileRows.join('') };
+  }
+}
+
+/** Decodes UTF-8. Invalid bytes become replacement characters, because JSON cannot contain them. */
+function replacedText(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}
+
+/** More rows than fit on a page. Short lines would otherwise result in a response of 5 MB. */
+const maxRows = 1_000;
+
+/** The first rows of a file, parsed as they would be in an import. Throws `import_invalid` and `body_too_large`. */
+async function previewOf(
+  format: Format,
+  newIds: boolean,
+  upload: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<ImportPreview> {
+  const bytes = await bytesOf(upload);
+  async function* read() {
+    yield bytes;
+  }
+  const reader = format.newReader({ newIds });
+  const rows: ImportPreview['rows'] = [];
+  for await (const group of new Rows({ input: { name: 'The file', read }, reader, signal })) {
+    if (rows.length >= maxRows) break;
+    for (const row of group.slice(0, maxRows - rows.length)) {
+      if ('pet' in row) {
+        const { name, categoryId, status } = row.pet;
+        rows.push({ line: row.line, name, categoryId: String(categoryId), status, reason: null, text: null });
+      } else {
+        const text = replacedText(row.bytes);
+        rows.push({ line: row.line, name: null, categoryId: null, status: null, reason: row.reason, text });
+      }
+    }
+  }
+  return { columns: [...reader.columns], rows };
+}
+
+async function bytesOf(upload: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of upload) {
+    length += chunk.length;
+    if (length > maxPreviewBytes) {
+      const message = `A preview reads at most ${maxPreviewBytes} bytes. Send the beginning of the file.`;
+      throw new Refusal('body_too_large', { message });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

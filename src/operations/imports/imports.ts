@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NewPet, Pet, PetStatus } from '../../contract/pets.ts';
+import type { NewPet, PetStatus } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import type { Pet } from '../../contract/representations.ts';
 import { petStatuses } from '../../domain/pet-status.ts';
 import type { ImportRun } from '../../tables/imports.ts';
 import type { NewAuditEntry } from '../../tables/operators.ts';

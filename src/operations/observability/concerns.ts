@@ -3,7 +3,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Clock, dayMs, hourMs } from '../../domain/clock.ts';
 import { bytesText } from '../../domain/store-facts.ts';
-import { type Trouble, troubles } from '../../domain/trouble.ts';
+import { type Stoppage, stoppages, type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
@@ -27,10 +27,12 @@ const oldDeliveryMs = 6 * hourMs;
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
-const remedies: Readonly<Record<Trouble, string>> = {
+const remedies: Readonly<Record<Trouble | Stoppage, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.storeFiles]:
-    'The log names the file. Put the same file back. If you cannot, save the data before you stop the service: see "Lost store files" in docs/operating.md.',
+    'The log names the file. Put the same file back, unless it was truncated. If you cannot, save the data before you stop the service: see "Lost store files" in docs/troubleshooting.md.',
+  [troubles.dataDamaged]:
+    'The log names the file. Stop the service and restore a backup: see "Lost store files" in docs/troubleshooting.md.',
   [troubles.limitFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.postgres]:
     'Check that PostgreSQL is running and reachable from this machine. The log shows its error message.',
@@ -42,6 +44,10 @@ const remedies: Readonly<Record<Trouble, string>> = {
     'Check that Redis is running and reachable from this machine. The log shows its error message.',
   [troubles.redisPart]:
     'Check the cluster node named in the log. If no replica takes over, restart that node.',
+  [stoppages.limitsOverwritten]:
+    'Restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
+  [stoppages.otherRedis]:
+    'Set REDIS_URL to the same server for all instances, and restart those that you changed. To move to another server, stop all instances first. The log names both servers.',
 };
 
 export interface Known {
@@ -54,7 +60,7 @@ export interface Known {
   readonly secrets: Concern | undefined;
   /** Reason why the log cannot be written. Present only in a serving process. */
   readonly outputTrouble?: string | undefined;
-  /** Warning about failing backups. Present only in a serving process. */
+  /** Warning about failing or overdue backups. */
   readonly backups?: Concern | undefined;
 }
 
@@ -79,7 +85,7 @@ export async function concernsOf(known: Known, instances: readonly Instance[]): 
     ...oldDeliveries(known),
     ...(backups ? [backups] : []),
     ...lostOutput(known),
-    ...instances.filter(({ seenAt }) => clock.now() - seenAt > missingAfterMs).map(missing),
+    ...instances.filter(({ seenAt }) => Math.abs(clock.now() - seenAt) > missingAfterMs).map(missing),
     ...(await deprecatedStillCalled(known)),
   ];
 }

@@ -3,8 +3,8 @@ import type { FailedRequest } from '../../contract/admin/usage.ts';
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
+import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import type { Caller } from '../../storage/storage.ts';
 import { iso } from '../shown.ts';
 
 /**

@@ -1,6 +1,6 @@
+import type { Caller } from '../../domain/caller.ts';
 import { hourMs } from '../../domain/clock.ts';
 import type { KeyHour, KeyOperation } from '../../storage/admin.ts';
-import type { Caller } from '../../storage/storage.ts';
 
 /**
  * Maximum number of rows, one per key and hour, that can wait to be recorded (about 13 MB). Requests that would exceed

@@ -13,10 +13,9 @@ import {
   summary,
   type Value,
 } from './metric.ts';
-import { ofReplicas, ofServers, type Total } from './server-metrics.ts';
 import { latencyBounds, type OutputHealth, sumOf, type Traffic, type TrafficLatency } from './traffic.ts';
 
-export interface Measured {
+interface Measured {
   readonly processes: readonly Traffic[];
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
@@ -192,7 +191,11 @@ function ofEvents({ processes, events }: Measured): Metric[] {
   const { last, oldestAgeMs, keepMs } = events ?? {};
   const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
   return [
-    counter('events_total', 'Events recorded since the store was created.', last),
+    counter(
+      'events_total',
+      'Highest event id. Jumps by at least a billion after a restore or a failover.',
+      last,
+    ),
     gauge('event_oldest_age_seconds', 'Age of the oldest retained event.', seconds(oldestAgeMs)),
     gauge(
       'event_retention_seconds',
@@ -233,4 +236,57 @@ function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): M
 function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefined {
   const values = facts.map((one) => one[name]).filter((value) => typeof value === 'number');
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+/** The sum of a store fact over all processes. */
+type Total = (name: string) => number | undefined;
+
+function ofServers(total: Total): Metric[] {
+  const busy = total('poolBusy');
+  const idle = busy === undefined ? undefined : (total('poolConnections') ?? 0) - busy;
+  return [
+    gauge(
+      'postgres_connections',
+      'Connections to PostgreSQL.',
+      labelled({ state: 'busy' }, busy),
+      labelled({ state: 'idle' }, idle),
+    ),
+    gauge('postgres_waiting', 'Requests waiting for a connection to PostgreSQL.', total('poolWaiting')),
+    summary(
+      'postgres_statement_seconds',
+      'Duration of PostgreSQL statements, including the network.',
+      total('postgresSeconds'),
+      total('postgresStatements'),
+    ),
+    summary(
+      'redis_request_seconds',
+      'Duration of Redis requests, including the network.',
+      total('redisSeconds'),
+      total('redisRequests'),
+    ),
+  ];
+}
+
+function ofReplicas(facts: StoreFacts, total: Total): Metric[] {
+  const replicas = Object.keys(facts).filter((name) => /^replica\d+$/.test(name));
+  const ofEach = (value: (name: string) => StoreFacts[string] | undefined) =>
+    replicas.map((name) => labelled({ server: String(facts[name]) }, value(name)));
+  return [
+    counter(
+      'replicable_reads_total',
+      'Client reads eligible for replicas, by server; absent without DATABASE_REPLICA_URLS.',
+      labelled({ server: 'primary' }, total('primaryReads')),
+      ...ofEach((name) => total(`${name}Reads`)),
+    ),
+    gauge(
+      'replica_in_use',
+      '1 if a replica is current and serves reads, otherwise 0.',
+      ...ofEach((name) => Number(facts[`${name}InUse`])),
+    ),
+    gauge(
+      'replica_lag_seconds',
+      'Maximum lag of a replica behind the primary.',
+      ...ofEach((name) => facts[`${name}LagSeconds`]),
+    ),
+  ];
 }

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import type { EventLoopTimes, OutputHealth, Traffic, TrafficSource } from './traffic.ts';
+import { sharedReading } from './shared-reading.ts';
+import type { EventLoopTimes, OutputHealth, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
 /** Sampling interval. Shorter delays may be missed. */
@@ -54,39 +55,24 @@ interface ProcessTrafficParts {
   readonly startedAt: number;
 }
 
-export class ProcessTraffic implements TrafficSource {
-  readonly #parts: ProcessTrafficParts;
-  #cached: { readonly until: number; readonly facts: StoreFacts } | undefined;
-
-  constructor(parts: ProcessTrafficParts) {
-    this.#parts = parts;
-  }
-
-  async traffic(): Promise<readonly Traffic[]> {
-    const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } =
-      this.#parts;
-    const { hits, misses } = pageCache;
-    return [
+/** The traffic of this process. */
+export function trafficOf(parts: ProcessTrafficParts): TrafficSource {
+  const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } = parts;
+  const facts = sharedReading(factsCacheMs, () => performance.now(), parts.facts);
+  return {
+    traffic: async () => [
       {
         ...counter.traffic(),
         startedAt,
         inFlight: inFlight(),
         openStreams: openStreams(),
         eventListeners: eventListeners(),
-        pageCache: { hits, misses },
+        pageCache: { hits: pageCache.hits, misses: pageCache.misses },
         eventLoop: eventLoop.times(),
         memoryBytes: process.memoryUsage.rss(),
         output: { linesLost: output?.linesLost ?? 0, trouble: output?.trouble },
-        store: await this.#facts(),
+        store: await facts(),
       },
-    ];
-  }
-
-  async #facts(): Promise<StoreFacts> {
-    const now = performance.now();
-    if (this.#cached !== undefined && now < this.#cached.until) return this.#cached.facts;
-    const facts = await this.#parts.facts();
-    this.#cached = { until: now + factsCacheMs, facts };
-    return facts;
-  }
+    ],
+  };
 }

@@ -1,13 +1,12 @@
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import { allOperations, type OperationId } from '../../contract/operations.ts';
+import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
 import { latencyBucketOf, latencyBuckets } from '../../domain/latency.ts';
 import type { LatencyUsage, MinuteUsage, UsageRows } from '../../storage/admin.ts';
-import type { Caller } from '../../storage/storage.ts';
 import { KeyUsageCounter } from './key-usage-counter.ts';
-import { outcomeOf } from './outcomes.ts';
-import { latencyBounds, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
+import { latencyBounds, outcomeOf, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
 
 /** Maximum number of unrecorded rows of each kind (requests per minute, and latencies). Additional rows are dropped. */
 const maxMinuteRows = 20_000;
@@ -28,13 +27,9 @@ interface Code {
   readonly outcome: OutcomeIndex;
 }
 
-const indexOf = new Map<ErrorCode, Code>(
-  codes.flatMap((code, index) => (code === 'ok' ? [] : [[code, { index, outcome: indexOfOutcome(code) }]])),
+const indexOf = new Map<string, Code>(
+  codes.map((code, index) => [code, { index, outcome: outcomes.indexOf(outcomeOf(code)) as OutcomeIndex }]),
 );
-
-function indexOfOutcome(code: ErrorCode): OutcomeIndex {
-  return outcomes.indexOf(outcomeOf(code)) as OutcomeIndex;
-}
 
 type MinuteRows = Pick<UsageRows, 'minutes' | 'latencies'>;
 

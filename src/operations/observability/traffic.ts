@@ -1,4 +1,5 @@
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
+import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
 import { type LatencyCounts, latencyQuantiles } from '../../domain/latency.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
@@ -87,7 +88,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       ({ operation }) => operation,
       (one, other) => ({
         ...one,
-        buckets: added(one.buckets, other.buckets),
+        buckets: one.buckets.map((count, index) => count + (other.buckets[index] ?? 0)),
         sumSeconds: one.sumSeconds + other.sumSeconds,
       }),
     ),
@@ -146,10 +147,6 @@ function summed<Item>(
   return [...byName.values()];
 }
 
-function added(one: readonly number[], other: readonly number[]): number[] {
-  return one.map((count, index) => count + (other[index] ?? 0));
-}
-
 function addedCounts(one: LatencyCounts, other: LatencyCounts): LatencyCounts {
   const sums = new Map(one);
   for (const [bucket, requests] of other) sums.set(bucket, (sums.get(bucket) ?? 0) + requests);
@@ -178,4 +175,16 @@ export function liveSeconds(
       ...{ p50, p95, p99 },
     };
   });
+}
+
+type OutcomeName = keyof OutcomeCounts;
+
+/**
+ * The outcome for an error code or `ok`. An error code known only to other versions of the service counts as refused.
+ */
+export function outcomeOf(code: string): OutcomeName {
+  if (code === 'ok') return 'ok';
+  const status = Object.hasOwn(errors, code) ? errors[code as ErrorCode].status : 400;
+  if (status >= 500) return 'failed';
+  return status === 429 ? 'limited' : 'refused';
 }

@@ -85,45 +85,29 @@ function risingIn(...stores: readonly StoreFacts[]): StoreFacts {
   );
 }
 
-export class WorkersFailedRequests implements FailedRequestSource {
-  readonly #ask: QueryWorkers;
+export const failedRequestsOf = (ask: QueryWorkers): FailedRequestSource => ({
+  list: async (filter) => {
+    const answers = await ask({ kind: 'failed requests', filter });
+    return newest([...answers.values()].flat() as FailedRequest[], filter.limit);
+  },
+});
 
-  constructor(ask: QueryWorkers) {
-    this.#ask = ask;
-  }
-
-  async list(filter: FailedRequestFilter): Promise<FailedRequest[]> {
-    const answers = await this.#ask({ kind: 'failed requests', filter });
-    return newest(
-      [...answers.values()].flatMap((answer) => answer as FailedRequest[]),
-      filter.limit,
-    );
-  }
-}
-
-export class WorkersLogging implements LoggingControl {
-  readonly #own: LoggingControl;
-  readonly #ask: QueryWorkers;
-  readonly #later: (changed: Logging) => void;
-
-  /** `later` is called with each change, for workers that start later. */
-  constructor(own: LoggingControl, ask: QueryWorkers, later: (changed: Logging) => void) {
-    this.#own = own;
-    this.#ask = ask;
-    this.#later = later;
-  }
-
-  get current(): Logging {
-    return this.#own.current;
-  }
-
-  async update(patch: LoggingPatch): Promise<Logging> {
-    const changed = await this.#own.update(patch);
-    this.#later(changed);
-    await this.#ask({ kind: 'logging', patch: changed });
+/** `later` is called with each change, for workers that start later. */
+export const loggingOf = (
+  own: LoggingControl,
+  ask: QueryWorkers,
+  later: (changed: Logging) => void,
+): LoggingControl => ({
+  get current() {
+    return own.current;
+  },
+  update: async (patch) => {
+    const changed = await own.update(patch);
+    later(changed);
+    await ask({ kind: 'logging', patch: changed });
     return changed;
-  }
-}
+  },
+});
 
 export type { Logging };
 

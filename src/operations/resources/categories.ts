@@ -1,5 +1,6 @@
-import { categoryJson, type categoryOperations } from '../../contract/categories.ts';
+import type { categoryOperations } from '../../contract/categories.ts';
 import { int64Min } from '../../contract/json.ts';
+import { categoryJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';

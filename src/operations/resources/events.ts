@@ -1,7 +1,9 @@
-import type { eventOperations, StoreEvent } from '../../contract/events.ts';
+import type { eventOperations } from '../../contract/events.ts';
 import type { InputOfRow, Page } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import type { StoreEvent } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
+import type { Caller } from '../../domain/caller.ts';
 import {
   type EventSelector,
   type EventType,
@@ -10,7 +12,6 @@ import {
   selectedTypes,
 } from '../../domain/event-type.ts';
 import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
-import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { type EventFeed, type Guard, mayReadAll, type Wanted } from '../events/feed.ts';
 import type { KeyWatch, Reader } from '../events/key-watch.ts';

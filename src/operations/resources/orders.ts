@@ -1,6 +1,6 @@
-import { type Order, orderJson, type orderOperations } from '../../contract/orders.ts';
-import { type Pet, petJson } from '../../contract/pets.ts';
+import type { orderOperations } from '../../contract/orders.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { type Order, orderJson, type Pet, petJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { next, type OrderStep, petStatusAfter, stepsOf } from '../../domain/order-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';

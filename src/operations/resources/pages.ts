@@ -1,7 +1,8 @@
 import { filtersText, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
-import type { Page } from '../../contract/operation.ts';
+import type { JsonPage, Page } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
+import type { JsonRows } from '../../domain/json-rows.ts';
 
 interface PageQuery {
   readonly limit: number;
@@ -15,6 +16,10 @@ interface PagedList<Item, Filter> {
   readonly minId?: bigint;
   /** Reads up to `limit` items after the id `after`, or from the first item if `after` is undefined. */
   readonly read: (after: bigint | undefined, limit: number, filter: Filter) => Awaitable<Item[]>;
+}
+
+interface JsonList<Filter> extends Pick<PagedList<never, Filter>, 'path' | 'minId'> {
+  readonly read: (after: bigint | undefined, limit: number, filter: Filter) => Awaitable<JsonRows>;
 }
 
 /** A page of a list sorted by ascending or descending id. Throws `invalid_cursor`. */
@@ -37,6 +42,21 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
 function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
   const next = found[limit];
   return { from, to: next && BigInt(next.id) };
+}
+
+/** Like `pageOf`, for a list that the database formats as JSON. */
+export function jsonPageOf<Item, Query extends PageQuery & ListQuery>(
+  query: Query,
+  { path, minId = 1n, read }: JsonList<Omit<Query, 'limit' | 'cursor'>>,
+): Awaitable<JsonPage<Item>> {
+  const { limit, cursor, ...filter } = query;
+  const filters = filtersText(path, query);
+  const after = cursor === undefined ? undefined : readCursor(cursor, filters, minId).after;
+  return andThen(read(after, limit, filter), ({ json, last, next }) => ({
+    json,
+    next: next === undefined || last === undefined ? undefined : writeCursor({ filters, after: last }),
+    span: { from: after === undefined ? minId : after + 1n, to: next },
+  }));
 }
 
 /** Builds a page. `found` contains one more item than `limit` if there is a next page. */

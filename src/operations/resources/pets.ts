@@ -1,27 +1,26 @@
-import { int64Max } from '../../contract/json.ts';
-import { jsonBehindId, type NewPet, type Pet, petJson, type petOperations } from '../../contract/pets.ts';
+import type { NewPet, petOperations } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
+import { jsonBehindId, type Pet, petJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
+import { upTo } from '../../domain/json-rows.ts';
 import { mayFollow, statusesAfter } from '../../domain/pet-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { found } from '../refusals.ts';
-import { pageOf } from './pages.ts';
+import { jsonPageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
 export const petReaders = {
   listPets: ({ pets }, { query }) => {
-    const { minId = 1n, maxId = int64Max } = query;
+    const { minId = 1n, maxId } = query;
     const lowerBound = minId - 1n;
-    return pageOf(query, {
+    return jsonPageOf(query, {
       path: '/pets',
       read: (after = 0n, limit, { id: ids, status, categoryId }) =>
         andThen(
-          pets.list(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
-          (page) =>
-            // Ids ascend, so the first page with an id above `maxId` is the last page.
-            page.filter(({ id }) => id <= maxId),
+          pets.listJson(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
+          (rows) => (maxId === undefined ? rows : upTo(rows, maxId)),
         ),
     });
   },

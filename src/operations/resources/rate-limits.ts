@@ -1,5 +1,5 @@
 import type { rateLimitOperations } from '../../contract/rate-limit.ts';
-import type { WindowState } from '../../domain/limit.ts';
+import type { WindowState } from '../../limits/limit.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { ReadersOf } from './rows.ts';
 

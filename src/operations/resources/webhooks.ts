@@ -1,6 +1,8 @@
+import { maxWebhooks } from '../../contract/bounds.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { maxWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
+import { webhookJson } from '../../contract/representations.ts';
+import type { webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { dayMs } from '../../domain/clock.ts';
 import {
@@ -61,6 +63,7 @@ export const webhookReaders = (sendTest: SendTest) =>
   }) satisfies ReadersOf<typeof webhookOperations, [Authenticated]>;
 
 const writes = ['webhooks'] as const;
+const writesOfOpen = ['callers', 'webhooks'] as const;
 
 /** A deleted webhook gets no more deliveries. `sweepWebhooks` removes its deliveries, and then the webhook itself. */
 const deleted = {
@@ -72,8 +75,9 @@ const deleted = {
 
 export const webhookUnits = {
   createWebhook: {
-    writes,
-    run: async ({ webhooks }, { body, caller, endpoint, events, secret, now }) => {
+    writes: writesOfOpen,
+    run: async ({ webhooks, accounts }, { body, caller, endpoint, events, secret, now }) => {
+      await expectOpen(accounts, caller);
       const { url, types = readableBy(caller.scopes), description } = body;
       expectAuthority(caller.scopes, { types });
       refuseEndpoint(endpoint);
@@ -86,8 +90,9 @@ export const webhookUnits = {
     checkReplay: expectSecretAuthority,
   },
   updateWebhook: {
-    writes,
-    run: async ({ webhooks }, { params, body, preconditions, caller, endpoint, events }) => {
+    writes: writesOfOpen,
+    run: async ({ webhooks, accounts }, { params, body, preconditions, caller, endpoint, events, now }) => {
+      await expectOpen(accounts, caller);
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
       const { description, enabled = before.enabled } = body;
       const changes = {
@@ -107,7 +112,11 @@ export const webhookUnits = {
       if (isUnchanged) return before;
       // A re-enabled webhook receives only events that occur after it was re-enabled.
       const isContinued = enabled && !before.enabled;
-      await webhooks.update(before.id, { ...changes, ...(isContinued && continuedAt(events.last)) });
+      await webhooks.update(before.id, {
+        ...changes,
+        ...(changes.url !== before.url && { succeededAt: now }),
+        ...(isContinued && continuedAt(events.last, now)),
+      });
       return after;
     },
   },
@@ -144,14 +153,21 @@ export const webhookUnits = {
   redeliver: {
     writes,
     run: async (transaction, { params: { webhookId, deliveryId }, caller, now }) => {
-      expectAuthority(caller.scopes, await ownWebhook(transaction.webhooks, webhookId, caller.accountId));
-      return redeliver(transaction, { webhookId, deliveryId }, now);
+      const webhook = await ownWebhook(transaction.webhooks, webhookId, caller.accountId);
+      expectAuthority(caller.scopes, webhook);
+      return redeliver(transaction, webhook, { deliveryId, now, scopes: caller.scopes });
     },
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;
 
-/** A webhook that is enabled again: later events are sent, and a redelivery is cancelled. */
-export const continuedAt = (position: bigint) => ({ position, redeliveringTo: undefined });
+/**
+ * A webhook that is enabled again at `now` (Unix ms): later events are sent, a redelivery is cancelled, and attempts that
+ * began before do not disable the webhook.
+ */
+export const continuedAt = (position: bigint, now: number) => ({
+  ...{ position, redeliveringTo: undefined },
+  succeededAt: now,
+});
 
 /** Sends events after an id again. Throws `webhook_disabled`, `events_expired` and `redelivery_in_progress`. */
 export async function redeliverEvents(
@@ -166,21 +182,44 @@ export async function redeliverEvents(
     throw new Refusal('redelivery_in_progress');
 }
 
-/** Adds at most one delivery, so the number of deliveries is bounded by that of the requests. */
+interface Redelivering {
+  readonly deliveryId: bigint;
+  /** Unix ms. */
+  readonly now: number;
+  /** The scopes of the client's key; undefined for an operator. */
+  readonly scopes?: readonly Scope[];
+}
+
+/**
+ * Sends the event of a delivery again. The delivery may be older than the webhook's types, so its type is checked as well.
+ * Throws `delivery_not_found`, `insufficient_scope`, `event_type_not_selected` and `too_many_deliveries`.
+ */
 export async function redeliver(
   { deliveries }: Transaction,
-  { webhookId, deliveryId }: { readonly webhookId: bigint; readonly deliveryId: bigint },
-  now: number,
+  { id: webhookId, types }: Pick<StoredWebhook, 'id' | 'types'>,
+  { deliveryId, now, scopes }: Redelivering,
 ): Promise<StoredDelivery> {
   const delivery = await deliveries.find(deliveryId);
   if (delivery?.webhookId !== webhookId) throw new Refusal('delivery_not_found');
   const { eventId, type } = delivery;
+  if (scopes !== undefined) expectReadable([type], new Set(scopes));
+  if (!selectedTypes(types).has(type)) throw new Refusal('event_type_not_selected');
   const due = { status: 'pending', nextAttemptAt: now } as const;
-  if (delivery.status !== 'pending')
-    return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
-  // If the delivery is leased, an attempt is in progress.
-  if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
-  return { ...delivery, ...due };
+  if (delivery.status === 'pending') {
+    await deliveries.hasten(deliveryId, now);
+    return { ...delivery, ...due };
+  }
+  if (!(await deliveries.hasRoom(webhookId))) throw new Refusal('too_many_deliveries');
+  return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
+}
+
+/**
+ * Throws `invalid_api_key` if the account was closed after the request was admitted. Closing an account disables its
+ * webhooks, so a webhook that is enabled afterwards would send events once the account is reopened.
+ */
+async function expectOpen(accounts: Transaction['accounts'], { accountId }: Needed['caller']): Promise<void> {
+  const account = await accounts.find(accountId);
+  if (account?.closedAt != null) throw new Refusal('invalid_api_key');
 }
 
 /** Throws `webhook_not_found` if the webhook does not exist or belongs to another account. */

@@ -1,20 +1,27 @@
 import { LRUCache } from 'lru-cache';
-import type { Session as ShownSession, SignIn, sessionOperations } from '../../contract/admin/sessions.ts';
+import type {
+  OwnSession,
+  Session as ShownSession,
+  SignIn,
+  sessionOperations,
+} from '../../contract/admin/sessions.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Actor, actorOf, actorText } from '../../domain/actor.ts';
 import { atMost } from '../../domain/bounded.ts';
-import { type Clock, hourMs, minuteMs } from '../../domain/clock.ts';
+import { type Clock, dateOf, hourMs, minuteMs } from '../../domain/clock.ts';
 import { fingerprint, isWellFormedKey, makeKey, type RandomBytes } from '../../domain/key.ts';
 import type { InputOf } from '../../storage/transaction.ts';
 import type { Session } from '../../tables/operators.ts';
-import type { HandlersOf, SignedIn } from '../admin/handlers.ts';
+import type { HandlerContext, HandlersOf, SignedIn } from '../admin/handlers.ts';
+import { batches } from '../batches.ts';
 import { isUnavailable } from '../refusals.ts';
+import { iso } from '../shown.ts';
 import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
 import type { OneTimeCode } from './one-time-code.ts';
 
 export const sessionMs = 12 * hourMs;
-export const idleMs = hourMs;
+const idleMs = hourMs;
 const recordUseIntervalMs = minuteMs;
 /** Maximum number of sessions kept only in memory. If exceeded, the least recently used sessions are dropped. */
 const maxUnstored = 1_000;
@@ -32,7 +39,7 @@ export interface SessionSecrets {
 }
 
 /** A new session with its secrets, which are not stored in clear text. */
-export interface NewSession {
+interface NewSession {
   readonly secrets: SessionSecrets;
   /** False if the store could not be written to; this process then keeps the session in memory. */
   readonly isStored: boolean;
@@ -70,7 +77,7 @@ export class SessionOperations {
     if (id === undefined) return undefined;
     const unstored = this.#unstored.get(id);
     const session = unstored ?? (await this.#options.store.sessions.find(id));
-    const now = this.#options.clock.now();
+    const now = this.#options.clock.storeTime();
     if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
     if (unstored === undefined) {
       if (await this.#hasEnded(session)) return undefined;
@@ -82,13 +89,15 @@ export class SessionOperations {
         return undefined;
       this.#unstored.set(id, { ...unstored, usedAt: now });
     }
-    const { actor, role, expiresAt } = session;
+    const { actor, role } = session;
+    const expiresAt = dateOf(this.#options.clock, session.expiresAt);
     return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
   }
 
   /** Starts a session with new secrets, even if the store cannot be written to. Throws `sign_in_failed`. */
   async signIn({ token, code }: SignIn): Promise<NewSession> {
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.storeTime();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
     if (who === undefined) throw new Refusal('sign_in_failed');
     const actor = who.id === undefined ? this.#options.codeActor : operatorActor(who.name);
@@ -107,7 +116,11 @@ export class SessionOperations {
     const isStored = await this.#written('addSession', { session, idleMs, lastFour: who.lastFour });
     const tokenFingerprint = token && fingerprint(token);
     if (!isStored) this.#unstored.set(session.fingerprint, { ...session, tokenFingerprint });
-    return { secrets, isStored, signedIn: { actor, role: who.role, expiresAt: session.expiresAt } };
+    return {
+      secrets,
+      isStored,
+      signedIn: { actor, role: who.role, expiresAt: dateOf(clock, session.expiresAt) },
+    };
   }
 
   async signOut(secrets: SessionSecrets): Promise<void> {
@@ -179,5 +192,60 @@ export function sessionShown({ actor, role, expiresAt }: SignedIn): ShownSession
 }
 
 export const sessionHandlers = {
-  getSession: (_services, _input, asking) => sessionShown(asking),
+  getSession: (_services, _input, context) => sessionShown(context),
 } satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
+
+interface Services {
+  readonly store: Pick<Store, 'sessions' | 'write'>;
+  readonly clock: Clock;
+}
+
+/** Maximum number of sessions read. An operator has far fewer, because sessions end within hours. */
+const atOnce = 1_000;
+
+async function ownSessions(
+  { store, clock }: Services,
+  { actor }: Pick<HandlerContext, 'actor'>,
+): Promise<Session[]> {
+  const now = clock.storeTime();
+  const isOwn = (session: Session) =>
+    session.actor === actorText(actor) && now < session.expiresAt && now < session.usedAt + idleMs;
+  const own: Session[] = [];
+  const read = (last?: Session) => store.sessions.list(last?.fingerprint, atOnce);
+  for await (const page of batches(atOnce, read)) own.push(...page.filter(isOwn));
+  return own;
+}
+
+/** A number that identifies a session but is useless without its secrets: the first 48 bits of its fingerprint. */
+const numberOf = ({ fingerprint }: Pick<Session, 'fingerprint'>) =>
+  Math.max(1, Number.parseInt(fingerprint.slice(0, 12), 16));
+
+function shownOwn(session: Session, context: HandlerContext, clock: Clock): OwnSession {
+  const { fingerprint } = session;
+  const expiresAt = dateOf(clock, session.expiresAt);
+  return {
+    id: numberOf(session),
+    startedAt: iso(expiresAt - sessionMs),
+    usedAt: iso(dateOf(clock, session.usedAt)),
+    expiresAt: iso(expiresAt),
+    isCurrent: fingerprint === context.sessionFingerprint,
+  };
+}
+
+export const ownSessionHandlers: HandlersOf<
+  Services,
+  Pick<typeof sessionOperations, 'listSessions' | 'endSession'>
+> = {
+  listSessions: async (services, _input, context) => {
+    const own = await ownSessions(services, context);
+    return own
+      .toSorted((one, other) => other.usedAt - one.usedAt)
+      .map((session) => shownOwn(session, context, services.clock));
+  },
+  endSession: async (services, { params: { sessionId } }, context) => {
+    const own = await ownSessions(services, context);
+    const session = own.find((one) => BigInt(numberOf(one)) === sessionId);
+    if (session === undefined) throw new Refusal('session_not_found');
+    await services.store.write('removeSession', session.fingerprint);
+  },
+};

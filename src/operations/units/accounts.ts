@@ -1,6 +1,5 @@
-import { accountTagText } from '../../contract/admin/accounts.ts';
+import { maxWebhooks } from '../../contract/bounds.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { maxWebhooks } from '../../contract/webhooks.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { Account, NewAccount } from '../../tables/accounts.ts';
@@ -43,7 +42,7 @@ async function change(
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
-  checkPreconditions(preconditions, accountTagText(shownAccount(account)));
+  checkPreconditions(preconditions, JSON.stringify(shownAccount(account)));
   if (basis !== undefined && !hasSameLimits(account, basis)) throw new Refusal('precondition_failed');
   const changed: Account = {
     ...account,

@@ -1,14 +1,19 @@
-import type { RescheduleRequest, SettledDelivery, Taken, TakeRequest } from '../../domain/delivery.ts';
+import type {
+  Disabling,
+  Dispatched,
+  RescheduleRequest,
+  SettledDelivery,
+  TakenDelivery,
+  TakeRequest,
+} from '../../domain/delivery.ts';
 import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
 import { disabledEvent } from './webhooks.ts';
 
-interface Disabling {
-  readonly webhookId: bigint;
+interface DisablingOutcome {
+  readonly delivery: Pick<TakenDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'url'>;
   readonly reason: string;
-  /**
-   * Unix ms. A successful delivery at or after this time keeps the webhook enabled; undefined to disable it regardless.
-   */
-  readonly since: number | undefined;
+  /** Unix ms. The webhook stays enabled if a delivery has succeeded, or the webhook was enabled, at or after this time. */
+  readonly since: number;
   /** Unix ms. */
   readonly now: number;
 }
@@ -20,25 +25,29 @@ export const deliveryUnits = {
     run: async (
       { deliveries }: Transaction,
       { settled, take }: { readonly settled: readonly SettledDelivery[]; readonly take: TakeRequest },
-    ): Promise<Taken> => {
-      const settling = settled.length > 0 ? deliveries.settle(settled) : undefined;
+    ): Promise<Dispatched> => {
+      const settling = settled.length > 0 ? deliveries.settle(settled) : [];
       // Sends both statements to PostgreSQL before waiting for either result.
-      const [taken] = await Promise.all([deliveries.take(take), settling]);
-      return taken;
+      const [taken, locked] = await Promise.all([deliveries.take(take), settling]);
+      return { ...taken, locked };
     },
   },
   disableWebhook: {
     writes: ['webhooks'],
     run: async (
-      { webhooks, events }: Transaction,
-      { webhookId, reason, since, now }: Disabling,
-    ): Promise<boolean> => {
+      { webhooks, deliveries, events }: Transaction,
+      { delivery: { id, webhookId, leasedUntil, url }, reason, since, now }: DisablingOutcome,
+    ): Promise<Disabling> => {
       const webhook = await webhooks.find(webhookId);
-      if (!webhook?.enabled) return false;
-      if (since !== undefined && (webhook.succeededAt ?? 0) >= since) return false;
+      if (webhook === undefined) return 'disabled';
+      if (webhook.url !== url) return 'moved';
+      if (!webhook.enabled) return 'disabled';
+      // Without the lease, this attempt may have been made long ago, and another process decides.
+      const isLeased = (await deliveries.find(id))?.leasedUntil === leasedUntil;
+      if (!isLeased || (webhook.succeededAt ?? 0) >= since) return 'kept';
       await webhooks.update(webhookId, { enabled: false, disabledReason: reason });
       events.add(disabledEvent(webhook, reason, now));
-      return true;
+      return 'disabled';
     },
   },
   /** Must be repeated until it returns false, before the first deliveries are leased. */
@@ -65,5 +74,16 @@ export const deliveryUnits = {
   pruneDeliveries: {
     writes: [],
     run: ({ deliveries }: Transaction, before: number) => deliveries.prune(before),
+  },
+  /**
+   * Deletes some finished deliveries, except for the newest `keep` of each webhook and status. Repeat it with its outcome
+   * until that is undefined.
+   */
+  trimDeliveries: {
+    writes: [],
+    run: (
+      { deliveries }: Transaction,
+      { keep, after }: { readonly keep: number; readonly after: SweptTo | null },
+    ) => deliveries.trim(keep, after),
   },
 } as const satisfies Units;

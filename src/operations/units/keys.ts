@@ -1,4 +1,4 @@
-import { keyTagText } from '../../contract/admin/keys.ts';
+import { keyTagText } from '../../contract/admin/key-tag.ts';
 import { plans } from '../../domain/plan.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
@@ -6,6 +6,7 @@ import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { Key, NewKey } from '../../tables/accounts.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
+import { invalidMember } from '../refusals.ts';
 import { storedKey } from '../shown.ts';
 
 const subject = subjectsOf(
@@ -30,7 +31,12 @@ export const keyUnits = {
   createKey: {
     writes: ['callers'],
     subject: subject.made,
-    run: ({ keys }: Transaction, key: NewKey) => keys.add(key),
+    run: ({ keys }: Transaction, key: NewKey) => {
+      // Not checked earlier, so that a retry gets the stored response even if the key has expired since.
+      if (key.expiresAt !== null && key.expiresAt <= key.createdAt)
+        throw invalidMember('expiresAt', 'must be in the future');
+      return keys.add(key);
+    },
   },
   rotateKey: { writes: ['callers'], subject: subject.by((input) => (input as Rotation).oldId), run: rotate },
   setKeyScopes: { writes: ['callers'], subject: subject.byId, run: setScopes },

@@ -1,5 +1,5 @@
-import { importedJson } from '../../contract/events.ts';
-import type { NewPet, Pet } from '../../contract/pets.ts';
+import type { NewPet } from '../../contract/pets.ts';
+import { importedJson, type Pet } from '../../contract/representations.ts';
 import type { UsageBounds, UsageReport } from '../../storage/admin.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { ImportRun } from '../../tables/imports.ts';

@@ -1,5 +1,4 @@
-import { type Delivery, deliveryJson } from '../../contract/deliveries.ts';
-import { webhookJson } from '../../contract/webhooks.ts';
+import { type Delivery, deliveryJson, webhookJson } from '../../contract/representations.ts';
 import type { EventBounds } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
@@ -28,6 +27,8 @@ interface Disabling {
 interface Enabling {
   readonly id: bigint;
   readonly lastEvent: bigint;
+  /** Unix ms. */
+  readonly now: number;
 }
 
 /** The stored secrets of a webhook, before and after re-encryption. */
@@ -87,11 +88,11 @@ export const operatorWebhookUnits = {
   enableWebhookByOperator: {
     writes,
     subject,
-    run: async ({ webhooks }: Transaction, { id, lastEvent }: Enabling): Promise<boolean> => {
+    run: async ({ webhooks }: Transaction, { id, lastEvent, now }: Enabling): Promise<boolean> => {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       // The webhook receives only events that occur after it is enabled.
-      const continued = { enabled: true, disabledReason: undefined, ...continuedAt(lastEvent) };
+      const continued = { enabled: true, disabledReason: undefined, ...continuedAt(lastEvent, now) };
       if (!webhook.enabled) await webhooks.update(id, continued);
       return true;
     },
@@ -112,8 +113,8 @@ export const operatorWebhookUnits = {
     writes,
     subject: { ...byParam('webhookId'), made: (delivery) => deliveryJson(delivery as Delivery) },
     run: async (transaction: Transaction, { params, now }: Redelivering) => {
-      await existing(transaction, params.webhookId);
-      return redeliver(transaction, params, now);
+      const webhook = await existing(transaction, params.webhookId);
+      return redeliver(transaction, webhook, { deliveryId: params.deliveryId, now });
     },
   },
 } as const satisfies AuditedUnits;

@@ -1,6 +1,6 @@
 import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
+import type { RequiredVersions } from '../../domain/required-versions.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
-import type { RequiredVersions } from '../required-versions.ts';
 import type { Runner } from './statements.ts';
 
 /** Number of ids per range in `changed_ranges`. Must match the number in the triggers. */

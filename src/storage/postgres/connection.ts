@@ -32,8 +32,8 @@ interface ConnectionOptions {
 export class Connection {
   readonly sql: SQL;
   readonly throughPooler: boolean;
-  /** True if the session has statement and idle-transaction timeouts. Otherwise, each transaction sets them. */
-  hasTimeouts = true;
+  /** True if the session has the timeouts and the isolation level. Otherwise, each transaction sets them. */
+  hasSettings = true;
   /** Number of pending statements, which the server runs one after the other. */
   active = 0;
   /** True while a write or a transaction is running. No other statement is sent during this time. */
@@ -61,7 +61,7 @@ export class Connection {
       connectionTimeout: this.#openTimeoutMs / 1_000,
       connection: {
         application_name: 'animal-store',
-        ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...sessionMark }),
+        ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...isolation, ...sessionMark }),
       },
       tls: sslModeOf(url) as Tls,
       onclose: () => onClose(this),
@@ -85,11 +85,12 @@ export class Connection {
     }
   }
 
-  /** Runs a transaction with statement and idle timeouts. */
+  /** Runs a transaction with statement and idle timeouts, in which each statement sees the latest committed data. */
   begin<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    if (this.hasTimeouts) return this.sql.begin(work);
+    if (this.hasSettings) return this.sql.begin(work);
     const settings = Object.entries(timeouts(this.#settings.statementTimeoutMs));
-    const text = settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`).join(';');
+    const timeoutTexts = settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+    const text = [`SET TRANSACTION ISOLATION LEVEL ${readCommitted}`, ...timeoutTexts].join(';');
     return this.sql.begin(async (sql) => {
       await sql.unsafe(text).simple();
       return work(sql);
@@ -109,6 +110,15 @@ export class Connection {
     }
   }
 
+  /**
+   * Cancels a running statement, and retires the connection: the request reaches the server on another connection, and if
+   * it arrives late, it cancels whichever statement is running then.
+   */
+  cancel(query: SQL.Query<unknown>): void {
+    this.retired = true;
+    query.cancel();
+  }
+
   /** Returns the reason why the connection was closed, or the statement's error if the connection is open. */
   failureOf(error: unknown): unknown {
     return this.#failure ?? error;
@@ -124,8 +134,8 @@ export class Connection {
     const { url, statementTimeoutMs } = this.#settings;
     const found = await settingsOf(this.sql);
     checkSchema(found, url);
-    const wanted = Object.entries(timeouts(statementTimeoutMs));
-    this.hasTimeouts = wanted.every(([name, value]) => found.get(name) === String(value));
+    const wanted = Object.entries({ ...timeouts(statementTimeoutMs), ...isolation });
+    this.hasSettings = wanted.every(([name, value]) => found.get(name) === String(value));
   }
 
   get #openTimeoutMs(): number {
@@ -138,6 +148,14 @@ const timeouts = (statementTimeoutMs: number) => ({
   // Limits how long a process that hangs within a transaction can block other processes.
   idle_in_transaction_session_timeout: statementTimeoutMs,
 });
+
+const readCommitted = 'read committed';
+
+/**
+ * The database or the role may have another default. At other levels, a statement would not see data that was committed
+ * while its transaction waited for a lock, and changes would fail.
+ */
+const isolation = { default_transaction_isolation: readCommitted } as const;
 
 function databaseOf(url: string): { database?: string } {
   const { pathname, searchParams } = new URL(url);

@@ -1,10 +1,16 @@
 import type { SQL } from 'bun';
-import { Breaker } from '../breaker.ts';
-import type { Notice } from '../outage.ts';
-import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
-import { remedyOf } from './creation.ts';
+import { Breaker } from '../../outages/breaker.ts';
+import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../../outages/errors.ts';
+import type { Notice } from '../../outages/outage.ts';
 import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
-import { failureOf, isOvertaken, isReadOnly, postgresReason } from './failures.ts';
+import {
+  failureOf,
+  isMissingDatabase,
+  isMissingRole,
+  isOvertaken,
+  isReadOnly,
+  postgresReason,
+} from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
 import { Pool, type PoolFacts } from './pool.ts';
@@ -217,4 +223,22 @@ function trialWrite(sql: SQL): SQL.Query<unknown> {
       RAISE EXCEPTION USING ERRCODE = 'AS000';
     EXCEPTION WHEN SQLSTATE 'AS000' THEN NULL;
     END $$`);
+}
+
+/** Returns a space and a sentence with the command, or an empty string for other errors. */
+function remedyOf(error: unknown, url: string): string {
+  const { hostname, port, pathname, username, searchParams } = new URL(url);
+  const server = `-h ${hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost'} -p ${port || '5432'}`;
+  const user = decodeURIComponent(username);
+  if (isMissingRole(error)) {
+    return ` To create the role, run as an administrator of the server: createuser ${server} -U postgres --pwprompt ${quoted(user)}`;
+  }
+  if (!isMissingDatabase(error)) return '';
+  const database = searchParams.get('dbname') ?? decodeURIComponent(pathname.slice(1));
+  const owner = user === '' ? '' : ` -O ${quoted(user)}`;
+  return ` To create it, run as an administrator of the server: createdb ${server} -U postgres${owner} ${quoted(database || user)}`;
+}
+
+function quoted(name: string): string {
+  return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 }

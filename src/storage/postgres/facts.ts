@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
+import { StorageUnavailable } from '../../outages/errors.ts';
 import type { StoreFacts } from '../admin.ts';
-import { StorageUnavailable } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { migrationSteps } from './migration-steps.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { Notice } from '../outage.ts';
-import { StorageUnusable } from '../storage.ts';
+import { StorageUnusable } from '../../outages/errors.ts';
+import type { Notice } from '../../outages/outage.ts';
 import { unfinishedCopy } from '../unusable.ts';
 import type { PostgresDatabase } from './database.ts';
 
@@ -15,30 +15,44 @@ export interface Identity {
 interface IdentityRow extends Identity {
   readonly redisPrefix: string | null;
   readonly isUnfinishedCopy: boolean;
+  /** Whether the store was restored, or its server replaced, since an instance last marked it. */
+  readonly isRestored: boolean;
   /** Comma-separated names of the running instances; null if no instance is running. */
   readonly running: string | null;
+}
+
+interface IdentifyOptions {
+  readonly serving: boolean;
+  readonly migrates: boolean;
+  readonly notice: Notice;
+  readonly clock: Clock;
 }
 
 /** An instance counts as running if it has reported within this time, which is three report intervals. */
 const runningWithinSeconds = 30;
 
 /**
- * Identifies the store and this process, and checks that all instances use the same Redis prefix. With different
+ * Registers this process with the store, and checks that all instances use the same Redis prefix. With different
  * prefixes, instances would not see each other's changes. If the prefix differs, commands throw `StorageUnusable`; an
  * instance also throws it if other instances are running. Otherwise, the store adopts the new prefix.
+ *
+ * The prefix and the instances in a restored store are those of the time of the backup. They are ignored until an
+ * instance has marked the store (`lineage.ts`), because a restored store must be used with a new prefix. A command that
+ * migrates the store is not rejected, because a dump of an older version does not show that it was restored.
  */
-export async function identify(
+export async function registerInstance(
   database: PostgresDatabase,
   redisPrefix: string,
-  { serving, notice, clock }: { serving: boolean; notice: Notice; clock: Clock },
+  { serving, migrates, notice, clock }: IdentifyOptions,
 ): Promise<Identity> {
-  const runningSince = clock.now() - runningWithinSeconds * 1_000;
+  const [now, withinMs] = [clock.now(), runningWithinSeconds * 1_000];
   const [row] = await database.read<IdentityRow[]>(
     (sql) => sql`
       SELECT id AS store, redis_prefix AS "redisPrefix",
              is_unfinished_copy AS "isUnfinishedCopy",
+             EXISTS (SELECT FROM counters WHERE history NOT IN ('', server_history())) AS "isRestored",
              left(encode(uuid_send(gen_random_uuid()), 'base64'), 8) AS process,
-             (SELECT string_agg(name, ', ' ORDER BY name) FROM instances WHERE seen_at > ${runningSince}) AS running
+             (SELECT string_agg(name, ', ' ORDER BY name) FROM instances WHERE seen_at BETWEEN ${now - withinMs} AND ${now + withinMs}) AS running
       FROM store`,
   );
   if (row === undefined)
@@ -46,21 +60,24 @@ export async function identify(
       'The "store" table in the database is empty. Restore the database from a backup.',
     );
   if (row.isUnfinishedCopy) throw unfinishedCopy('The database', 'use an empty database');
-  const { store, process, redisPrefix: known, running } = row;
+  const { store, process, redisPrefix: known, isRestored, running } = row;
   if (known === redisPrefix) return { store, process };
-  if (known !== null) {
+  if (known !== null && (serving || !(migrates || isRestored))) {
     const differs = `The instances of this store use REDIS_PREFIX=${known}, but this process uses ${redisPrefix}`;
-    if (!serving) throw new StorageUnusable(`${differs}. Set REDIS_PREFIX=${known}.`);
-    if (running !== null) throw new StorageUnusable(`${differs}. ${remedy(known, running)}`);
+    if (!serving) throw new StorageUnusable(`${differs}. Set REDIS_PREFIX=${known}. ${ofOldDump}`);
+    if (running !== null && !isRestored) throw new StorageUnusable(`${differs}. ${remedy(known, running)}`);
     notice(`${differs}. The store now uses the new prefix: start all instances with this prefix.`);
   }
   if (serving) await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
   return { store, process };
 }
 
+const ofOldDump =
+  'If you have restored a dump of version 1.1.0 or older, see "PostgreSQL" in docs/backup.md.';
+
 function remedy(known: string, running: string): string {
   return (
     `Set REDIS_PREFIX=${known}, or stop the running instances first: ${running}. ` +
-    `A killed instance still counts as running for ${runningWithinSeconds} seconds.`
+    `A killed instance still counts as running for ${runningWithinSeconds} seconds. ${ofOldDump}`
   );
 }

@@ -1,6 +1,6 @@
 /** Builds indexes on tables that running instances change. */
 import type { SQL } from 'bun';
-import { StorageUnusable } from '../storage.ts';
+import { StorageUnusable } from '../../outages/errors.ts';
 import { isCanceled } from './failures.ts';
 import { MigrationLocked } from './migration-locks.ts';
 

@@ -1,6 +1,6 @@
-import { failureText, type Notice } from '../outage.ts';
+import { failureText, type Notice } from '../../outages/outage.ts';
 import type { PostgresDatabase } from './database.ts';
-import { lockCounters, risenVersion, type ServerState } from './versions.ts';
+import { incrementVersion, lockCounters, type ServerState } from './versions.ts';
 
 /** Results of `server_history()`. */
 interface Histories {
@@ -81,7 +81,7 @@ export class Lineage implements AsyncDisposable {
       );
       if (other === undefined) return undefined;
       await execute(lockCounters);
-      await execute((sql) => sql`UPDATE counters SET ${risenVersion(sql)}`);
+      await execute((sql) => sql`UPDATE counters SET ${incrementVersion(sql)}`);
       return other;
     }, performance.now() + this.#database.statementTimeoutMs);
   }

@@ -1,8 +1,8 @@
 /** Retries a step of a migration that other sessions block, and reports these sessions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQL } from 'bun';
-import type { Notice } from '../outage.ts';
-import { PeriodicTask } from '../periodic-task.ts';
+import type { Notice } from '../../outages/outage.ts';
+import { PeriodicTask } from '../../outages/periodic-task.ts';
 import { isLockTimeout, isOvertaken } from './failures.ts';
 
 export type Begin = <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>;

@@ -1,10 +1,10 @@
 import type { SQL } from 'bun';
-import type { Notice } from '../outage.ts';
-import { StorageUnusable } from '../storage.ts';
+import { StorageUnusable } from '../../outages/errors.ts';
+import type { Notice } from '../../outages/outage.ts';
 import { outdatedStore } from '../unusable.ts';
 import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-builds.ts';
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
-import { migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
+import { type MigrationStep, migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
 
 /**
  * First half of the key of the advisory lock that allows only one process to migrate a store at a time ("AnSt" in ASCII).
@@ -88,6 +88,7 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
   const next = version === 0 ? migrationSteps.length : version + 1;
   const steps = migrationSteps.slice(version, next);
   if (version > 0) {
+    await expectNoLeftovers(transaction, migrationSteps.slice(version));
     const unbuilt = await unbuiltOf(transaction, steps[0]?.indexes ?? []);
     if (unbuilt !== undefined) return { from: version, to: version, unbuilt };
   }
@@ -131,4 +132,30 @@ async function versionOf(sql: SQL): Promise<number> {
   if (there === 0n) return 0;
   const [{ version }] = await sql`SELECT version FROM animal_store_format`;
   return Number(version);
+}
+
+const createTable = /\bCREATE TABLE (\w+)/g;
+
+/**
+ * Throws `StorageUnusable` if tables that the steps would create exist. `pg_restore --clean` leaves them behind when it
+ * restores the dump of an older version over a store. Their rows belong to the former store, so a step must not adopt
+ * them. Functions are replaced, and triggers and indexes are dropped with the tables of the dump.
+ */
+async function expectNoLeftovers(
+  transaction: SQL,
+  steps: readonly Pick<MigrationStep, 'change'>[],
+): Promise<void> {
+  const created = steps
+    .flatMap(({ change }) => (typeof change === 'string' ? [...change.matchAll(createTable)] : []))
+    .map(([, name]) => name);
+  const [{ leftovers }] = await transaction<[{ leftovers: string | null }]>`
+    SELECT string_agg(format('%I.%I', schemaname, tablename), ', ' ORDER BY tablename) AS leftovers FROM pg_tables
+    WHERE schemaname = current_schema()
+      AND tablename IN (SELECT json_array_elements_text(${JSON.stringify(created)}::text::json))`;
+  if (leftovers === null) return;
+  throw new StorageUnusable(
+    'The database contains tables of a newer version, because a dump of an older version was restored over them, and ' +
+      '"pg_restore --clean" does not remove tables that the dump does not contain. Remove them with psql, and try again: ' +
+      `DROP TABLE ${leftovers};`,
+  );
 }

@@ -1,12 +1,11 @@
 import type { SQL } from 'bun';
-import { afterUnreadReplies, DeadlineQueue, type Pending } from '../deadline-queue.ts';
-import { RoundTrips } from '../round-trips.ts';
+import { afterUnreadReplies, DeadlineQueue, type Pending } from '../../outages/deadline-queue.ts';
+import { RoundTrips } from '../../outages/round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
 import { NoAnswer, TooLate } from './failures.ts';
 import type { Session } from './index-builds.ts';
 import type { Execute, Statement } from './statements.ts';
-import { TimedTransaction } from './timed-transaction.ts';
 
 interface Job extends Pending {
   readonly exclusive: boolean;
@@ -38,6 +37,12 @@ const checksPerTimeout = 80;
  * considered unknown.
  */
 const confirmationPart = 0.05;
+/**
+ * If the server commits while it waits for a synchronous standby, it ends the wait when the statement is canceled, and
+ * reports success, although the standby may lack the change. A promoted standby would then have lost it.
+ */
+const canceledSuccess =
+  'the write was canceled, but the server reports success; a synchronous standby may lack it';
 
 /**
  * Runs statements on a limited number of connections. The timeout of a statement includes time in the queue. A hung
@@ -72,7 +77,7 @@ export class Pool {
   /** Runs a statement that may be pipelined. Rejects with `TooLate` at `dueAt` (`performance.now()`). */
   read<T>(statement: Statement<T>, dueAt = this.#dueAt()): Promise<T> {
     return this.#add(false, dueAt, (connection) => {
-      if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement));
+      if (!connection.hasSettings) return transaction(connection, (execute) => execute(statement));
       return { answer: statement(connection.sql), stop: () => this.#unanswered() };
     });
   }
@@ -90,16 +95,22 @@ export class Pool {
 
   /**
    * Runs a statement on a dedicated connection, so that it can be canceled at `dueAt`. Rejects with `NoAnswer` if the
-   * server does not confirm the cancellation in time. `onCommit` is called before any statement that may commit is
-   * sent.
+   * server does not confirm the cancellation in time, or if the canceled statement succeeds. `onCommit` is called before
+   * any statement that may commit is sent.
    */
   write<T>(statement: Statement<T>, dueAt = this.#dueAt(), onCommit = () => {}): Promise<T> {
     return this.#add(true, dueAt, (connection) => {
-      if (!connection.hasTimeouts) return transaction(connection, (execute) => execute(statement), onCommit);
+      if (!connection.hasSettings) return transaction(connection, (execute) => execute(statement), onCommit);
       onCommit();
-      const answer = statement(connection.sql);
+      const query = statement(connection.sql);
+      let isCanceled = false;
+      const answer = query.then((result) => {
+        if (isCanceled) throw new NoAnswer(canceledSuccess);
+        return result;
+      });
       const stop = () => {
-        answer.cancel();
+        isCanceled = true;
+        connection.cancel(query);
         return undefined;
       };
       return { answer, stop };
@@ -226,4 +237,59 @@ function transaction<T>(
 ): Sent<T> {
   const timed = new TimedTransaction(connection, onCommit);
   return { answer: timed.run(work), stop: () => timed.expire() };
+}
+
+/** A transaction that `expire` rolls back, unless the commit was already sent. */
+class TimedTransaction {
+  readonly #connection: Connection;
+  readonly #onCommit: () => void;
+  readonly #due = Promise.withResolvers<never>();
+  readonly #running = new Set<SQL.Query<unknown>>();
+  #isCommitting = false;
+  #isExpired = false;
+
+  /** `onCommit` is called before the commit is sent. Without a reply to the commit, the outcome is unknown. */
+  constructor(connection: Connection, onCommit: () => void) {
+    this.#connection = connection;
+    this.#onCommit = onCommit;
+    // Prevents an unhandled rejection if the deadline passes after the work has completed.
+    this.#due.promise.catch(() => undefined);
+  }
+
+  /**
+   * Runs `work` in the transaction. If `work` fails, the transaction is rolled back and later statements are rejected.
+   */
+  run<T>(work: (execute: Execute) => Promise<T>): Promise<T> {
+    return this.#connection.begin(async (sql) => {
+      // Through a pooler, the transaction may begin after its deadline.
+      if (this.#isExpired) return this.#due.promise;
+      const execute: Execute = (statement) => this.#execute(sql, statement);
+      const result = await Promise.race([work(execute), this.#due.promise]);
+      if (this.#isExpired) await this.#due.promise;
+      this.#isCommitting = true;
+      this.#onCommit();
+      return result;
+    });
+  }
+
+  /** Rolls the transaction back without waiting. Returns the reason, or undefined if the commit was already sent. */
+  expire(): TooLate | undefined {
+    if (this.#isCommitting) return undefined;
+    this.#isExpired = true;
+    const reason = new TooLate('the transaction was not finished in time');
+    this.#due.reject(reason);
+    for (const query of this.#running) this.#connection.cancel(query);
+    return reason;
+  }
+
+  async #execute<T>(sql: SQL, statement: Statement<T>): Promise<T> {
+    const query = statement(sql);
+    this.#running.add(query);
+    try {
+      return await query;
+    } finally {
+      this.#running.delete(query);
+      this.#connection.movedAt = performance.now();
+    }
+  }
 }

@@ -1,8 +1,11 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { Notice } from '../outage.ts';
+import type { Notice } from '../../outages/outage.ts';
 
 /** Difference from the server's clock above which operators are warned. */
 const maxDifferenceMs = 5_000;
+
+/** Steps of the server's clock up to this length change the store's time. */
+const maxUnnoticedStepMs = 60_000;
 
 const part = 'clock';
 
@@ -10,12 +13,21 @@ const part = 'clock';
  * The clock of the PostgreSQL server. Instances compare its times with each other: leases, retries, expiry dates and the
  * ages of stored rows. Between two readings, the time advances with this machine's monotonic time, so that a step of
  * this machine's clock has no effect. Until the first reading, the time is that of this machine.
+ *
+ * The store's time ignores steps of the server's clock. The process that detects a step adds it to the sum of all steps,
+ * which is stored next to the data, so that all processes subtract the same sum.
  */
 export class ServerClock implements Clock {
   readonly #local: Clock;
   readonly #notice: Notice;
   /** Offset of the server's clock from this machine's monotonic time, in ms. */
   #aheadMs: number | undefined;
+  /** Offset of the store's time from this machine's monotonic time, in ms. */
+  #storeAheadMs: number | undefined;
+  /** The sum of all steps of the server's clock, as of the last reading. */
+  #stepsMs = 0;
+  /** The sum after a step that this process has detected, which it or another process is recording. */
+  #detectedStepsMs = 0;
   #wasOff = false;
 
   constructor(local: Clock, notice: Notice) {
@@ -29,6 +41,12 @@ export class ServerClock implements Clock {
 
   steady(): number {
     return this.#local.steady();
+  }
+
+  storeTime(): number {
+    return this.#storeAheadMs === undefined
+      ? this.#local.storeTime()
+      : this.#local.steady() + this.#storeAheadMs;
   }
 
   get aheadSeconds(): number {
@@ -46,14 +64,31 @@ export class ServerClock implements Clock {
 
   /**
    * Applies a time (Unix ms) that the server read after `sentAt` (`steady`) and before the call. Changes the offset only
-   * if it contradicts this reading, so that the round trip of a slow reading adds no error.
+   * if it contradicts this reading, so that the round trip of a slow reading adds no error. `stepsMs` is the sum of all
+   * steps that the server returned with its time. Returns the new sum if the server's clock was stepped since the previous
+   * reading.
    */
-  apply(serverMs: number, sentAt: number): void {
-    if (this.rules) return;
+  apply(serverMs: number, sentAt: number, stepsMs: number): number | undefined {
+    if (this.rules) return undefined;
     const [lowest, highest] = [serverMs - this.#local.steady(), serverMs + 1 - sentAt];
     const middle = Math.round((lowest + highest) / 2);
     this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? middle, lowest), highest);
     this.#report();
+    return this.#stepTo(this.#aheadMs - stepsMs, stepsMs);
+  }
+
+  #stepTo(storeAheadMs: number, stepsMs: number): number | undefined {
+    const jumpedMs = storeAheadMs - (this.#storeAheadMs ?? storeAheadMs);
+    const isKnown = [this.#stepsMs, this.#detectedStepsMs].some(
+      (known) => Math.abs(stepsMs - known) < maxUnnoticedStepMs,
+    );
+    if (isKnown && Math.abs(jumpedMs) > maxUnnoticedStepMs) {
+      this.#detectedStepsMs = stepsMs + jumpedMs;
+      return this.#detectedStepsMs;
+    }
+    this.#storeAheadMs = storeAheadMs;
+    this.#stepsMs = stepsMs;
+    return undefined;
   }
 
   #report(): void {

@@ -1,10 +1,10 @@
 import type { SQL } from 'bun';
-import type { Usage } from '../../domain/limit.ts';
+import type { Usage } from '../../limits/limit.ts';
+import type { AccountBan, AccountUsage, LiftedBan, LimitSnapshots } from '../../limits/snapshots.ts';
 import { withNumbers } from '../../tables/sql.ts';
-import type { AccountBan, AccountUsage, LiftedBan, LimitSnapshots } from '../limit-snapshots.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Versioned } from './statements.ts';
-import { risenVersion } from './versions.ts';
+import { incrementVersion } from './versions.ts';
 
 interface UsageRow {
   readonly accountId: number;
@@ -104,7 +104,7 @@ export class PostgresSnapshots implements LimitSnapshots {
           ON CONFLICT (key_id) DO UPDATE SET
             banned_until = 0, ban_level = 0, lifted_until = excluded.lifted_until
         )
-        UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys' RETURNING version`,
+        UPDATE counters SET ${incrementVersion(sql)} WHERE name = 'keys' RETURNING version`,
     );
     return Number(row?.version ?? 0n);
   }

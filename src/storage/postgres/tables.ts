@@ -1,11 +1,13 @@
+import { StorageUnusable } from '../../outages/errors.ts';
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
-import type { TableRow, Tables, TableValue } from '../storage.ts';
+import type { StoreContents, TableRow, Tables, TableValue } from '../storage.ts';
 import { unfinishedCopy } from '../unusable.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
-import { readState, risenVersionText } from './versions.ts';
+import { migrationSteps } from './migration-steps.ts';
+import { incrementVersionSql, readState } from './versions.ts';
 
 /** Opens a database for copying its rows. Throws `StorageUnusable`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
@@ -97,7 +99,7 @@ function insertText(table: Table): string {
       INSERT INTO ${table.name} (${names})
       SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS moved (value)
     )
-    UPDATE counters SET ${risenVersionText} WHERE name = '${table.name}'`;
+    UPDATE counters SET ${incrementVersionSql} WHERE name = '${table.name}'`;
 }
 
 const counterIsTaken = new Error('A counter is already in use.');
@@ -107,7 +109,7 @@ async function addCounters(database: PostgresDatabase, values: string, count: nu
   await database.transact(async (execute) => {
     const set = await execute<unknown[]>((sql) =>
       sql.unsafe(
-        `UPDATE counters SET last = (value->>1)::bigint, ${risenVersionText}
+        `UPDATE counters SET last = (value->>1)::bigint, ${incrementVersionSql}
          FROM json_array_elements($1::text::json) AS moved (value)
          WHERE name = value->>0 AND last = 0 RETURNING name`,
         [values],
@@ -120,4 +122,29 @@ async function addCounters(database: PostgresDatabase, values: string, count: nu
 /** Converts integers to text, because JavaScript would round them in JSON. */
 function textual(row: TableRow): (string | null)[] {
   return row.map((value: TableValue) => (value === null ? null : String(value)));
+}
+
+/** Counts the rows of a database without changing it, even if its format is older. Throws `StorageUnusable`. */
+export async function verifyPostgres(options: PostgresOptions): Promise<StoreContents> {
+  await using database = new PostgresDatabase(options);
+  const tables = await database.read<{ name: string }[]>(
+    (sql) => sql`
+      SELECT table_name::text AS name FROM information_schema.tables
+      WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' ORDER BY table_name`,
+  );
+  const names = tables.map(({ name }) => name);
+  if (!names.includes('animal_store_format')) {
+    throw new StorageUnusable('No store found in this PostgreSQL database and schema. Check DATABASE_URL.');
+  }
+  const [row] = await database.read<{ version: number }[]>(
+    (sql) => sql`SELECT version FROM animal_store_format`,
+  );
+  const counts: Record<string, number> = {};
+  for (const name of names) {
+    const [counted] = await database.read<{ count: bigint }[]>((sql) =>
+      sql.unsafe(`SELECT count(*) AS count FROM "${name.replaceAll('"', '""')}"`),
+    );
+    counts[name] = Number(counted?.count);
+  }
+  return { format: Number(row?.version), newestFormat: migrationSteps.length, counts, bytes: null };
 }

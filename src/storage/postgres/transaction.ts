@@ -1,14 +1,15 @@
 import type { Resource } from '../../domain/resources.ts';
+import { WriteUncertain } from '../../outages/errors.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entitiesOf } from '../entity.ts';
-import { WriteUncertain } from '../storage.ts';
+import { sessionChanges } from '../queries/sessions.ts';
 import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
+import { PostgresEngine } from './engine.ts';
 import { PostgresAnswerWrites } from './entities/answers.ts';
-import { PostgresDeliveryWrites } from './entities/deliveries.ts';
+import { deliveryWrites } from './entities/deliveries.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEventWrites } from './entities/events.ts';
 import { PostgresPetWrites } from './entities/pets.ts';
-import { PostgresSessions } from './entities/sessions.ts';
 import { PostgresUsageWrites } from './entities/usage-writes.ts';
 import type { Execute, Statement, Statements, Versioned } from './statements.ts';
 
@@ -27,12 +28,21 @@ export class PostgresTransaction implements Statements {
     this.#execute = execute;
     this.#moved = moved;
     this.events = new PostgresEventWrites(this, recordsEvents);
+    const statements: Statements = this;
+    // Most transactions use neither deliveries nor sessions, which are therefore created when they are used.
     this.tables = {
       ...entitiesOf<EntityTransaction>(written, (table) => new PostgresEntity(table, this)),
       pets: new PostgresPetWrites(this, this.events),
       events: this.events,
-      deliveries: new PostgresDeliveryWrites(this),
-      sessions: new PostgresSessions(sessions, this),
+      get deliveries() {
+        return deliveryWrites(statements);
+      },
+      get sessions() {
+        return Object.assign(
+          new PostgresEntity(sessions, statements),
+          sessionChanges(new PostgresEngine(statements)),
+        );
+      },
       answers: new PostgresAnswerWrites(this),
       usage: new PostgresUsageWrites(this),
     };

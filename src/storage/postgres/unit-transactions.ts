@@ -6,7 +6,7 @@ import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
 import type { Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
-import { lock, restOn } from './versions.ts';
+import { addDependencies, lock } from './versions.ts';
 
 /**
  * Fraction of the timeout after which a group starts no more units, because a late rollback would block other
@@ -41,7 +41,7 @@ export function runInTransaction(
     // A single unit needs no savepoint.
     if (first !== undefined && others.length === 0) {
       const alone = await settle(first, begin(moved));
-      if (moved.size === 0) restOn(moved, first.writes);
+      if (moved.size === 0) addDependencies(moved, first.writes);
       return alone;
     }
     const deadline = performance.now() + database.statementTimeoutMs * maxShare;
@@ -76,7 +76,7 @@ async function settleSeparately(
     const own: Moved = new Map();
     const settled = await settle(run, begin(own));
     sendAhead((sql) => sql`RELEASE unit`);
-    if (own.size === 0) restOn(moved, run.writes);
+    if (own.size === 0) addDependencies(moved, run.writes);
     for (const [resource, version] of own) moved.set(resource, version);
     return settled;
   } catch (error) {

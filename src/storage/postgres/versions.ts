@@ -11,14 +11,14 @@ export const versionCounter = (resource: Resource): string => (resource === 'cal
 /**
  * Raises a version to the server's time in microseconds, so that the version is new even after a restore from a backup.
  */
-export const risenVersionText =
+export const incrementVersionSql =
   'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
-export const risenVersion = (sql: SQL) => sql.unsafe(risenVersionText);
+export const incrementVersion = (sql: SQL) => sql.unsafe(incrementVersionSql);
 
 /** A common table expression that raises and returns the version of a resource. */
 export const movedText = (resource: Resource): string =>
-  `moved AS (UPDATE counters SET ${risenVersionText} WHERE name = '${versionCounter(resource)}' RETURNING version)`;
+  `moved AS (UPDATE counters SET ${incrementVersionSql} WHERE name = '${versionCounter(resource)}' RETURNING version)`;
 
 /**
  * Locks resources until the commit, so that later reads return the same data. Every transaction locks resources in the
@@ -40,9 +40,15 @@ export const lockCounters = (sql: SQL): SQL.Query<unknown> =>
 export const unread = -1;
 
 /** Records that a unit depends on the current state of these resources. */
-export function restOn(moved: Map<Resource, number>, its: readonly Resource[]): void {
-  for (const resource of its) if (!moved.has(resource)) moved.set(resource, unread);
+export function addDependencies(moved: Map<Resource, number>, resources: readonly Resource[]): void {
+  for (const resource of resources) if (!moved.has(resource)) moved.set(resource, unread);
 }
+
+/**
+ * An instance of version 1.1.0 that was killed counts as running for this time, because its clock may be slow. It sets
+ * `seen_at` to 0 when it stops.
+ */
+const formerRunningMs = 300_000;
 
 /** Versions of a server's data, and the server's identity. */
 export interface ServerState {
@@ -54,12 +60,19 @@ export interface ServerState {
   /** Start time of this server. */
   readonly started: string;
   readonly isStandby: boolean;
+  /** Whether commits wait for a synchronous standby. */
+  readonly hasSynchronousStandby: boolean;
+  /** Whether instances of version 1.1.0 may be running (`groups/statement.ts`). */
+  readonly hasFormerInstances: boolean;
   /** Time of the server's clock when it read the state (Unix ms). */
   readonly now: number;
+  /** The sum of all steps of the server's clock, in ms (`server-clock.ts`). */
+  readonly clockSteps: number;
 }
 
-interface StateRow extends Omit<ServerState, 'versions' | 'now'> {
+interface StateRow extends Omit<ServerState, 'versions' | 'now' | 'clockSteps'> {
   readonly now: bigint;
+  readonly clockSteps: bigint | null;
   readonly name: string;
   readonly version: bigint;
 }
@@ -69,13 +82,25 @@ export async function readState({ run }: Runner): Promise<ServerState> {
     (sql): SQL.Query<StateRow[]> => sql`
       SELECT name, version, store.id AS store, lineage,
              extract(epoch FROM pg_postmaster_start_time())::text AS started, pg_is_in_recovery() AS "isStandby",
-             (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now
+             current_setting('synchronous_standby_names') <> '' AS "hasSynchronousStandby",
+             EXISTS (
+               SELECT FROM former_instances JOIN instances USING (name, started_at)
+               WHERE seen_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ${formerRunningMs}::bigint
+             ) AS "hasFormerInstances",
+             (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, clock_steps_ms AS "clockSteps"
       FROM counters LEFT JOIN store ON true`,
   );
   const versions = new Map(rows.map(({ name, version }) => [name, Number(version)]));
-  const { store = null, lineage = null, started = '', isStandby = false, now = 0n } = rows[0] ?? {};
+  const { store = null, lineage = null, started = '', now = 0n } = rows[0] ?? {};
+  const {
+    isStandby = false,
+    hasSynchronousStandby = true,
+    hasFormerInstances = false,
+    clockSteps,
+  } = rows[0] ?? {};
   return {
-    ...{ store, lineage, started, isStandby, now: Number(now) },
+    ...{ store, lineage, started, isStandby, hasSynchronousStandby, hasFormerInstances },
+    ...{ now: Number(now), clockSteps: Number(clockSteps ?? 0n) },
     versions: versionsFrom((resource) => versions.get(versionCounter(resource)) ?? 0),
   };
 }

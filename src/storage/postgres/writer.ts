@@ -1,16 +1,19 @@
+import { Refusal } from '../../contract/refusal.ts';
 import type { Resource } from '../../domain/resources.ts';
+import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
-import { WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf, writesOf } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { commitGroup } from './groups/commit.ts';
+import { NeedsTransaction } from './groups/entity.ts';
 import { commitLocked } from './groups/locked.ts';
 import { ProvisionalIds } from './groups/provisional-ids.ts';
-import type { Execute, Runner } from './statements.ts';
+import type { LockOrder } from './groups/statement.ts';
+import type { Execute, Runner, Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { runInTransaction, settle } from './unit-transactions.ts';
-import { readState, unread } from './versions.ts';
+import { readState, type ServerState, unread } from './versions.ts';
 
 /** Called between the commit and its acknowledgement. `version` is 0 if the outcome is unknown. */
 export type Announce = (resource: Resource, version: number) => Promise<void>;
@@ -18,10 +21,17 @@ export type Announce = (resource: Resource, version: number) => Promise<void>;
 export type Moved = Map<Resource, number>;
 
 /**
- * Resources whose units need a transaction, because they read lists or use hand-written statements. All other units run
- * in memory (`groups/`).
+ * Resources whose units run in a transaction, because they read lists or use hand-written statements. All other units run
+ * in memory (`groups/`), and again in a transaction if they turn out to need one.
  */
 const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
+
+/**
+ * Commits something, so that this statement waits until a synchronous standby has everything committed before:
+ * PostgreSQL shows a change as soon as its commit waits, and also if the wait was canceled.
+ */
+const awaitStandby: Statement<unknown> = (sql) =>
+  sql`SELECT pg_logical_emit_message(true, 'animal-store', '')`;
 
 /** Fraction of the timeout after which a change that keeps conflicting is retried with row locks. */
 const optimisticPart = 1 / 8;
@@ -33,6 +43,8 @@ export interface PostgresWriterOptions {
   readonly secret: string;
   /** Whether to record changes as events; defaults to true. */
   readonly events?: boolean | undefined;
+  /** Whether instances of version 1.1.0 may be running; defaults to never. */
+  readonly hasFormerInstances?: () => boolean;
 }
 
 /**
@@ -53,23 +65,27 @@ export class PostgresWriter implements Writer<Units> {
     database: PostgresDatabase,
     units: Units,
     announce: Announce,
-    { secret, events = true }: PostgresWriterOptions,
+    { secret, events = true, hasFormerInstances = () => false }: PostgresWriterOptions,
   ) {
     this.#database = database;
     this.#units = units;
     this.#announce = announce;
     const ids = new ProvisionalIds(secret);
+    const group = () => {
+      const order: LockOrder = hasFormerInstances() ? 'counters first' : 'rows first';
+      return { database, ids, recordsEvents: events, order };
+    };
     const queue = (commit: Commit) =>
-      new GroupQueue<Call, never>(database.statementTimeoutMs, (calls, dueAt) =>
-        this.#commit(calls, dueAt, commit),
+      new GroupQueue<Call, never>(database.statementTimeoutMs, async (calls, dueAt, duesAt) =>
+        this.#withTransactions(calls, await this.#commit(calls, dueAt, commit), duesAt),
       );
     const optimistic: Commit = (runs, moved, dueAt) => {
       const [first, ...others] = runs;
       if (first?.isOneCall && others.length === 0) return this.#runAsStatement(first, moved, dueAt, events);
-      return commitGroup(runs, { database, ids, recordsEvents: events, moved, dueAt });
+      return commitGroup(runs, { ...group(), moved, dueAt });
     };
     this.#catalogue = new GroupQueue(database.statementTimeoutMs, async (calls, dueAt, duesAt) => {
-      const settled = await this.#commit(calls, dueAt, optimistic);
+      const settled = this.#withTransactions(calls, await this.#commit(calls, dueAt, optimistic), duesAt);
       const latestStart = performance.now() + database.statementTimeoutMs * (1 - optimisticPart);
       return calls.map((call, index) => {
         const due = duesAt[index] ?? 0;
@@ -79,9 +95,7 @@ export class PostgresWriter implements Writer<Units> {
         );
       });
     });
-    this.#contended = queue((runs, moved, dueAt) =>
-      commitLocked(runs, { database, ids, recordsEvents: events, moved, dueAt }),
-    );
+    this.#contended = queue((runs, moved, dueAt) => commitLocked(runs, { ...group(), moved, dueAt }));
     const transactions: Commit = (runs, moved, dueAt) =>
       runInTransaction(runs, { database, moved, dueAt, recordsEvents: events });
     this.#transactions = queue(transactions);
@@ -104,8 +118,9 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   async idle(): Promise<void> {
-    await Promise.all(this.#queues.map((queue) => queue.idle()));
-    await this.#contended.idle();
+    // In the order in which a unit may move from one queue to another.
+    for (const queue of [this.#catalogue, this.#contended, this.#transactions, this.#records])
+      await queue.idle();
   }
 
   get #queues(): readonly GroupQueue<Call, never>[] {
@@ -119,6 +134,19 @@ export class PostgresWriter implements Writer<Units> {
     return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalogue;
   }
 
+  /** Moves units that need a transaction to the queue of transactions. They changed nothing so far. */
+  #withTransactions(
+    calls: readonly Call[],
+    settled: readonly (Settled<never> | undefined)[],
+    duesAt: readonly number[],
+  ): (Settled<never> | undefined)[] {
+    return calls.map((call, index) => {
+      const its = settled[index];
+      const isMoved = its !== undefined && 'error' in its && its.error instanceof NeedsTransaction;
+      return isMoved ? { outcome: this.#transactions.add(call, duesAt[index]) as never } : its;
+    });
+  }
+
   async #commit(
     calls: readonly Call[],
     dueAt: number,
@@ -127,30 +155,49 @@ export class PostgresWriter implements Writer<Units> {
     const moved: Moved = new Map();
     try {
       const settled = await commit(runsOf(this.#units, calls), moved, dueAt);
-      await this.#readUnread(moved, dueAt);
-      await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
+      await this.#confirmUnchanged(moved, dueAt);
+      const isRefused = settled.some((its) => its !== undefined && 'error' in its && isRefusal(its.error));
+      if (isRefused && moved.size === 0) await this.#readState(true, dueAt);
+      await this.#announceAll(moved);
       return settled;
     } catch (error) {
-      // The change may be committed, so a client that checks for it must not receive cached data.
       if (error instanceof WriteUncertain) {
-        await Promise.all([...moved.keys()].map((resource) => this.#announce(resource, 0)));
+        // The change may be committed, so a client that checks for it must not receive cached data.
+        await this.#announceAll(new Map([...moved.keys()].map((resource) => [resource, 0])));
+      } else if (isRefusal(error)) {
+        await this.#readState(true, dueAt);
       }
       throw error;
     }
   }
 
+  async #announceAll(moved: Moved): Promise<void> {
+    await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
+  }
+
   /**
    * For units that changed nothing, such as replays of a stored response, reads the versions of the resources that they
    * depend on. Another instance may have committed these versions without having announced them yet, so this instance
-   * announces them as well.
+   * announces them as well. If there is a synchronous standby, waits until it has them.
    */
-  async #readUnread(moved: Moved, dueAt: number): Promise<void> {
-    const rested = [...moved].filter(([, version]) => version === unread);
-    if (rested.length === 0) return;
-    const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };
+  async #confirmUnchanged(moved: Moved, dueAt: number): Promise<void> {
+    const unchanged = [...moved].filter(([, version]) => version === unread);
+    if (unchanged.length === 0) return;
+    // The commit of a change has waited already.
+    const state = await this.#readState(unchanged.length === moved.size, dueAt);
     // If the versions cannot be read, announces 0, which means that the version is unknown.
-    const versions = (await readState(runner).catch(() => undefined))?.versions;
-    for (const [resource] of rested) moved.set(resource, versions?.[resource] ?? 0);
+    for (const [resource] of unchanged) moved.set(resource, state?.versions[resource] ?? 0);
+  }
+
+  /**
+   * Reads the state of the server. If `waits` is true and there is a synchronous standby, waits until it has what was
+   * read: also a refusal tells the client something, such as that an animal no longer exists.
+   */
+  async #readState(waits: boolean, dueAt: number): Promise<ServerState | undefined> {
+    const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };
+    const state = await readState(runner).catch(() => undefined);
+    if (waits && state?.hasSynchronousStandby !== false) await this.#database.write(awaitStandby, dueAt);
+    return state;
   }
 
   /** Runs a batch as one statement, without a transaction. A transaction would cost 50% more. */
@@ -168,4 +215,9 @@ export class PostgresWriter implements Writer<Units> {
     };
     return settle(batch, new PostgresTransaction(execute, moved, recordsEvents));
   }
+}
+
+/** Whether a unit rejected its request because of what it read. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Refusal && !(error instanceof StorageUnavailable);
 }

@@ -1,10 +1,10 @@
+import type { Notice } from '../../outages/outage.ts';
+import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import type { QueueFacts } from '../group-queue.ts';
-import type { Notice } from '../outage.ts';
 import type { Port, ServingWorker } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, WriteServer } from '../writer-port.ts';
 import type { Migrations } from './database.ts';
-import type { StoreIdentity } from './file-identity.ts';
 import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 

@@ -1,9 +1,14 @@
 import { Database, type SQLiteError } from 'bun:sqlite';
 import { dirname } from 'node:path';
-import type { Notice } from '../outage.ts';
-import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
-import { outdatedStore, unfinishedCopy } from '../unusable.ts';
-import { fileReason, noStore } from './files.ts';
+import {
+  DataDamaged,
+  damageText,
+  StorageUnavailable,
+  StorageUnusable,
+  WriteUncertain,
+} from '../../outages/errors.ts';
+import type { Notice } from '../../outages/outage.ts';
+import { fileReason, noStore } from '../../store-files/files.ts';
 import {
   backupApplicationId,
   copyApplicationId,
@@ -11,7 +16,8 @@ import {
   hasTable,
   pragma,
   storeApplicationId,
-} from './sqlite-file.ts';
+} from '../../store-files/sqlite-file.ts';
+import { outdatedStore, unfinishedCopy } from '../unusable.ts';
 
 type Migration = string | ((database: Database) => void);
 
@@ -76,7 +82,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   } catch (error) {
     database?.close();
     if (error instanceof StorageUnusable) throw error;
-    throw new StorageUnusable(`Cannot open the data file ${path}: ${fileReason(error as Error, path)}.`);
+    throw (
+      damageOf(error, path) ??
+      new StorageUnusable(`Cannot open the data file ${path}: ${fileReason(error as Error, path)}.`)
+    );
   }
 }
 
@@ -160,6 +169,7 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
 /** Error codes of temporary disk or lock failures. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
+const damaged = /^SQLITE_(CORRUPT|NOTADB)/;
 const brokenOff = /^SQLITE_IOERR/;
 const misfit = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
 
@@ -172,13 +182,27 @@ export function isPassing(error: unknown): error is SQLiteError {
   return hasCode(error, passing);
 }
 
-function translated(error: unknown): unknown {
+/** The error of a service or command that cannot start because the data file is damaged; undefined for other errors. */
+export function damageOf(error: unknown, path: string): StorageUnusable | undefined {
+  if (!hasCode(error, damaged)) return undefined;
+  if (error.code === 'SQLITE_NOTADB') {
+    return new StorageUnusable(
+      `Cannot open the data file ${path}: ${error.message}. Set DATABASE_URL to the data file. If its beginning was ` +
+        'damaged or overwritten, restore a backup with "animal-store restore FILE --replace".',
+    );
+  }
+  return new StorageUnusable(`Cannot open the store: ${damageText(path, error.message)}.`, { cause: error });
+}
+
+/** Converts disk and lock failures, and damage, into errors for clients and operators. */
+export function translated(error: unknown, path: string): unknown {
+  if (hasCode(error, damaged)) return new DataDamaged(path, `${error.code}: ${error.message}`, error);
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /** After an I/O error during a commit, the WAL may contain the whole transaction, and recovery would apply it. */
-export function commitFailure(error: unknown): unknown {
-  if (!hasCode(error, brokenOff)) return translated(error);
+export function commitFailure(error: unknown, path: string): unknown {
+  if (!hasCode(error, brokenOff)) return translated(error, path);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
 }
 
@@ -188,14 +212,14 @@ interface Watched {
 }
 
 /**
- * Converts SQLite's errors. With `format`, a statement that fails because the file was migrated throws an error that
+ * Converts SQLite's errors. `path` is the data file. With `format`, a statement that fails because the file was migrated throws an error that
  * reports the migration.
  */
-export function attempt<T>(work: () => T, format?: Watched): T {
+export function attempt<T>(path: string, work: () => T, format?: Watched): T {
   try {
     return work();
   } catch (error) {
     if (hasCode(error, misfit)) format?.verify();
-    throw translated(error);
+    throw translated(error, path);
   }
 }

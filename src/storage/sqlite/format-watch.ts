@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import type { Notice } from '../outage.ts';
-import { StorageUnavailable } from '../storage.ts';
+import { StorageUnavailable } from '../../outages/errors.ts';
+import type { Notice } from '../../outages/outage.ts';
 import { attempt } from './database.ts';
 
 /**
@@ -47,7 +47,7 @@ export class FormatWatch {
   }
 
   #version(): bigint {
-    return attempt(() => this.#query.get())?.user_version ?? 0n;
+    return attempt(this.#path, () => this.#query.get())?.user_version ?? 0n;
   }
 
   #changedTo(version: bigint): string {

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
+import { DataDamaged } from '../../outages/errors.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 import type { WalIndex } from './wal-index.ts';
@@ -14,6 +15,7 @@ export class Snapshot implements Disposable {
   readonly #database: Database;
   readonly #format: FormatWatch;
   readonly #index: WalIndex | undefined;
+  readonly #onDamage: (damage: DataDamaged) => void;
   readonly #begin;
   readonly #end;
   readonly #dataVersion;
@@ -24,11 +26,20 @@ export class Snapshot implements Disposable {
   #seen: bigint | undefined;
   #versions: Versions = versionsFrom(() => 0);
 
-  /** `database` must be used for this snapshot only. With `index`, commits by other processes release the snapshot. */
-  constructor(database: Database, format: FormatWatch, index?: WalIndex) {
+  /**
+   * `database` must be used for this snapshot only. With `index`, commits by other processes release the snapshot.
+   * `onDamage` is called whenever a read finds the data file damaged.
+   */
+  constructor(
+    database: Database,
+    format: FormatWatch,
+    index: WalIndex | undefined,
+    onDamage: (damage: DataDamaged) => void,
+  ) {
     this.#database = database;
     this.#format = format;
     this.#index = index;
+    this.#onDamage = onDamage;
     this.#begin = database.query('BEGIN');
     this.#end = database.query('ROLLBACK');
     this.#dataVersion = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
@@ -40,7 +51,7 @@ export class Snapshot implements Disposable {
   /** Runs a query. Throws `StorageUnavailable`. */
   read<T>(work: () => T): T {
     this.#open();
-    return attempt(work, this.#format);
+    return this.#attempt(work, this.#format);
   }
 
   /**
@@ -73,7 +84,7 @@ export class Snapshot implements Disposable {
     // Called before the transaction begins, so that no commit is missed. A commit in between may release the snapshot
     // unnecessarily.
     this.#index?.remember();
-    attempt(() => {
+    this.#attempt(() => {
       this.#begin.run();
       this.#isOpen = true;
       try {
@@ -89,6 +100,15 @@ export class Snapshot implements Disposable {
       this.#endsWithTick = false;
       this.renew();
     });
+  }
+
+  #attempt<T>(work: () => T, format?: FormatWatch): T {
+    try {
+      return attempt(this.#database.filename, work, format);
+    } catch (error) {
+      if (error instanceof DataDamaged) this.#onDamage(error);
+      throw error;
+    }
   }
 
   #check(): void {

@@ -1,24 +1,21 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import type { PetStatus } from '../../contract/pets.ts';
+import type { StoreFiles } from '../../store-files/files.ts';
+import { lockOnce } from '../../store-files/serving-lock.ts';
+import { copyApplicationId, storeApplicationId } from '../../store-files/sqlite-file.ts';
 import { pets } from '../../tables/pets.ts';
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { Table } from '../../tables/table.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
 import { attempt, openDatabase } from './database.ts';
 import { InventoryChange, InventoryWrites } from './entities/inventory.ts';
-import { storeFiles } from './files.ts';
 import { dataMigrations } from './migrations.ts';
-import { expectServedFiles } from './served-files.ts';
-import { lockOnce } from './serving-lock.ts';
-import { copyApplicationId, storeApplicationId } from './sqlite-file.ts';
 
 const busyTimeoutMs = 10_000;
 
 /** Opens the data file for copying rows. No process may serve the file at the same time. Throws `StorageUnusable`. */
-export function openSqliteTables(path: string, mustExist: boolean): Tables {
+export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables {
   using opened = new DisposableStack();
-  const files = storeFiles(path, !mustExist);
-  expectServedFiles(files, 'beside');
   const lock = lockOnce(files, opened);
   const database = openDatabase({
     path: files.data,
@@ -50,11 +47,11 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
         `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`,
       );
       const values = [...(after?.slice(0, key.length) ?? []), BigInt(limit)];
-      return attempt(() => select.values(...values)) as TableRow[];
+      return attempt(files.data, () => select.values(...values)) as TableRow[];
     },
     async add(table, rows) {
       try {
-        attempt(() => add.immediate(table, rows));
+        attempt(files.data, () => add.immediate(table, rows));
       } catch (error) {
         const conflict = conflictOf(error);
         if (conflict === undefined) throw error;
@@ -64,7 +61,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     },
     async setUnfinished(isUnfinished) {
       const id = isUnfinished ? copyApplicationId : storeApplicationId;
-      attempt(() => database.run(`PRAGMA application_id = ${id}`));
+      attempt(files.data, () => database.run(`PRAGMA application_id = ${id}`));
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };

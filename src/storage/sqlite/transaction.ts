@@ -2,16 +2,17 @@ import type { Database } from 'bun:sqlite';
 import type { Resource } from '../../domain/resources.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entitiesOf } from '../entity.ts';
+import { sessionChanges } from '../queries/sessions.ts';
 import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
 import { checkDeclared } from '../unit-of-work.ts';
+import { SqliteEngine } from './engine.ts';
 import { SqliteAnswerWrites } from './entities/answers.ts';
 import { Changes } from './entities/changes.ts';
-import { SqliteDeliveryWrites } from './entities/deliveries.ts';
+import { deliveryWrites } from './entities/deliveries.ts';
 import { SqliteEntity } from './entities/entity.ts';
 import { SqliteEventWrites } from './entities/events.ts';
 import { InventoryWrites } from './entities/inventory.ts';
 import { SqlitePetWrites } from './entities/pets.ts';
-import { SqliteSessions } from './entities/sessions.ts';
 import { SqliteUsageWrites } from './entities/usage-writes.ts';
 
 export class SqliteTransaction {
@@ -30,8 +31,11 @@ export class SqliteTransaction {
       ...entitiesOf<EntityTransaction>(written, (table) => new SqliteEntity(database, table, { touch })),
       pets: new SqlitePetWrites(database, this.#ofUnit, events),
       events,
-      deliveries: new SqliteDeliveryWrites(database, touch),
-      sessions: new SqliteSessions(database, sessions),
+      deliveries: deliveryWrites(database, touch),
+      sessions: Object.assign(
+        new SqliteEntity(database, sessions),
+        sessionChanges(new SqliteEngine(database)),
+      ),
       answers: new SqliteAnswerWrites(database),
       usage: new SqliteUsageWrites(database),
     };

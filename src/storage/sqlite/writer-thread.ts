@@ -1,9 +1,9 @@
 /** A thread that writes to the data file, so that the disk sync of a write does not delay other requests. */
 
+import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import type { Port } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { WriteServer } from '../writer-port.ts';
-import type { StoreIdentity } from './file-identity.ts';
 import { dataMigrations } from './migrations.ts';
 import { SqliteWriter } from './writer.ts';
 

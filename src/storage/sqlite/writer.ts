@@ -1,7 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
+import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
-import { StorageUnavailable, WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import {
@@ -10,9 +11,9 @@ import {
   isPassing,
   type Migrations,
   openDatabase,
+  translated,
   writingCacheKib,
 } from './database.ts';
-import { dataLoss, type StoreIdentity, storeLoss } from './file-identity.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteTransaction } from './transaction.ts';
 
@@ -32,6 +33,7 @@ interface SqliteWriterOptions {
 /** Runs units of work. Units that arrive at about the same time share a transaction, and thus a single disk sync. */
 export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #database: Database;
+  readonly #path: string;
   readonly #watch: FormatWatch;
   readonly #units: Units;
   readonly #transaction: SqliteTransaction;
@@ -44,6 +46,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   /** Opens the writing connection. Throws `StorageUnusable`. */
   constructor({ path, identity, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
     this.#identity = identity;
+    this.#path = path;
     this.#database = openDatabase({
       path,
       migrations,
@@ -72,7 +75,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return this.#queue.facts;
   }
 
-  /** Reason why no change can be durable, because a file of the store was deleted or replaced; undefined if it can. */
+  /** Reason why no change can be durable, because a file of the store was lost; undefined if it can. */
   get loss(): string | undefined {
     const loss = storeLoss(this.#identity);
     this.#isLost = loss !== undefined;
@@ -92,19 +95,27 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       const runs = runsOf(this.#units, calls);
       const settled = (await this.#runTogether(runs)) ?? (await this.#runSeparately(runs, dueAt));
       this.#transaction.finishGroup();
+      // Checked before the commit as well, because a commit extends a truncated file to its former size.
+      this.#expectDurable(StorageUnavailable);
       this.#execute('COMMIT');
-      const loss = dataLoss(this.#identity);
-      if (loss === undefined) return settled;
-      this.#isLost = true;
-      throw new WriteUncertain(loss);
+      this.#expectDurable(WriteUncertain);
+      return settled;
     } catch (error) {
       this.#transaction.forgetGroup();
       if (this.#database.inTransaction) this.#execute('ROLLBACK');
-      throw commitFailure(error);
+      throw commitFailure(error, this.#path);
     }
   }
 
-  /** Throws `StorageUnavailable` while a file is lost. A loss is detected by the check after each commit. */
+  /** Throws the error if the changes could be lost. */
+  #expectDurable(LossError: new (reason: string) => StorageUnavailable): void {
+    const loss = dataLoss(this.#identity);
+    if (loss === undefined) return;
+    this.#isLost = true;
+    throw new LossError(loss);
+  }
+
+  /** Throws `StorageUnavailable` while a file is lost. A loss is detected by the checks of each commit. */
   #expectFiles(): void {
     if (!this.#isLost) return;
     const { loss } = this;
@@ -167,7 +178,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     } catch (error) {
       this.#transaction.forgetUnit();
       if (isPassing(error) || !this.#database.inTransaction) throw error;
-      return { error };
+      return { error: translated(error, this.#path) };
     }
   }
 

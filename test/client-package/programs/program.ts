@@ -92,7 +92,8 @@ async function orders({ pets, orders }: AnimalStore): Promise<string[]> {
   const pet = await pets.create({ name: 'Ozzy', categoryId: 1 });
   const { id } = await orders.place({ petId: pet.id, reference: 'the first' });
   const seen: string[] = [];
-  for (const step of ['approve', 'deliver', 'return'] as const) seen.push((await orders[step](id)).status);
+  for (const step of ['approve', 'deliver', 'return'] as const)
+    seen.push(`${(await orders[step](id))?.status}`);
   const { data, status, etag, requestId, rateLimit } = await orders.get(id).withResponse();
   const facts = [etag, requestId, rateLimit?.minute.limit, rateLimit?.day.remaining];
   await pets.delete(pet.id);

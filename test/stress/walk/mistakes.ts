@@ -7,6 +7,7 @@ import { isRepeatable } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { bodyMistakes } from './body-mistakes.ts';
 import { type Request, rowOf } from './request.ts';
+import { isListParameter } from './schemas.ts';
 import { blaming, type Outcome } from './world.ts';
 import { wrongHeaders, wrongIds, wrongNames, wrongParameter } from './wrong-values.ts';
 
@@ -20,11 +21,12 @@ export function mistakesOf(operation: Operation): Mistake[] {
   const { query, params = {}, preconditions = [] } = operation;
   const shape: Readonly<Record<string, unknown>> = query?.shape ?? {};
   const parameters = Object.keys(shape);
+  const single = parameters.filter((name) => !isListParameter(shape[name] as z.ZodType));
   const headers = [...preconditions, ...(isRepeatable(operation) ? ['Idempotency-Key'] : [])];
   return [
     unknownParameter,
     ...parameters.map((name) => parameterWrong(name, shape[name] as z.ZodType)),
-    ...(parameters.length === 0 ? [] : [twice(parameters)]),
+    ...(single.length === 0 ? [] : [twice(single)]),
     ...Object.entries(params).map(([name, { otherwise }]) => wrongId(name, otherwise)),
     ...headers.map(wrongHeader),
     ...bodyMistakes(operation),

@@ -14,8 +14,16 @@ export function wordsOf(schema: z.ZodType): readonly string[] | undefined {
 }
 
 export function isInteger(schema: z.ZodType): boolean {
-  const { override } = (innermost(schema).meta() ?? {}) as { readonly override?: { readonly type?: string } };
-  return override?.type === 'integer';
+  return overriddenType(innermost(schema)) === 'integer';
+}
+
+/** Whether a parameter of a query has several values, which may be repeated. */
+export function isListParameter(schema: z.ZodType): boolean {
+  return overriddenType(schema) === 'array';
+}
+
+function overriddenType(schema: z.ZodType): string | undefined {
+  return (schema.meta()?.override as { readonly type?: string } | undefined)?.type;
 }
 
 export function isBoolean(schema: z.ZodType): boolean {

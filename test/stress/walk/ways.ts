@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../../src/contract/errors.ts';
 import type { Operation } from '../../../src/contract/operation.ts';
 import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 import { excludes } from './lists.ts';
@@ -12,13 +13,16 @@ export function notMet(answers: ReadonlyMap<string, number>, crossesDays: boolea
   );
 }
 
+/** The walk opens no streams, and delivers no events to webhooks. */
+const unmet = new Set<ErrorCode>(['too_many_streams', 'event_type_not_selected', 'too_many_deliveries']);
+
 function waysOf(operation: Operation): string[] {
   const { success, errors, preconditions, reads, scope, method } = operation;
   // The walk opens no streams.
   const statuses = success.stream || isOfDelivery(operation) ? [] : Object.keys(success.descriptions);
   return [
     ...statuses,
-    ...errors.filter((code) => code !== 'too_many_streams'),
+    ...errors.filter((code) => !unmet.has(code)),
     ...(preconditions ? ['precondition_failed'] : []),
     ...(method === 'GET' && reads.length > 0 ? ['304'] : []),
     ...(scope === undefined ? [] : ['insufficient_scope']),

@@ -6,8 +6,13 @@ import {
   answerRemovalBatch,
 } from '../../answer-row.ts';
 import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
+import { PostgresEngine } from '../engine.ts';
 import { Overtaken } from '../failures.ts';
 import type { Statements } from '../statements.ts';
+
+const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
+  SELECT id FROM idempotent_answers WHERE kept_at < $1 ORDER BY kept_at LIMIT ${answerPruneBatch} FOR UPDATE SKIP LOCKED
+))`;
 
 /** Passes keys and responses as JSON in one parameter, because their number varies from group to group. */
 export class PostgresAnswerWrites implements AnswerWrites {
@@ -62,16 +67,7 @@ export class PostgresAnswerWrites implements AnswerWrites {
 
   /** Skips rows that are locked by another transaction. */
   async prune(since: number): Promise<boolean> {
-    const [row] = await this.#statements.run<{ removed: bigint }[]>(
-      (sql) => sql`
-        WITH removed AS (
-          DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
-            SELECT id FROM idempotent_answers WHERE kept_at < ${since}
-            ORDER BY kept_at LIMIT ${answerPruneBatch} FOR UPDATE SKIP LOCKED
-          )) RETURNING 1
-        )
-        SELECT count(*) AS removed FROM removed`,
-    );
-    return row?.removed === BigInt(answerPruneBatch);
+    const removed = await new PostgresEngine(this.#statements).run(pruning, since);
+    return removed === answerPruneBatch;
   }
 }

@@ -2,67 +2,65 @@ import {
   atOnce,
   burstMicroseconds,
   latestPaced,
-  maxPending,
   portionLength,
-  type RescheduleRequest,
   type SettledDelivery,
   type Taken,
   type TakeRequest,
 } from '../../../domain/delivery.ts';
-import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
+import { deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryBatch,
   deliveryScope,
+  dueAfterCrash,
   expiredBetween,
   type LeasedRow,
-  maxHastened,
-  missingPaces,
-  mistimedSql,
   nextRound,
   pacesAfter,
   portionOf,
   type ReadyWebhook,
-  type StandingRow,
   scopesOf,
   sendingSql,
   sharesOf,
-  standingOf,
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
-import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
+import { deliveryChanges, readStanding } from '../../queries/deliveries.ts';
+import { postgresDialect } from '../../queries/engine.ts';
+import type { DeliveryWrites } from '../../transaction.ts';
+import { PostgresEngine } from '../engine.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-const sending = sendingSql('strpos', 'clock.now');
-const isMistimed = mistimedSql("(attempts::json -> -1 ->> 'at')", {
-  now: 'clock.iso',
-  latestLease: 'clock.latest_lease',
-  latestRetry: 'clock.latest_retry',
-});
+const sending = sendingSql(postgresDialect, 'clock.now');
 
 interface ReadyRow extends ReadyWebhook {
   readonly last: bigint;
   readonly oldest: bigint;
 }
 
+export function deliveryWrites(statements: Statements): DeliveryWrites {
+  const engine = new PostgresEngine(statements);
+  return Object.assign(new Deliveries(statements, engine), deliveryChanges(engine));
+}
+
 /**
- * Every transaction locks webhooks before their deliveries, to avoid deadlocks. Independent statements are sent in one
- * batch, because round trips limit the number of deliveries that a process can start per second.
+ * Sends independent statements in one batch, because round trips limit the number of deliveries that a process can start
+ * per second.
  */
-export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> implements DeliveryWrites {
+class Deliveries extends PostgresEntity<typeof deliveries> {
+  readonly #engine: PostgresEngine;
   readonly #statements: Statements;
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, engine: PostgresEngine) {
     super(deliveries, statements);
+    this.#engine = engine;
     this.#statements = statements;
   }
 
   async take(request: TakeRequest): Promise<Taken> {
-    const { now, leasedUntil, room, after, waiting } = request;
+    const { now, leasedUntil, room, waiting } = request;
     const [found, standing] = await Promise.all([
       this.#ready(request),
-      waiting.length > 0 ? this.#standing(request) : [],
+      waiting.length > 0 ? readStanding(this.#engine, waiting, now) : {},
     ]);
     const behind = found.filter(({ isBehind }) => isBehind);
     const shares = sharesOf(found, request);
@@ -76,14 +74,14 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     });
     return {
       deliveries,
-      ...nextRound(found, after, found[0]?.last ?? 0n),
+      ...nextRound(found, leased, request, found[0]?.last ?? 0n),
       expired,
       isPaced: pacesAfter(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
-      standing: standingOf(standing),
+      standing,
     };
   }
 
-  async settle(settled: readonly SettledDelivery[]): Promise<void> {
+  async settle(settled: readonly SettledDelivery[]): Promise<bigint[]> {
     const succeeded = new Map<bigint, number>();
     for (const { webhookId, status, finishedAt } of settled)
       if (status === 'succeeded' && finishedAt !== null) succeeded.set(webhookId, finishedAt);
@@ -91,127 +89,32 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     const rows = JSON.stringify(
       settled.map((one) => ({ ...one, id: String(one.id), webhookId: String(one.webhookId) })),
     );
-    const stored = this.#statements.run(
+    const stored = this.#statements.run<{ id: bigint }[]>(
       (sql) => sql`
-        UPDATE deliveries SET status = settled.status, attempts = settled.attempts,
-          next_attempt_at = settled."nextAttemptAt", finished_at = settled."finishedAt", leased_until = NULL
-        FROM json_to_recordset(${rows}::text::json) AS settled
-          (id bigint, "leasedUntil" bigint, status text, attempts text, "nextAttemptAt" bigint, "finishedAt" bigint)
-        WHERE deliveries.id = settled.id AND deliveries.status = 'pending'
-          AND deliveries.leased_until = settled."leasedUntil"`,
-    );
-    await Promise.all([recorded, stored]);
-  }
-
-  async addPaces(): Promise<boolean> {
-    const added = await this.#statements.run<unknown[]>(
-      (sql) => sql`
-        INSERT INTO webhook_paces (account_id) ${sql.unsafe(missingPaces)} ON CONFLICT DO NOTHING RETURNING 1`,
-    );
-    return added.length === deliveryBatch;
-  }
-
-  async release(now: number): Promise<boolean> {
-    const released = await this.#statements.run<unknown[]>(
-      (sql) => sql`
-        UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE id = ANY (ARRAY(
-          SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch}
-        )) RETURNING 1`,
-    );
-    return released.length === deliveryBatch;
-  }
-
-  async reschedule({ after, now, latestLease, latestRetry }: RescheduleRequest): Promise<bigint | undefined> {
-    const iso = new Date(now).toISOString();
-    const [row] = await this.#statements.run<{ last: bigint | null }[]>(
-      (sql) => sql`
-        WITH examined AS (
-          SELECT id FROM deliveries WHERE status = 'pending' AND id > ${after} ORDER BY id LIMIT ${deliveryBatch}
-        ), changed AS (
-          UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE id = ANY (ARRAY(
-            SELECT id FROM deliveries CROSS JOIN (
-              SELECT ${iso}::text AS iso, ${latestLease}::bigint AS latest_lease, ${latestRetry}::bigint AS latest_retry
-            ) AS clock
-            WHERE id = ANY (ARRAY(SELECT id FROM examined)) AND ${sql.unsafe(isMistimed)}
-            FOR UPDATE OF deliveries SKIP LOCKED))
+        WITH settled AS (
+          SELECT settled.* FROM json_to_recordset(${rows}::text::json) AS settled
+            (id bigint, "leasedUntil" bigint, status text, attempts text, "nextAttemptAt" bigint, "finishedAt" bigint)
+          JOIN deliveries ON deliveries.id = settled.id AND deliveries.status = 'pending'
+            AND deliveries.leased_until = settled."leasedUntil"
+        ), free AS (
+          SELECT deliveries.id FROM deliveries JOIN settled ON deliveries.id = settled.id
+            AND deliveries.status = 'pending' AND deliveries.leased_until = settled."leasedUntil"
+          FOR UPDATE OF deliveries SKIP LOCKED
+        ), stored AS (
+          UPDATE deliveries SET status = settled.status, attempts = settled.attempts,
+            next_attempt_at = settled."nextAttemptAt", finished_at = settled."finishedAt", leased_until = NULL
+          FROM settled JOIN free ON free.id = settled.id WHERE deliveries.id = free.id
         )
-        SELECT max(id) AS last FROM examined`,
+        SELECT id FROM settled WHERE id NOT IN (SELECT id FROM free)`,
     );
-    return row?.last ?? undefined;
-  }
-
-  async startRedelivery(webhookId: bigint, after: bigint, now: number): Promise<boolean> {
-    // Waits for the process that is creating deliveries, which has locked the row.
-    await this.#statements.run((sql) => sql`SELECT FROM webhooks WHERE id = ${webhookId} FOR NO KEY UPDATE`);
-    const rewound = await this.#statements.run<unknown[]>(
-      (sql) => sql`
-        WITH clock AS (SELECT ${now}::bigint AS now)
-        UPDATE webhooks SET position = least(position, ${after}::bigint),
-          redelivering_to = CASE WHEN position > ${after} THEN greatest(position, redelivering_to) ELSE redelivering_to END
-        FROM clock
-        WHERE id = ${webhookId} AND ${sql.unsafe(sending.isRedelivering)} IS NOT TRUE
-        RETURNING id`,
-    );
-    if (rewound.length === 0) return false;
-    await this.#statements.run(
-      (sql) => sql`
-        UPDATE deliveries SET next_attempt_at = ${now} WHERE id = ANY (ARRAY(
-          SELECT id FROM deliveries WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after}
-            AND leased_until IS NULL AND next_attempt_at > ${now} LIMIT ${maxHastened}))`,
-    );
-    return true;
-  }
-
-  /**
-   * Skips webhooks that another process is sweeping, and deliveries that another transaction has locked. A webhook with
-   * locked deliveries remains until the next sweep.
-   */
-  async sweep(after: SweptTo | null): Promise<SweptTo | undefined> {
-    const [webhook] = await this.#statements.run<{ id: bigint }[]>(
-      (sql) => sql`
-        SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} AND id >= ${after?.webhookId ?? 0n}
-        ORDER BY account_id, id LIMIT 1 FOR UPDATE SKIP LOCKED`,
-    );
-    if (webhook === undefined) return undefined;
-    const { status, id } = after?.webhookId === webhook.id ? after : { status: '', id: 0n };
-    const removed = await this.#statements.run<{ status: string; id: bigint }[]>(
-      (sql) => sql`
-        WITH removed AS (
-          DELETE FROM deliveries WHERE id = ANY (ARRAY(
-            SELECT id FROM deliveries WHERE webhook_id = ${webhook.id} AND (status, id) > (${status}::text, ${id}::bigint)
-            ORDER BY webhook_id, status, id LIMIT ${deliveryBatch} FOR UPDATE SKIP LOCKED
-          )) RETURNING status, id
-        )
-        SELECT status, id FROM removed ORDER BY status DESC, id DESC LIMIT 1`,
-    );
-    const [last] = removed;
-    if (last !== undefined) return { webhookId: webhook.id, ...last };
-    await this.#statements.run(
-      (sql) => sql`
-        DELETE FROM webhooks WHERE id = ${webhook.id}
-          AND NOT EXISTS (SELECT FROM deliveries WHERE webhook_id = ${webhook.id})`,
-    );
-    return { webhookId: webhook.id + 1n, status: '', id: 0n };
-  }
-
-  /** Skips deliveries that another process is removing. */
-  async prune(before: number): Promise<boolean> {
-    const [row] = await this.#statements.run<{ removed: bigint }[]>(
-      (sql) => sql`
-        WITH removed AS (
-          DELETE FROM deliveries WHERE id = ANY (ARRAY(
-            SELECT id FROM deliveries WHERE finished_at < ${before} ORDER BY finished_at, id
-            LIMIT ${deliveryBatch} FOR UPDATE SKIP LOCKED
-          )) RETURNING 1
-        )
-        SELECT count(*) AS removed FROM removed`,
-    );
-    return row?.removed === BigInt(deliveryBatch);
+    const [locked] = await Promise.all([stored, recorded]);
+    return [...locked].map(({ id }) => id);
   }
 
   /**
    * Finds and locks webhooks that are ready, and the paces of their accounts. Skips webhooks of accounts that another
-   * process has locked, because that process sends their deliveries.
+   * process has locked, because that process sends their deliveries. If the row was changed since the statement began,
+   * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: TakeRequest): Promise<ReadyRow[]> {
     const { after, now, room, held, heldOfAccounts } = request;
@@ -221,7 +124,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
           former_secret_until AS "formerSecretUntil", position, redelivering_to AS "redeliveringTo", last, oldest,
-          position < last AND held IS NULL AS "isBehind", ${sql.unsafe(sending.sendable)} AS sendable,
+          is_behind AND position < last AS "isBehind", ${sql.unsafe(sending.sendable)} AS sendable,
           paced_until AS "pacedUntil"
         FROM webhooks
         JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
@@ -229,28 +132,17 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
         CROSS JOIN LATERAL (
           SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
         ) AS bounds
-        LEFT JOIN LATERAL (
-          SELECT 1 AS held FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
-          OFFSET ${maxPending - 1} LIMIT 1
-        ) AS pending ON position < last
+        CROSS JOIN LATERAL (
+          SELECT CASE WHEN position < last THEN coalesce(${sql.unsafe(sending.hasRoom)}, false) ELSE false END AS is_behind OFFSET 0
+        ) AS pending
         WHERE webhooks.id > ${after} AND enabled AND (
-          (position < last AND held IS NULL AND ${sql.unsafe(sending.isAnyReadable)}) OR (
+          (is_behind AND position < last AND ${sql.unsafe(sending.isAnyReadable)}) OR (
             (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sending.isAnyDue)}))
         ORDER BY webhooks.id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,
-    );
-  }
-
-  #standing({ waiting, now }: TakeRequest): Promise<StandingRow[]> {
-    const ids = JSON.stringify(waiting.map(String));
-    return this.#statements.run(
-      (sql) => sql`
-        SELECT id, url, secret, former_secret AS "formerSecret", ${sql.unsafe(sending.sendable)} AS sendable
-        FROM webhooks CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
-        WHERE id IN (SELECT value::bigint FROM json_array_elements_text(${ids}::text::json) AS value) AND enabled`,
     );
   }
 
@@ -291,7 +183,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
             ${now}::bigint, ${now}::bigint
           FROM counted, wanted
         )
-        UPDATE webhooks SET position = chosen.until FROM chosen WHERE webhooks.id = chosen.id`,
+        UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen WHERE webhooks.id = chosen.id`,
     );
     return portions.reduce(
       (sum, { webhook, after }) => sum + Number(expiredBetween(webhook.position, after)),
@@ -336,7 +228,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
               SELECT id, next_attempt_at FROM deliveries
               WHERE webhook_id = webhook.id AND status = 'pending' AND ${sql.unsafe(deliveryScope)} = readable.scope
                 AND next_attempt_at <= ${now}
-              ORDER BY next_attempt_at, deliveries.id LIMIT webhook.most
+              ORDER BY next_attempt_at, deliveries.id LIMIT webhook.most FOR UPDATE SKIP LOCKED
             ) AS next
             ORDER BY next_attempt_at, next.id
             LIMIT CASE WHEN webhook."isHeld" OR NOT EXISTS (
@@ -348,7 +240,9 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
           FROM (SELECT account, "from", "interval", count(*) FROM chosen GROUP BY 1, 2, 3) AS used
           WHERE account_id = used.account
         )
-        UPDATE deliveries SET leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
+        UPDATE deliveries SET leased_until = clock.until,
+          next_attempt_at = ${sql.unsafe(dueAfterCrash(postgresDialect, 'clock.now', 'clock.until'))}
+        FROM (SELECT ${now}::bigint AS now, ${leasedUntil}::bigint AS until) AS clock
         WHERE id = ANY (ARRAY(SELECT id FROM chosen))
         RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", type, attempts, created_at AS "createdAt"`,
     );

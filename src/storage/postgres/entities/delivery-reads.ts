@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../../domain/awaitable.ts';
 import {
   type DeliveryBacklog,
   maxCountedPending,
@@ -5,12 +6,11 @@ import {
   type SendableEvents,
 } from '../../../domain/delivery.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
-import { scopesOf, sendingSql } from '../../delivery-row.ts';
+import { readSendable } from '../../queries/deliveries.ts';
 import type { DeliveryStore } from '../../storage.ts';
+import { PostgresEngine } from '../engine.ts';
 import type { Runner } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
-
-const sending = sendingSql('strpos', 'clock.now');
 
 export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implements DeliveryStore {
   constructor(runner: Runner) {
@@ -42,14 +42,7 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
     };
   }
 
-  async sendable(accountIds: readonly number[], now: number): Promise<SendableEvents[]> {
-    const found = await this.runner.run<{ accountId: bigint; sendable: string }[]>(
-      (sql) => sql`
-        SELECT account_id AS "accountId", ${sql.unsafe(sending.sendable)} AS sendable
-        FROM (SELECT value::bigint AS account_id
-              FROM json_array_elements_text(${JSON.stringify(accountIds)}::text::json) AS value) AS webhooks
-        CROSS JOIN (SELECT ${now}::bigint AS now) AS clock`,
-    );
-    return found.map((row) => ({ accountId: Number(row.accountId), scopes: scopesOf(row) }));
+  sendable(accountIds: readonly number[], now: number): Awaitable<SendableEvents[]> {
+    return readSendable(new PostgresEngine(this.runner), accountIds, now);
   }
 }

@@ -1,7 +1,9 @@
 import type { SQL } from 'bun';
+import { type JsonRows, jsonRowsOf } from '../../../domain/json-rows.ts';
 import type { Resource } from '../../../domain/resources.ts';
 import {
   addedRow,
+  jsonColumns,
   listOrder,
   listPlan,
   lookupCondition,
@@ -25,7 +27,7 @@ import type {
 } from '../../../tables/table.ts';
 import type { EntityReads, EntityWrites } from '../../entity.ts';
 import type { Runner, Versioned } from '../statements.ts';
-import { movedText, risenVersionText, versionCounter } from '../versions.ts';
+import { incrementVersionSql, movedText, versionCounter } from '../versions.ts';
 
 export const casts: Readonly<Record<SqlType, string>> = {
   integer: 'bigint',
@@ -78,6 +80,17 @@ class ReadTexts {
 
   #lookup(lookup: string, equal: (column: string, index: number, name: string) => string): string {
     return `${this.select} WHERE ${lookupCondition(this.#table, lookup, equal)}`;
+  }
+
+  /** A statement that selects the rows of another statement as one JSON array, and their number. */
+  asJson(rows: string): string {
+    const members = jsonColumns(this.#table).map(({ name, type }) => {
+      const value = type === 'text' ? `to_json("${name}")` : `"${name}"`;
+      return `'"${name}":' || ${value}`;
+    });
+    const row = `'{' || ${members.join(" || ',' || ")} || '}'`;
+    return `SELECT '[' || coalesce(string_agg(${row}, ',' ORDER BY ${this.key}), '') || ']' AS json, count(*) AS count
+      FROM (${rows}) AS rows`;
   }
 
   list(filtered: readonly string[], isContinued: boolean, isDescending: boolean): ListText {
@@ -187,25 +200,35 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
-    return this.#page(this.#table.isNewestFirst, after, limit, filter);
+    const { text, values } = this.#listOf(this.#table.isNewestFirst, after, filter);
+    return this.rows(text, ...values, limit);
   }
 
   listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
-    return this.#page(true, before, limit, filter);
+    const { text, values } = this.#listOf(true, before, filter);
+    return this.rows(text, ...values, limit);
   }
 
-  #page(
-    isDescending: boolean,
-    after: KeyIn<T> | undefined,
-    limit: number,
-    filter: FilterIn<T> | undefined,
-  ): Promise<RowIn<T>[]> {
+  /** Like `list`, but returns JSON. Only for ascending lists. */
+  listJson(after: KeyIn<T> | undefined, limit: number, filter?: FilterIn<T>): Promise<JsonRows> {
+    const { text, values } = this.#listOf(false, after, filter);
+    return this.jsonRows(limit, this.texts.asJson(text), ...values);
+  }
+
+  /** Runs a statement that selects `json` with up to `limit` + 1 rows; the limit is its last parameter. */
+  protected async jsonRows(limit: number, text: string, ...values: readonly SqlValue[]): Promise<JsonRows> {
+    const [row] = await this.select(text, ...values, limit + 1);
+    const { json, count } = row as { readonly json: string; readonly count: bigint };
+    return jsonRowsOf(json, Number(count), limit);
+  }
+
+  #listOf(isDescending: boolean, after: KeyIn<T> | undefined, filter: FilterIn<T> | undefined) {
     const given = filter as Readonly<Record<string, SqlValue>> | undefined;
     const filtered = setFilters(this.#table, given);
     const { text, equal } = this.texts.list(filtered, after !== undefined, isDescending);
     const values = equal.map((name) => given?.[name] ?? null);
     if (after !== undefined) values.push(after as SqlValue);
-    return this.rows(text, ...values, limit);
+    return { text, values };
   }
 
   async add(row: NewIn<T>): Promise<RowIn<T>> {
@@ -235,7 +258,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const isOneRow = isCounted && raised !== undefined && versionCounter(raised) === name;
     const before = [
       isCounted &&
-        `taken AS (UPDATE counters SET last = last + 1 ${isOneRow ? `, ${risenVersionText}` : ''}
+        `taken AS (UPDATE counters SET last = last + 1 ${isOneRow ? `, ${incrementVersionSql}` : ''}
          WHERE name = '${name}' RETURNING last, version)`,
       raised !== undefined && !isOneRow && movedText(raised),
     ].filter((expression) => expression !== false);

@@ -1,7 +1,8 @@
 import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
-import { eventPruneBatch } from '../../event-row.ts';
+import { pruneEvents } from '../../queries/events.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
+import { PostgresEngine } from '../engine.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
@@ -107,20 +108,8 @@ export class PostgresEventWrites implements EventWrites {
     );
   }
 
-  /** Stops at the first event to retain, so that only the oldest events are removed, even if the clock was set back. */
-  async prune(before: number): Promise<boolean> {
-    const [row] = await this.#statements.run<{ removed: bigint }[]>(
-      (sql) => sql`
-        WITH oldest AS (
-          SELECT id, created_at FROM events ORDER BY id LIMIT ${eventPruneBatch}
-        ), removed AS (
-          DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM oldest))
-            AND id < coalesce((SELECT min(id) FROM oldest WHERE created_at >= ${before}), 9223372036854775807)
-          RETURNING 1
-        )
-        SELECT count(*) AS removed FROM removed`,
-    );
-    return row?.removed === BigInt(eventPruneBatch);
+  prune(before: number) {
+    return pruneEvents(new PostgresEngine(this.#statements), before);
   }
 
   async skip(): Promise<boolean> {

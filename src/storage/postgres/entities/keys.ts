@@ -1,7 +1,8 @@
 import type { SQL } from 'bun';
+import type { Caller } from '../../../domain/caller.ts';
 import type { keys } from '../../../tables/accounts.ts';
 import { CallerReader, type CallerRow, selectCaller } from '../../caller.ts';
-import type { Caller, KeyFingerprint, KeyStore } from '../../storage.ts';
+import type { KeyFingerprint, KeyStore } from '../../storage.ts';
 import { PostgresEntity } from './entity.ts';
 
 export class PostgresKeys extends PostgresEntity<typeof keys> implements KeyStore {

@@ -1,20 +1,30 @@
 import type { SQL } from 'bun';
-import type { Inventory } from '../../../contract/inventory.ts';
-import type { NewPet, Pet } from '../../../contract/pets.ts';
+import type { Inventory, NewPet } from '../../../contract/pets.ts';
+import type { Pet } from '../../../contract/representations.ts';
+import type { JsonRows } from '../../../domain/json-rows.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { AddedEvents, PetWrites } from '../../transaction.ts';
 import type { Statements, Versioned } from '../statements.ts';
-import { risenVersion } from '../versions.ts';
+import { incrementVersion } from '../versions.ts';
 import { PostgresEntity } from './entity.ts';
 import type { PostgresEventWrites } from './events.ts';
+
+const named = '(SELECT * FROM pets WHERE id = ANY ($1::text::bigint[]) OFFSET 0) AS named';
 
 const noneCounted = { available: 0n, pending: 0n, sold: 0n };
 
 export class PostgresPets extends PostgresEntity<typeof pets> implements PetStore {
-  override list(after?: bigint, limit?: number, filter: PetFilter = {}): Promise<Pet[]> {
+  /** Looks up the animals by id first, because a request contains only a few ids. */
+  readonly #named = this.texts.asJson(`${this.texts.select.replace('FROM pets', `FROM ${named}`)}
+    WHERE id > $2::bigint AND status = coalesce($3::text, status) AND category_id = coalesce($4::bigint, category_id)
+    ORDER BY id LIMIT $5`);
+
+  override listJson(after: bigint | undefined, limit: number, filter: PetFilter = {}): Promise<JsonRows> {
     const { ids, ...others } = filter;
-    return ids === undefined ? super.list(after, limit, others) : this.#named(ids, after, limit, others);
+    if (ids === undefined) return super.listJson(after, limit, others);
+    const { status = null, categoryId = null } = others;
+    return this.jsonRows(limit, this.#named, `{${ids}}`, after ?? 0n, status, categoryId);
   }
 
   async inventory(categoryId?: bigint): Promise<Inventory> {
@@ -36,21 +46,6 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
     return rows.map(({ id, available, pending, sold }) => {
       return { id, available: Number(available), pending: Number(pending), sold: Number(sold) };
     });
-  }
-
-  /** Looks up the animals by id first, because a request contains only a few ids. */
-  #named(
-    ids: readonly bigint[],
-    after = 0n,
-    limit = ids.length,
-    { status, categoryId }: PetFilter = {},
-  ): Promise<Pet[]> {
-    const named = '(SELECT * FROM pets WHERE id = ANY ($1::text::bigint[]) OFFSET 0) AS named';
-    const text = `${this.texts.select.replace('FROM pets', `FROM ${named}`)}
-      WHERE id > $2::bigint AND status = coalesce($3::text, status)
-        AND category_id = coalesce($4::bigint, category_id)
-      ORDER BY id LIMIT $5`;
-    return this.rows(text, `{${ids}}`, after, status ?? null, categoryId ?? null, limit);
   }
 }
 
@@ -77,7 +72,7 @@ export class PostgresPetWrites implements PetWrites {
       'pets',
       (sql) => sql`
         WITH taken AS (
-          UPDATE counters SET last = last + ${added.length}::bigint, ${risenVersion(sql)}
+          UPDATE counters SET last = last + ${added.length}::bigint, ${incrementVersion(sql)}
           WHERE name = 'pets' RETURNING last, version
         ), numbered AS (
           SELECT last - ${added.length}::bigint + number AS id, pet.*

@@ -1,27 +1,17 @@
 import type { SQL } from 'bun';
 import { dayMs, dayOf, hourMs, minuteMs } from '../../../domain/clock.ts';
-import type { ReportNumber } from '../../../tables/usage.ts';
-import { type UsageBounds, type UsageRows, type UsageWrites, usagePruneBatch } from '../../admin.ts';
+import type { UsageRows } from '../../admin.ts';
+import { UsageChanges } from '../../queries/usage.ts';
+import { PostgresEngine } from '../engine.ts';
 import type { Statements } from '../statements.ts';
 
 /** Passes rows as JSON in one parameter, because there may be one row per key. */
-export class PostgresUsageWrites implements UsageWrites {
+export class PostgresUsageWrites extends UsageChanges {
   readonly #statements: Statements;
 
   constructor(statements: Statements) {
+    super(new PostgresEngine(statements));
     this.#statements = statements;
-  }
-
-  /** Uses a single statement, so that a retried report waits for the commit of its first attempt. */
-  async isNew({ process, number, reportedAt }: ReportNumber): Promise<boolean> {
-    const recorded = await this.#statements.run(
-      (sql): SQL.Query<object[]> => sql`
-        INSERT INTO usage_reports AS last (process, number, reported_at)
-        VALUES (${process}, ${number}, ${reportedAt})
-        ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
-        WHERE last.number < excluded.number RETURNING 1`,
-    );
-    return recorded.length > 0;
   }
 
   /** Every process locks the tables in the same order, and rows in key order, to avoid deadlocks. */
@@ -50,29 +40,6 @@ export class PostgresUsageWrites implements UsageWrites {
         addLatencies(sql, sql`latency_minutes`, sql`minute`, minuteMs, rows),
       );
     }
-  }
-
-  async prune({ minutes, history, hours, days, reports, instances }: UsageBounds): Promise<boolean> {
-    const expired = [
-      ['usage_minutes', 'minute', minutes],
-      ['usage_hours', 'hour', hours],
-      ['usage_days', 'day', days],
-      ['latency_minutes', 'minute', minutes],
-      ['usage_operation_hours', 'hour', history],
-      ['latency_hours', 'hour', history],
-      ['usage_key_operations', 'day', history],
-      ['usage_reports', 'reported_at', reports],
-      ['instances', 'seen_at', instances],
-    ] as const;
-    let left = usagePruneBatch;
-    for (const [table, time, before] of expired) {
-      const [row] = await this.#statements.run((sql) =>
-        remove(sql, sql.unsafe(table), sql.unsafe(time), { before, limit: left }),
-      );
-      left -= Number(row?.removed ?? 0n);
-      if (left === 0) return true;
-    }
-    return false;
   }
 }
 
@@ -107,13 +74,7 @@ function addKeyOperations(sql: SQL, rows: string): Part {
     ON CONFLICT (day, key_id, operation) DO UPDATE SET requests = counted.requests + excluded.requests`;
 }
 
-function addPeriods(
-  sql: SQL,
-  table: SQL.Query<unknown>,
-  period: SQL.Query<unknown>,
-  lengthMs: number,
-  rows: string,
-): SQL.Query<unknown> {
+function addPeriods(sql: SQL, table: Part, period: Part, lengthMs: number, rows: string): Part {
   return sql`
     INSERT INTO ${table} AS counted
       (${period}, key_id, account_id, ok, refused, limited, failed, deprecated, last_used_at)
@@ -128,21 +89,4 @@ function addPeriods(
       limited = counted.limited + excluded.limited, failed = counted.failed + excluded.failed,
       deprecated = counted.deprecated + excluded.deprecated,
       last_used_at = greatest(counted.last_used_at, excluded.last_used_at)`;
-}
-
-/** Removes up to `limit` rows older than `before`. Skips rows that are locked by another transaction. */
-function remove(
-  sql: SQL,
-  table: SQL.Query<unknown>,
-  time: SQL.Query<unknown>,
-  { before, limit }: { readonly before: number; readonly limit: number },
-): SQL.Query<{ removed: bigint }[]> {
-  return sql`
-    WITH removed AS (
-      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${table} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${limit}
-        FOR UPDATE SKIP LOCKED
-      )) RETURNING 1
-    )
-    SELECT count(*) AS removed FROM removed`;
 }

@@ -2,13 +2,11 @@ import type { Resource } from '../../../domain/resources.ts';
 import { answers } from '../../../tables/answers.ts';
 import { storedValues } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
-import type { Component } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Search } from './rows.ts';
-import { shaped } from './shape.ts';
-import { containsIds, idMark, parts, type TableChange, type TablePart } from './statement.ts';
+import { containsIds, idMark, parts, shaped, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
-import type { SettledUnit } from './units.ts';
+import type { Component, SettledUnit } from './units.ts';
 
 /** A group's changes, and the parameters of its statement. */
 export interface Change {

@@ -1,17 +1,16 @@
 import { type Resource, resources } from '../../../domain/resources.ts';
+import { StorageUnavailable, WriteUncertain } from '../../../outages/errors.ts';
 import type { Settled } from '../../group-queue.ts';
-import { StorageUnavailable, WriteUncertain } from '../../storage.ts';
 import type { Run } from '../../unit-of-work.ts';
 import type { PostgresDatabase } from '../database.ts';
 import { conflictOf } from '../failures.ts';
 import type { Execute } from '../statements.ts';
-import { restOn } from '../versions.ts';
+import { addDependencies } from '../versions.ts';
 import { type Change, groupChange } from './change.ts';
-import { type Component, componentsOf } from './components.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import { GroupRows } from './rows.ts';
-import { type GroupRow, groupText } from './statement.ts';
-import { runUnits, type SettledUnit } from './units.ts';
+import { type GroupRow, groupText, type LockOrder } from './statement.ts';
+import { type Component, componentsOf, runUnits, type SettledUnit } from './units.ts';
 
 export interface GroupOptions {
   readonly database: PostgresDatabase;
@@ -20,6 +19,7 @@ export interface GroupOptions {
   /** Receives the new version of each changed resource, or 0 if the version is unknown. */
   readonly moved: Map<Resource, number>;
   readonly dueAt: number;
+  readonly order: LockOrder;
 }
 
 export type Outcomes = (Settled<never> | undefined)[];
@@ -31,14 +31,14 @@ export type Outcomes = (Settled<never> | undefined)[];
  * the outcome of another unit.
  */
 export async function commitGroup(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
-  const { database, ids, recordsEvents, moved, dueAt } = options;
+  const { database, ids, recordsEvents, moved, dueAt, order } = options;
   const rows = new GroupRows({ run: (statement) => database.read(statement, dueAt) });
   const components = componentsOf(await runUnits(runs, { rows, ids, recordsEvents }));
   const settled = new Map<Run, Outcomes>();
   const write: Execute = (statement) => database.write(statement, dueAt);
   const store = async (its: readonly Component<SettledUnit>[]): Promise<void> => {
     try {
-      const stored = await storeComponents(its, rows, { ids, moved, write });
+      const stored = await storeComponents(its, rows, { ids, moved, write, order });
       for (const { number, units } of its) {
         if (stored.conflicts.has(number)) continue;
         for (const unit of units) settled.set(unit.run, outcomesOf(unit, stored.real, ids));
@@ -59,17 +59,17 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
     }
   };
   await store(components);
-  noteRested(components, moved);
+  recordDependencies(components, moved);
   return runs.flatMap((run) => settled.get(run) ?? Array<undefined>(run.calls.length).fill(undefined));
 }
 
 /** Records the resources used by units that succeeded without changing anything. */
-export function noteRested(
+export function recordDependencies(
   components: readonly Component<SettledUnit>[],
   moved: GroupOptions['moved'],
 ): void {
   for (const { run, changes, outcomes } of components.flatMap(({ units }) => units)) {
-    if (outcomes !== undefined && changes.changesNothing) restOn(moved, run.writes);
+    if (outcomes !== undefined && changes.changesNothing) addDependencies(moved, run.writes);
   }
 }
 
@@ -94,19 +94,19 @@ interface Stored {
   readonly real: ReadonlyMap<bigint, bigint>;
 }
 
-interface StoreOptions extends Pick<GroupOptions, 'ids' | 'moved'> {
+interface StoreOptions extends Pick<GroupOptions, 'ids' | 'moved' | 'order'> {
   readonly write: Execute;
 }
 
 export async function storeComponents(
   components: readonly Component<SettledUnit>[],
   rows: GroupRows,
-  { ids, moved, write }: StoreOptions,
+  { ids, moved, write, order }: StoreOptions,
 ): Promise<Stored> {
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
   const { tables, json, marked } = change;
-  const text = groupText(tables);
+  const text = groupText(tables, order);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);
   const forgetUnmoved = () => {

@@ -60,6 +60,9 @@ export class GroupEntity<T> implements EntityWrites<T> {
   }
 }
 
-export function unsupported({ name }: { readonly name: string }, what: string): Error {
-  return new Error(`A unit that changes the catalog used ${what} of "${name}", which needs a transaction.`);
+/** Thrown when a unit of a group reads a list or uses a hand-written statement. The unit runs again in a transaction. */
+export class NeedsTransaction extends Error {}
+
+export function unsupported({ name }: { readonly name: string }, what: string): NeedsTransaction {
+  return new NeedsTransaction(`The unit used ${what} of "${name}", which needs a transaction.`);
 }

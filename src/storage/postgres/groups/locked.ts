@@ -1,14 +1,20 @@
+import { StorageUnavailable } from '../../../outages/errors.ts';
 import { sqlKey } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
-import { StorageUnavailable } from '../../storage.ts';
 import type { Run } from '../../unit-of-work.ts';
 import { anyOf } from '../entities/entity.ts';
 import { conflictOf } from '../failures.ts';
 import type { Execute } from '../statements.ts';
-import { type GroupOptions, noteRested, type Outcomes, outcomesOf, storeComponents } from './commit.ts';
-import { componentsOf } from './components.ts';
+import { lock } from '../versions.ts';
+import {
+  type GroupOptions,
+  type Outcomes,
+  outcomesOf,
+  recordDependencies,
+  storeComponents,
+} from './commit.ts';
 import { GroupRows, type Key } from './rows.ts';
-import { runUnits, type SettledUnit } from './units.ts';
+import { componentsOf, runUnits, type SettledUnit } from './units.ts';
 
 /**
  * Runs units that conflicted repeatedly, for example on an instance that is farther from the database than other
@@ -40,17 +46,20 @@ export async function commitLocked(runs: readonly Run[], options: GroupOptions):
 async function runLocked(
   runs: readonly Run[],
   execute: Execute,
-  { ids, recordsEvents, moved }: GroupOptions,
+  { ids, recordsEvents, moved, order }: GroupOptions,
 ): Promise<Outcomes> {
   const run = async () => {
     const rows = new GroupRows({ run: execute });
     return { rows, units: await runUnits(runs, { rows, ids, recordsEvents }) };
   };
+  if (order === 'counters first') {
+    await execute((sql) => lock(sql, new Set(runs.flatMap(({ writes }) => writes))));
+  }
   await lockRows((await run()).units, execute);
   const { rows, units } = await run();
   const components = componentsOf(units);
-  const { conflicts, real } = await storeComponents(components, rows, { ids, moved, write: execute });
-  noteRested(components, moved);
+  const { conflicts, real } = await storeComponents(components, rows, { ids, moved, write: execute, order });
+  recordDependencies(components, moved);
   const settled = new Map<Run, Outcomes>();
   for (const component of components) {
     if (conflicts.has(component.number)) continue;

@@ -1,9 +1,13 @@
+import { resources } from '../../../domain/resources.ts';
 import { answers } from '../../../tables/answers.ts';
+import { categories } from '../../../tables/categories.ts';
+import { imports } from '../../../tables/imports.ts';
+import { audit } from '../../../tables/operators.ts';
 import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
 import { answerRemovalBatch } from '../../answer-row.ts';
 import { casts } from '../entities/entity.ts';
-import { risenVersionText } from '../versions.ts';
+import { incrementVersionSql, versionCounter } from '../versions.ts';
 
 /** A group's changes to one table. */
 export interface TableChange {
@@ -68,6 +72,8 @@ function relation(member: string, columns: string, alias: string, source: Source
   return `${source}, jsonb_to_recordset(given->'${member}') AS ${alias} (component integer, ${columns})`;
 }
 
+const usedCounters = relation('counters', 'name text', 'used');
+
 const typed = (columns: readonly { name: string; type: keyof typeof casts }[]) =>
   columns.map(({ name, type }) => `${name} ${casts[type]}`).join(', ');
 
@@ -75,11 +81,17 @@ const named = (columns: readonly { name: string }[], alias: string) =>
   columns.map(({ name }) => `${alias}.${name}`).join(', ');
 
 /**
+ * Instances of version 1.1.0 lock the counters of resources first, and then wait for rows. During a rolling upgrade, the
+ * counters are therefore locked first, because the two orders would cause deadlocks.
+ */
+export type LockOrder = 'rows first' | 'counters first';
+
+/**
  * Returns a group's statement. The statement locks the rows that were read, without waiting: a row locked by another
  * transaction counts as changed. A component is stored only if none of the rows that it read have changed. The counters
  * are locked last, because these locks block every other transaction that changes the same resource.
  */
-export function groupText(tables: readonly TablePart[]): string {
+export function groupText(tables: readonly TablePart[], order: LockOrder = 'rows first'): string {
   const read = tables.filter(({ isRead }) => isRead);
   const [added, changed, removed] = [
     tables.filter(({ isAdded }) => isAdded),
@@ -101,17 +113,18 @@ export function groupText(tables: readonly TablePart[]): string {
   const first = done.map((name) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
   return `WITH ${[
     'input AS MATERIALIZED (SELECT $1::text::jsonb AS given)',
-    ...read.flatMap(({ table }) => lockedRows(table)),
+    ...(order === 'counters first' ? [allCounted] : []),
+    ...read.flatMap(({ table }) => lockedRows(table, order)),
     ...tables.flatMap(({ table, lookups }) => lookups.map((lookup) => searched(table, lookup))),
     `conflicts AS MATERIALIZED (${conflicts.length > 0 ? conflicts.join(' UNION ') : 'SELECT 0 AS component WHERE false'})`,
     ...early.map(({ table }) => changedRows(table)),
     ...removed.map(({ table }) => removedRows(table)),
     `counted AS MATERIALIZED (
       SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
-        SELECT used.name FROM ${relation('counters', 'name text', 'used')} WHERE ${isStored('used')}
+        SELECT used.name FROM ${usedCounters} WHERE ${isStored('used')}
       )) ORDER BY name FOR UPDATE)`,
     `moved AS (
-      UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${risenVersionText}
+      UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${incrementVersionSql}
       FROM counted, input WHERE counters.name = counted.name
       RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
     filled,
@@ -124,15 +137,21 @@ export function groupText(tables: readonly TablePart[]): string {
   UNION ALL SELECT NULL, NULL, NULL, component FROM conflicts`;
 }
 
-function lockedRows(table: Table): string[] {
+/** Locks the counters of resources before other counters, as version 1.1.0 does. */
+const allCounted = `all_counted AS MATERIALIZED (
+  SELECT name FROM counters WHERE name = ANY (ARRAY(SELECT used.name FROM ${usedCounters}))
+  ORDER BY name <> ALL ('{${resources.map(versionCounter)}}'), name FOR UPDATE)`;
+
+function lockedRows(table: Table, order: LockOrder): string[] {
   const columns = sqlColumns(table);
   const name = parts.read(table);
   const [key] = sqlKey(table);
+  const isLast = order === 'counters first' ? '(SELECT count(*) FROM all_counted) >= 0 AND ' : '';
   return [
     `${name} AS MATERIALIZED (SELECT old.* FROM ${relation(name, `is_there boolean, ${typed(columns)}`, 'old')})`,
     `${name}_now AS MATERIALIZED (
       SELECT ${named(columns, table.name)} FROM ${table.name}
-      WHERE ${key?.name} = ANY (ARRAY(SELECT ${key?.name} FROM ${name} WHERE is_there)) FOR UPDATE SKIP LOCKED)`,
+      WHERE ${isLast}${key?.name} = ANY (ARRAY(SELECT ${key?.name} FROM ${name} WHERE is_there)) FOR UPDATE SKIP LOCKED)`,
   ];
 }
 
@@ -224,3 +243,34 @@ const expiredAnswers = `expired AS (
       AND id NOT IN (SELECT id FROM ${parts.read(answers as Table)})
     ORDER BY kept_at LIMIT (SELECT ${answerRemovalBatch} * (given->>'answers')::bigint FROM input)
     FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;
+
+/**
+ * Tables without triggers. Including such a table costs little, even if the group has no rows for it. Rarely changed
+ * tables form a bundle.
+ */
+const bundles = [
+  [answers],
+  [audit, categories, imports],
+] as readonly unknown[] as readonly (readonly Table[])[];
+
+/**
+ * Adds tables for which the group has no rows, to limit the number of distinct statements. A prepared statement takes
+ * about half a megabyte per connection on the server. Tables with triggers are included only if the group has rows for
+ * them.
+ */
+export function shaped(changes: readonly TableChange[]): TablePart[] {
+  const changed = new Set(changes.map(({ table }) => table));
+  const others = bundles.filter((bundle) => bundle.some((table) => changed.has(table))).flat();
+  const exact = changes.filter(({ table }) => !others.includes(table));
+  return [
+    ...exact.map((part) => ({ ...part, isRead: true, lookups: lookupsOf(part.table) })),
+    ...others.map((table) => {
+      // Groups only add rows to bundled tables whose ids come from a counter.
+      const isKeyed = !table.isCounted;
+      return { table, isRead: isKeyed, isAdded: true, isChanged: isKeyed, isRemoved: isKeyed, lookups: [] };
+    }),
+  ].toSorted((one, other) => (one.table.name < other.table.name ? -1 : 1));
+}
+
+const lookupsOf = ({ lookups }: Table) =>
+  Object.entries(lookups).flatMap(([name, { by }]) => (by.length === 1 ? [name] : []));

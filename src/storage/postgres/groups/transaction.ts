@@ -1,4 +1,5 @@
-import type { NewPet, Pet } from '../../../contract/pets.ts';
+import type { NewPet } from '../../../contract/pets.ts';
+import type { Pet } from '../../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
 import { answers } from '../../../tables/answers.ts';
 import type { NewEvent } from '../../../tables/events.ts';

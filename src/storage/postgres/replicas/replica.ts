@@ -1,16 +1,15 @@
 import type { SQL } from 'bun';
 import { type Resource, resources, type Versions } from '../../../domain/resources.ts';
-import { Breaker } from '../../breaker.ts';
-import { type Notice, Outage } from '../../outage.ts';
-import { PeriodicTask } from '../../periodic-task.ts';
-import { pollIntervalMs } from '../../shared-versions.ts';
+import { pollIntervalMs } from '../../../domain/shared-versions.ts';
+import { Breaker } from '../../../outages/breaker.ts';
+import { type Notice, Outage } from '../../../outages/outage.ts';
+import { PeriodicTask } from '../../../outages/periodic-task.ts';
 import { isOvertaken, isUndefinedTable, postgresReason } from '../failures.ts';
 import { Pool } from '../pool.ts';
-import type { Select } from '../statements.ts';
-import { readState, type ServerState } from '../versions.ts';
-import { isCurrent, whetherCurrent } from './current.ts';
+import type { Select, Statement } from '../statements.ts';
+import { readState, type ServerState, versionCounter } from '../versions.ts';
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   readonly url: string;
   readonly poolSize: number;
   /** Timeout for a read on the replica, in ms. The remaining time is reserved for a retry on the primary. */
@@ -210,3 +209,26 @@ function mistakeOf(state: ServerState, primary: ServerState): string | undefined
   if (!state.isStandby) return notStandby;
   return state.store === primary.store ? undefined : otherStore;
 }
+
+interface CurrentRow {
+  readonly is_current: boolean | null;
+}
+
+/**
+ * Checks that a server is a replica of the primary with this mark (`lineage.ts`), and that it has this version of the data or a
+ * later one. Runs before the query in the same session, so that the query sees at least this data. An earlier check is
+ * not sufficient, because an address may resolve to several servers, and a server may restart with older data after a
+ * crash.
+ */
+export function whetherCurrent(
+  resource: Resource,
+  version: number,
+  lineage: string,
+): Statement<CurrentRow[]> {
+  return (sql: SQL): SQL.Query<CurrentRow[]> => sql`
+    SELECT version >= ${BigInt(version)}::bigint AND lineage = ${lineage}::text AND pg_is_in_recovery()
+           AS is_current
+    FROM counters, store WHERE name = ${versionCounter(resource)}::text`;
+}
+
+export const isCurrent = ([row]: readonly CurrentRow[]): boolean => row?.is_current === true;

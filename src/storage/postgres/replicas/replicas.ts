@@ -1,6 +1,6 @@
+import type { SharedVersions } from '../../../domain/shared-versions.ts';
+import type { Notice } from '../../../outages/outage.ts';
 import type { StoreFacts } from '../../admin.ts';
-import type { Notice } from '../../outage.ts';
-import type { SharedVersions } from '../../shared-versions.ts';
 import type { PostgresDatabase } from '../database.ts';
 import type { Select } from '../statements.ts';
 import type { ServerState } from '../versions.ts';

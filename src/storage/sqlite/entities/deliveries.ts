@@ -1,14 +1,13 @@
 import type { Database } from 'bun:sqlite';
+import type { Awaitable } from '../../../domain/awaitable.ts';
 import {
   atOnce,
   burstMicroseconds,
   type DeliveryBacklog,
   latestPaced,
   maxCountedPending,
-  maxPending,
   maxWebhooksRead,
   portionLength,
-  type RescheduleRequest,
   type SendableEvents,
   type SettledDelivery,
   type Taken,
@@ -20,37 +19,30 @@ import type { Scope } from '../../../domain/scope.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryBatch,
   deliveryScope,
+  dueAfterCrash,
   expiredBetween,
   type LeasedRow,
-  maxHastened,
-  missingPaces,
-  mistimedSql,
   nextRound,
   pacesAfter,
   portionOf,
   type ReadyWebhook,
-  type StandingRow,
   scopesOf,
   sendingSql,
   sharesOf,
-  standingOf,
   successEveryMs,
   takenOf,
 } from '../../delivery-row.ts';
+import { deliveryChanges, deliveryTexts, readSendable, readStanding } from '../../queries/deliveries.ts';
+import { sqliteDialect } from '../../queries/engine.ts';
 import type { DeliveryStore } from '../../storage.ts';
-import type { DeliveryWrites, SweptTo } from '../../transaction.ts';
+import type { DeliveryWrites } from '../../transaction.ts';
+import { SqliteEngine } from '../engine.ts';
 import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
 
-const { pending: pendingOf, isAnyReadable, isAnyDue, sendable } = sendingSql('instr', '?3');
-const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL`;
+const { pending: pendingOf, hasRoom, isAnyReadable, isAnyDue, sendable } = sendingSql(sqliteDialect, '?3');
+const isBehind = `position < ?2 AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
-const isMistimed = mistimedSql("(attempts ->> '$[#-1].at')", {
-  now: '?5',
-  latestLease: '?3',
-  latestRetry: '?4',
-});
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
 const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
@@ -59,7 +51,7 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
   readonly #oldest;
   readonly #pending;
   readonly #deleted;
-  readonly #sendable;
+  readonly #engine;
 
   constructor(database: Database, read: ReadIn) {
     super(database, deliveries, { read });
@@ -67,10 +59,7 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
       `SELECT min((SELECT created_at ${pendingOf} ORDER BY id LIMIT 1)) AS oldestAt
        FROM (SELECT id FROM webhooks WHERE enabled = 1 ORDER BY id LIMIT ${maxWebhooksRead}) AS webhooks`,
     );
-    this.#sendable = database.query<{ accountId: bigint; sendable: string }, SqlValue[]>(
-      `SELECT account_id AS accountId, ${sendingSql('instr', '?2').sendable} AS sendable
-       FROM (SELECT value AS account_id FROM json_each(?1)) AS webhooks`,
-    );
+    this.#engine = new SqliteEngine(database, read);
     this.#pending = this.prepare(
       `SELECT 1 FROM deliveries WHERE status = 'pending' LIMIT ${maxCountedPending}`,
     );
@@ -89,21 +78,28 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
     });
   }
 
-  sendable(accountIds: readonly number[], now: number): SendableEvents[] {
-    const found = this.read(() => this.#sendable.all(JSON.stringify(accountIds), now));
-    return found.map((row) => ({ accountId: Number(row.accountId), scopes: scopesOf(row) }));
+  sendable(accountIds: readonly number[], now: number): Awaitable<SendableEvents[]> {
+    return readSendable(this.#engine, accountIds, now);
   }
 }
 
-export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implements DeliveryWrites {
+export function deliveryWrites(database: Database, touch: Touch): DeliveryWrites {
+  const engine = new SqliteEngine(database);
+  engine.prepare(deliveryTexts(engine));
+  return Object.assign(new Deliveries(database, engine, touch), deliveryChanges(engine));
+}
+
+class Deliveries extends SqliteEntity<typeof deliveries> {
+  readonly #engine: SqliteEngine;
   readonly #statements;
 
-  constructor(database: Database, touch: Touch) {
+  constructor(database: Database, engine: SqliteEngine, touch: Touch) {
     super(database, deliveries, { touch });
+    this.#engine = engine;
     this.#statements = statementsOf(database);
   }
 
-  take(request: TakeRequest): Taken {
+  async take(request: TakeRequest): Promise<Taken> {
     const { now, leasedUntil, room, after, held, heldOfAccounts, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
@@ -126,57 +122,23 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     }
     const paces = pacesAfter(taken, shares);
     for (const { accountId, pacedUntil } of paces) this.#statements.pace.run(accountId, pacedUntil);
-    const standing = this.#statements.standing.all(JSON.stringify(waiting.map(String)), now);
+    const standing = await readStanding(this.#engine, waiting, now);
     return {
       deliveries: taken,
-      ...nextRound(found, after, bounds.last),
+      ...nextRound(found, taken, request, bounds.last),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
-      standing: standingOf(standing),
+      standing,
     };
   }
 
-  settle(settled: readonly SettledDelivery[]): void {
+  settle(settled: readonly SettledDelivery[]): bigint[] {
     const { settle, succeeded } = this.#statements;
     for (const { id, webhookId, leasedUntil, status, attempts, nextAttemptAt, finishedAt } of settled) {
       settle.run(id, leasedUntil, status, attempts, nextAttemptAt, finishedAt);
       if (status === 'succeeded' && finishedAt !== null) succeeded.run(webhookId, finishedAt);
     }
-  }
-
-  addPaces(): boolean {
-    return this.#statements.addPaces.run().changes === deliveryBatch;
-  }
-
-  release(now: number): boolean {
-    return this.#statements.release.run(now).changes === deliveryBatch;
-  }
-
-  reschedule({ after, now, latestLease, latestRetry }: RescheduleRequest): bigint | undefined {
-    const last = this.#statements.examined.get(after)?.last ?? undefined;
-    if (last === undefined) return undefined;
-    this.#statements.reschedule.run(after, now, latestLease, latestRetry, new Date(now).toISOString());
-    return last;
-  }
-
-  startRedelivery(webhookId: bigint, after: bigint, now: number): boolean {
-    const { isRedelivering, rewind, hasten } = this.#statements;
-    if (isRedelivering.all(webhookId, now).length > 0) return false;
-    rewind.run(webhookId, after);
-    hasten.run(webhookId, after, now);
-    return true;
-  }
-
-  sweep(): SweptTo | undefined {
-    const { deleted, sweep, remove } = this.#statements;
-    const [webhook] = deleted.all();
-    if (webhook === undefined) return undefined;
-    if (sweep.run(webhook.id).changes < deliveryBatch) remove.run(webhook.id);
-    return { webhookId: webhook.id, status: '', id: 0n };
-  }
-
-  prune(before: number): boolean {
-    return this.#statements.prune.run(before).changes === deliveryBatch;
+    return [];
   }
 
   #bounds() {
@@ -211,7 +173,6 @@ function dueOf(scope: Scope): string {
 
 function statementsOf(database: Database) {
   return {
-    ...authorityStatementsOf(database),
     bounds: database.query<{ last: bigint | null; oldest: bigint | null }, []>(
       `SELECT (SELECT last FROM counters WHERE name = 'events') AS last, (SELECT min(id) FROM events) AS oldest`,
     ),
@@ -237,7 +198,7 @@ function statementsOf(database: Database) {
     ),
     move: database.query<never, SqlValue[]>('UPDATE webhooks SET position = ?2 WHERE id = ?1'),
     lease: database.query<LeasedRow, SqlValue[]>(
-      `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ?3 WHERE id IN (
+      `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ${dueAfterCrash(sqliteDialect, '?2', '?3')} WHERE id IN (
          SELECT id FROM (${eventScopes.map(dueOf).join(' UNION ALL ')}) ORDER BY next_attempt_at LIMIT ?4)
        RETURNING id, webhook_id AS webhookId, event_id AS eventId, type, attempts, created_at AS createdAt`,
     ),
@@ -248,56 +209,8 @@ function statementsOf(database: Database) {
     succeeded: database.query<never, SqlValue[]>(
       `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successEveryMs}`,
     ),
-    release: database.query<never, SqlValue[]>(
-      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE id IN (
-         SELECT id FROM deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch})`,
-    ),
-    deleted: database.query<{ id: bigint }, []>(
-      `SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} ORDER BY id LIMIT 1`,
-    ),
-    sweep: database.query<never, SqlValue[]>(
-      `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries WHERE webhook_id = ?1 LIMIT ${deliveryBatch})`,
-    ),
-    remove: database.query<never, SqlValue[]>('DELETE FROM webhooks WHERE id = ?1'),
-    prune: database.query<never, SqlValue[]>(
-      `DELETE FROM deliveries WHERE id IN (
-         SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveryBatch})`,
-    ),
-  };
-}
-
-/** Statements for paces, authority, redelivery and a clock that was set back. */
-function authorityStatementsOf(database: Database) {
-  return {
-    addPaces: database.query<never, []>(`INSERT INTO webhook_paces (account_id) ${missingPaces}`),
-    examined: database.query<{ last: bigint | null }, [bigint]>(
-      `SELECT max(id) AS last FROM (
-         SELECT id FROM deliveries WHERE status = 'pending' AND id > ? ORDER BY id LIMIT ${deliveryBatch})`,
-    ),
-    reschedule: database.query<never, SqlValue[]>(
-      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?2
-       WHERE id IN (SELECT id FROM deliveries WHERE status = 'pending' AND id > ?1 ORDER BY id LIMIT ${deliveryBatch})
-         AND ${isMistimed}`,
-    ),
     pace: database.query<never, SqlValue[]>(
       'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',
-    ),
-    standing: database.query<StandingRow, SqlValue[]>(
-      `SELECT id, url, secret, former_secret AS formerSecret, ${sendingSql('instr', '?2').sendable} AS sendable FROM webhooks
-       WHERE id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1)) AND enabled = 1`,
-    ),
-    isRedelivering: database.query<unknown, SqlValue[]>(
-      `SELECT 1 FROM webhooks WHERE id = ?1 AND ${sendingSql('instr', '?2').isRedelivering}`,
-    ),
-    rewind: database.query<never, SqlValue[]>(
-      `UPDATE webhooks SET position = ?2, redelivering_to = max(position, coalesce(redelivering_to, 0))
-       WHERE id = ?1 AND position > ?2`,
-    ),
-    hasten: database.query<never, SqlValue[]>(
-      `UPDATE deliveries SET next_attempt_at = ?3 WHERE id IN (
-         SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2
-           AND leased_until IS NULL AND next_attempt_at > ?3 LIMIT ${maxHastened})`,
     ),
   };
 }

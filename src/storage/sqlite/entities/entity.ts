@@ -1,7 +1,9 @@
 import type { Changes as Changed, Database, Statement } from 'bun:sqlite';
+import { type JsonRows, jsonRowsOf } from '../../../domain/json-rows.ts';
 import type { Resource } from '../../../domain/resources.ts';
 import {
   addedRow,
+  jsonColumns,
   listOrder,
   listPlan,
   lookupCondition,
@@ -29,10 +31,25 @@ interface Connected {
 
 type Prepared = Statement<unknown, SqlValue[]>;
 
+interface JsonRow {
+  readonly json: string;
+  readonly count: bigint;
+}
+
 interface PreparedList {
   readonly statement: Prepared;
+  /** The columns whose filter values are the first parameters. */
   readonly equal: readonly string[];
 }
+
+/** Whether a list is read as rows or as JSON. */
+type Form = 'rows' | 'json';
+
+/**
+ * A parameter of a list. Without the unary plus, SQLite would prepare the statement again whenever a value changes,
+ * because the best plan could depend on the value (https://www.sqlite.org/c3ref/prepare.html).
+ */
+const place = (number: number) => `+?${number}`;
 
 export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
@@ -86,37 +103,47 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
-    return this.#page(this.#table.isNewestFirst, after, limit, filter);
-  }
-
-  listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
-    return this.#page(true, before, limit, filter);
-  }
-
-  #page(
-    isDescending: boolean,
-    after: KeyIn<T> | undefined,
-    limit: number,
-    filter: FilterIn<T> | undefined,
-  ): RowIn<T>[] {
-    const given = filter as Readonly<Record<string, SqlValue>> | undefined;
-    const filtered = setFilters(this.#table, given);
-    const { statement, equal } = this.#listOf(filtered, after !== undefined, isDescending);
-    const values = equal.map((name) => given?.[name] ?? null);
-    if (after !== undefined) values.push(after as SqlValue);
+    const { isNewestFirst } = this.#table;
+    const { statement, values } = this.#listOf('rows', isNewestFirst, after, filter);
     return this.rows(statement, ...values, limit);
   }
 
-  #listOf(filtered: readonly string[], isContinued: boolean, isDescending: boolean): PreparedList {
-    const name = `${filtered} ${isContinued} ${isDescending}`;
+  listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
+    const { statement, values } = this.#listOf('rows', true, before, filter);
+    return this.rows(statement, ...values, limit);
+  }
+
+  /** Like `list`, but returns JSON. */
+  listJson(after: KeyIn<T> | undefined, limit: number, filter?: FilterIn<T>): JsonRows {
+    const { statement, values } = this.#listOf('json', this.#table.isNewestFirst, after, filter);
+    const { json, count } = this.read(() => statement.get(...values, limit + 1)) as JsonRow;
+    return jsonRowsOf(json, Number(count), limit);
+  }
+
+  #listOf(form: Form, isDescending: boolean, after: KeyIn<T> | undefined, filter: FilterIn<T> | undefined) {
+    const given = filter as Readonly<Record<string, SqlValue>> | undefined;
+    const filtered = setFilters(this.#table, given);
+    const { statement, equal } = this.#prepared(form, filtered, after !== undefined, isDescending);
+    const values = equal.map((name) => given?.[name] ?? null);
+    if (after !== undefined) values.push(after as SqlValue);
+    return { statement, values };
+  }
+
+  #prepared(
+    form: Form,
+    filtered: readonly string[],
+    isContinued: boolean,
+    isDescending: boolean,
+  ): PreparedList {
+    const name = `${form} ${filtered} ${isContinued} ${isDescending}`;
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
     const { equal, merged } = listPlan(this.#table, filtered);
     const { direction, behind: sign } = listOrder(isDescending);
-    const conditions = equal.map((column, index) => `${sqlName(column)} = ?${index + 1}`);
+    const conditions = equal.map((column, index) => `${sqlName(column)} = ${place(index + 1)}`);
     const key = this.#table.key.map(sqlName);
     const places = equal.length + (isContinued ? 1 : 0);
-    const behind = isContinued ? [`${key} ${sign} ?${places}`] : [];
+    const behind = isContinued ? [`${key} ${sign} ${place(places)}`] : [];
     const range = (also: readonly string[]) => {
       const all = [...conditions, ...also, ...behind];
       return all.length === 0 ? this.select : `${this.select} WHERE ${all.join(' AND ')}`;
@@ -125,10 +152,19 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const ranges = merged?.values.map((value) => range([`${sqlName(merged.name)} = '${value}'`])) ?? [
       range([]),
     ];
-    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key}${direction} LIMIT ?${places + 1}`;
-    const list = { statement: this.prepare(text), equal };
+    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key}${direction} LIMIT ${place(places + 1)}`;
+    const list = {
+      statement: this.prepare(form === 'rows' ? text : this.#asJson(text)),
+      equal,
+    };
     this.#lists.set(name, list);
     return list;
+  }
+
+  /** A statement that selects the rows of another statement as one JSON array, and their number. */
+  #asJson(rows: string): string {
+    const members = jsonColumns(this.#table).map(({ name }) => `'${name}', "${name}"`);
+    return `SELECT json_group_array(json_object(${members})) AS json, count(*) AS count FROM (${rows})`;
   }
 
   add(row: NewIn<T>): RowIn<T> {

@@ -1,9 +1,9 @@
 import type { Database } from 'bun:sqlite';
 import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
-import type { SqlValue } from '../../../tables/table.ts';
-import { eventPruneBatch } from '../../event-row.ts';
+import { eventTexts, pruneEvents } from '../../queries/events.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
+import { SqliteEngine } from '../engine.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
 import { Inserts } from './inserts.ts';
 
@@ -35,7 +35,7 @@ export class SqliteEventWrites implements EventWrites {
   readonly #isOn: boolean;
   readonly #insert;
   readonly #inserts: Inserts;
-  readonly #prune;
+  readonly #engine: SqliteEngine;
   readonly #skip;
   readonly #begin;
 
@@ -45,12 +45,8 @@ export class SqliteEventWrites implements EventWrites {
       'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
     );
     this.#inserts = new Inserts(database, 'events', ['type', 'data', 'account_id', 'created_at']);
-    // Stops at the first retained event, because only the oldest events may be removed, even if the clock was set back.
-    this.#prune = database.query<never, SqlValue[]>(
-      `WITH oldest AS (SELECT id, created_at FROM events ORDER BY id LIMIT ?2)
-       DELETE FROM events WHERE id IN (SELECT id FROM oldest)
-         AND id < coalesce((SELECT min(id) FROM oldest WHERE created_at >= ?1), 9223372036854775807)`,
-    );
+    this.#engine = new SqliteEngine(database);
+    this.#engine.prepare(eventTexts(this.#engine));
     this.#skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
     this.#begin = database.query<never, []>("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1)");
   }
@@ -66,8 +62,8 @@ export class SqliteEventWrites implements EventWrites {
     );
   }
 
-  prune(before: number): boolean {
-    return this.#prune.run(before, eventPruneBatch).changes === eventPruneBatch;
+  prune(before: number) {
+    return pruneEvents(this.#engine, before);
   }
 
   skip(): boolean {

@@ -1,6 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import type { Inventory } from '../../../contract/inventory.ts';
-import type { NewPet } from '../../../contract/pets.ts';
+import type { Inventory, NewPet } from '../../../contract/pets.ts';
 import { petStatuses } from '../../../domain/pet-status.ts';
 
 export type Counted = Pick<NewPet, 'categoryId' | 'status'>;

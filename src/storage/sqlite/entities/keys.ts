@@ -1,7 +1,8 @@
 import type { Database, Statement } from 'bun:sqlite';
+import type { Caller } from '../../../domain/caller.ts';
 import { keys } from '../../../tables/accounts.ts';
 import { CallerReader, type CallerRow, selectCaller } from '../../caller.ts';
-import type { Caller, KeyFingerprint, KeyStore } from '../../storage.ts';
+import type { KeyFingerprint, KeyStore } from '../../storage.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
 
 export class SqliteKeys extends SqliteEntity<typeof keys> implements KeyStore {

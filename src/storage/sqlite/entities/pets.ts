@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import type { Inventory } from '../../../contract/inventory.ts';
-import type { NewPet, Pet } from '../../../contract/pets.ts';
+import type { Inventory, NewPet } from '../../../contract/pets.ts';
+import { type Pet, petJson } from '../../../contract/representations.ts';
+import type { JsonRows } from '../../../domain/json-rows.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { AddedEvents, PetWrites } from '../../transaction.ts';
@@ -12,16 +13,15 @@ import { SqliteInventory } from './inventory.ts';
 
 export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   readonly #inventory: SqliteInventory;
-
   constructor(database: Database, read: ReadIn) {
     super(database, pets, { read });
     this.#inventory = new SqliteInventory(database);
   }
 
-  override list(after?: bigint, limit?: number, filter: PetFilter = {}): Pet[] {
+  override listJson(after: bigint | undefined, limit: number, filter: PetFilter = {}): JsonRows {
     const { ids, ...others } = filter;
-    if (ids === undefined) return super.list(after, limit, others);
-    return this.read(() => this.#named(ids, after ?? 0n, limit ?? ids.length, others));
+    if (ids === undefined) return super.listJson(after, limit, others);
+    return this.read(() => this.#listNamed(ids, after ?? 0n, limit, others));
   }
 
   inventory(categoryId?: bigint): Inventory {
@@ -33,16 +33,21 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   }
 
   /** Looks up each animal by id, because a request contains only a few ids. */
-  #named(ids: readonly bigint[], after: bigint, limit: number, { status, categoryId }: PetFilter): Pet[] {
-    const ascending = [...new Set(ids)].filter((id) => id > after).sort((a, b) => (a < b ? -1 : 1));
+  #listNamed(
+    ids: readonly bigint[],
+    after: bigint,
+    limit: number,
+    { status, categoryId }: PetFilter,
+  ): JsonRows {
     const named: Pet[] = [];
-    for (const id of ascending) {
-      if (named.length === limit) break;
+    for (const id of [...new Set(ids)].filter((id) => id > after).sort((a, b) => (a < b ? -1 : 1))) {
+      if (named.length > limit) break;
       const pet = this.find(id);
       if (pet === undefined || (status ?? pet.status) !== pet.status) continue;
       if ((categoryId ?? pet.categoryId) === pet.categoryId) named.push(pet);
     }
-    return named;
+    const page = named.slice(0, limit);
+    return { json: `[${page.map(petJson)}]`, last: page.at(-1)?.id, next: named[limit]?.id };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import { eventLoopTick } from '../../../domain/event-loop.ts';
-import { withNumbers } from '../../../tables/sql.ts';
-import type { KeyUsage, TimeRange } from '../../admin.ts';
+import { eventLoopTick } from '../../../domain/pacer.ts';
+import type { TimeRange } from '../../admin.ts';
+import { requests } from '../../queries/usage.ts';
 import type { ReadIn } from './entity.ts';
 
 type Of = 'all' | 'deprecated';
@@ -15,37 +15,24 @@ const counts = (count: string, condition: string) =>
   `SELECT day, key_id, ${count} FROM usage_days
    WHERE (day, key_id) > (?, ?) AND day < ? ${condition} ORDER BY day, key_id LIMIT ${rowBatch}`;
 
-const sums = `
-  SELECT key_id AS keyId, max(account_id) AS accountId, sum(ok) AS ok, sum(refused) AS refused,
-         sum(limited) AS limited, sum(failed) AS failed, sum(deprecated) AS deprecated,
-         max(last_used_at) AS lastUsedAt
-  FROM usage_days
-  WHERE account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1 AND day >= ?2 AND day < ?3
-  GROUP BY key_id`;
-
-/** Finds the keys with the most requests. Sums the requests of all keys, but reads details only for the top keys. */
+/** Finds the keys with the most requests. Sums the requests of all keys. */
 export class TopKeys {
   readonly #read: ReadIn;
   readonly #counts;
-  readonly #sums;
 
   constructor(database: Database, read: ReadIn) {
     this.#read = read;
     const query = (count: string, condition: string) =>
       database.query<never, [number | bigint, bigint, number]>(counts(count, condition));
     this.#counts = {
-      all: query('ok + refused + limited + failed', ''),
+      all: query(requests, ''),
       deprecated: query('deprecated', 'AND deprecated > 0'),
     };
-    this.#sums = database.query<object, [number, number, number]>(sums);
   }
 
-  async read(of: Of, range: TimeRange, limit: number): Promise<KeyUsage[]> {
-    const first = topKeysOf(await this.#totals(of, range), limit);
-    const { since, until } = range;
-    return this.#read(() =>
-      first.flatMap((keyId) => this.#sums.all(keyId, since, until)).map(withNumbers<KeyUsage>),
-    );
+  /** Returns the ids of the keys, highest count first. */
+  async read(of: Of, range: TimeRange, limit: number): Promise<number[]> {
+    return topKeysOf(await this.#totals(of, range), limit);
   }
 
   async #totals(of: Of, { since, until }: TimeRange): Promise<Map<number, number>> {

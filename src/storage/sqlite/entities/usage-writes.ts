@@ -1,13 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import { dayOf, hourMs } from '../../../domain/clock.ts';
-import type { ReportNumber } from '../../../tables/usage.ts';
-import {
-  type KeyHour,
-  type UsageBounds,
-  type UsageRows,
-  type UsageWrites,
-  usagePruneBatch,
-} from '../../admin.ts';
+import type { KeyHour, UsageRows } from '../../admin.ts';
+import { UsageChanges, usageTexts } from '../../queries/usage.ts';
+import { SqliteEngine } from '../engine.ts';
 
 const addition = (period: 'hour' | 'day') =>
   `INSERT INTO usage_${period}s
@@ -23,23 +18,9 @@ const count = (table: string, key: string) =>
   `INSERT INTO ${table} (${key}, requests) VALUES (${key.replaceAll(/\w+/g, '?')}, ?)
    ON CONFLICT (${key}) DO UPDATE SET requests = requests + excluded.requests`;
 
-/** Does nothing if the number is already recorded. */
-const recordNumber = `
-  INSERT INTO usage_reports AS last (process, number, reported_at) VALUES (?, ?, ?)
-  ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
-  WHERE last.number < excluded.number`;
-
-/** Deletes rows for periods before the given time, oldest first. */
-const pruning = (table: string, [period, ...rest]: readonly [string, ...string[]]) => {
-  const key = [period, ...rest].join(', ');
-  return `DELETE FROM ${table} WHERE (${key}) IN (
-    SELECT ${key} FROM ${table} WHERE ${period} < ? ORDER BY ${key} LIMIT ?)`;
-};
-
 type Counts = [number, number, number, number, number, number];
 
-export class SqliteUsageWrites implements UsageWrites {
-  readonly #number;
+export class SqliteUsageWrites extends UsageChanges {
   readonly #addMinute;
   readonly #addOperationHour;
   readonly #addLatencyMinute;
@@ -47,10 +28,11 @@ export class SqliteUsageWrites implements UsageWrites {
   readonly #addKeyOperation;
   readonly #addHour;
   readonly #addDay;
-  readonly #prune;
 
   constructor(database: Database) {
-    this.#number = database.query<never, [string, number, number]>(recordNumber);
+    const engine = new SqliteEngine(database);
+    super(engine);
+    engine.prepare(usageTexts(engine));
     const byCode = (table: string, period: string) =>
       database.query<never, [number, string, string, number]>(count(table, `${period}, operation, code`));
     this.#addMinute = byCode('usage_minutes', 'minute');
@@ -64,27 +46,6 @@ export class SqliteUsageWrites implements UsageWrites {
     );
     this.#addHour = database.query<never, [number, number, number, ...Counts]>(addition('hour'));
     this.#addDay = database.query<never, [number, number, number, ...Counts]>(addition('day'));
-    const pruneSmall = (table: string, key: string, time: string) =>
-      database.query<never, [number, number]>(
-        `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE ${time} < ? LIMIT ?)`,
-      );
-    const prune = (table: string, key: readonly [string, ...string[]]) =>
-      database.query<never, [number, number]>(pruning(table, key));
-    this.#prune = {
-      minutes: prune('usage_minutes', ['minute', 'operation', 'code']),
-      hours: prune('usage_hours', ['hour', 'key_id']),
-      days: prune('usage_days', ['day', 'key_id']),
-      latencyMinutes: prune('latency_minutes', ['minute', 'bucket']),
-      operationHours: prune('usage_operation_hours', ['hour', 'operation', 'code']),
-      latencyHours: prune('latency_hours', ['hour', 'bucket']),
-      keyOperations: prune('usage_key_operations', ['day', 'key_id', 'operation']),
-      reports: pruneSmall('usage_reports', 'process', 'reported_at'),
-      instances: pruneSmall('instances', 'name', 'seen_at'),
-    };
-  }
-
-  isNew({ process, number, reportedAt }: ReportNumber): boolean {
-    return this.#number.run(process, number, reportedAt).changes > 0;
   }
 
   add({ minutes, latencies, keys }: UsageRows): void {
@@ -109,26 +70,6 @@ export class SqliteUsageWrites implements UsageWrites {
     this.#addDay.run(day, keyId, accountId, ...counts);
     for (const { operation, requests } of operations)
       this.#addKeyOperation.run(day, keyId, operation, requests);
-  }
-
-  prune({ minutes, history, hours, days, reports, instances }: UsageBounds): boolean {
-    const expired = [
-      [this.#prune.minutes, minutes],
-      [this.#prune.hours, hours],
-      [this.#prune.days, days],
-      [this.#prune.latencyMinutes, minutes],
-      [this.#prune.operationHours, history],
-      [this.#prune.latencyHours, history],
-      [this.#prune.keyOperations, history],
-      [this.#prune.reports, reports],
-      [this.#prune.instances, instances],
-    ] as const;
-    let left = usagePruneBatch;
-    for (const [statement, before] of expired) {
-      left -= statement.run(before, left).changes;
-      if (left === 0) return true;
-    }
-    return false;
   }
 }
 

@@ -1,0 +1,37 @@
+import type { AdminServices } from '../src/app/app.ts';
+import { type CustomQuota, type PlanName, planNames, type Quota } from '../src/domain/plan.ts';
+import { type Scope, scopes } from '../src/domain/scope.ts';
+
+/** An account and its key. A sandbox's keys are not secret. */
+export interface SandboxAccount extends Quota {
+  readonly account: number;
+  readonly plan: PlanName;
+  readonly key: string;
+}
+
+export interface NewSandboxAccount extends CustomQuota {
+  readonly plan: string;
+  readonly expiresInSeconds?: number | undefined;
+  readonly scopes?: readonly Scope[] | undefined;
+}
+
+const ample: Quota = { perMinute: 10_000, perDay: 1_000_000 };
+
+type Services = Pick<AdminServices, 'accounts' | 'keys'>;
+
+/** Creates an account with one key. Throws `PlanError`. */
+export async function createAccount(
+  { accounts, keys }: Services,
+  { plan, perMinute, perDay, expiresInSeconds, scopes: given = scopes }: NewSandboxAccount,
+): Promise<SandboxAccount> {
+  const isGiven = (perMinute ?? perDay) !== undefined;
+  const custom = plan === 'enterprise' && !isGiven ? ample : { perMinute, perDay };
+  const made = await accounts.create(`sandbox ${plan}`, plan, custom);
+  const lifetime = expiresInSeconds === undefined ? null : expiresInSeconds * 1_000;
+  const { key } = await keys.create(made.id, 'sandbox', lifetime, given);
+  return { account: made.id, plan: made.plan, ...made.quota, key };
+}
+
+export function createAccounts(services: Services): Promise<SandboxAccount[]> {
+  return Promise.all(planNames.map((plan) => createAccount(services, { plan })));
+}

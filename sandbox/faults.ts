@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../src/domain/bounded.ts';
+import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
+
+/** Maximum number of cached `X-Sandbox` values, whose counts and random sequences continue across requests. */
+const heldHeaders = 10_000;
+export const maxFaults = 100;
+
+export class AskedFault {
+  readonly fault: Fault;
+  hits = 0;
+  /** Accounts whose limits this fault has already changed. */
+  readonly done = new Set<number>();
+  #state: number;
+
+  constructor(fault: Fault) {
+    this.fault = fault;
+    this.#state = fault.seed;
+  }
+
+  /** Remaining occurrences; undefined if unlimited. */
+  get left(): number | undefined {
+    return this.fault.times === undefined ? undefined : this.fault.times - this.hits;
+  }
+
+  /** Whether the next request triggers the fault. Each call consumes a random number. */
+  happens(): boolean {
+    if (this.left === 0 || (this.fault.rate < 1 && this.#draw() >= this.fault.rate)) return false;
+    this.hits++;
+    return true;
+  }
+
+  /** Returns the next pseudorandom number in [0, 1) (mulberry32). */
+  #draw(): number {
+    this.#state = (this.#state + 0x6d2b_79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+}
+
+/** Id of the affected account; undefined for all accounts. */
+export type FaultScope = number | undefined;
+
+/** The active faults: for all requests, for one account, or for individual requests (in the `X-Sandbox` header). */
+export class Faults {
+  readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
+  readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
+
+  ask(scope: FaultScope, faults: readonly Fault[]): void {
+    this.#asked.set(
+      scope,
+      faults.map((fault) => new AskedFault(fault)),
+    );
+  }
+
+  end(scope: FaultScope): void {
+    if (scope === undefined) {
+      this.#asked.clear();
+      this.#byHeader.clear();
+    } else this.#asked.delete(scope);
+  }
+
+  *all(): Generator<readonly [FaultScope, AskedFault]> {
+    for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
+  }
+
+  /** Returns the faults for a request in order of precedence: faults for the account, then faults for all accounts. */
+  of(accountId: FaultScope): readonly AskedFault[] {
+    const ofAll = this.#asked.get(undefined) ?? [];
+    return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
+  }
+
+  /** Equal headers from one account share a fault, so that `times` counts across requests. Throws `FaultError`. */
+  inHeader(accountId: FaultScope, text: string): AskedFault {
+    const id = `${accountId ?? ''}:${text}`;
+    const held = this.#byHeader.get(id);
+    if (held !== undefined) return held;
+    const fault = parseFault(text);
+    if (isOfWebhooks(fault)) {
+      throw new FaultError('Webhook faults can be set only with POST /sandbox/faults.');
+    }
+    const asked = new AskedFault(fault);
+    this.#byHeader.set(id, asked);
+    return asked;
+  }
+}

@@ -1,0 +1,175 @@
+/** Applies faults to requests under `/v1` and records the requests. */
+import type { Operation } from '../src/contract/operations.ts';
+import { Refusal } from '../src/contract/refusal.ts';
+import type { Caller } from '../src/domain/caller.ts';
+import { fingerprint } from '../src/domain/key.ts';
+import { credentialOf } from '../src/http/pipeline/head.ts';
+import { targetOf } from '../src/http/pipeline/query.ts';
+import { refuse } from '../src/http/pipeline/replies.ts';
+import type { Exchange } from '../src/http/server.ts';
+import type { KeyStore } from '../src/storage/storage.ts';
+import type { SandboxClock } from './clock.ts';
+import { cut, halfStreamed, held, slowly } from './connection.ts';
+import { type Code, codeOf, type Fault, FaultError, impossibilityOf, isOfWebhooks } from './fault.ts';
+import type { AskedFault, Faults } from './faults.ts';
+import type { SandboxLimits } from './limits.ts';
+import { isPerformed, proxyReply } from './proxy-replies.ts';
+import { type Quiet, refusedAs } from './refusals.ts';
+import type { RequestEntry, Requests } from './requests.ts';
+
+const faultHeader = 'X-Sandbox';
+
+interface MisbehaviorOptions {
+  readonly keys: KeyStore;
+  readonly clock: SandboxClock;
+  readonly limits: SandboxLimits;
+  readonly faults: Faults;
+  readonly requests: Requests;
+  readonly quiet: Quiet;
+  /** Aborted when the sandbox ends, to stop delaying responses. */
+  readonly ending: AbortSignal;
+}
+
+interface FaultedRequest {
+  readonly exchange: Exchange;
+  readonly caller: Caller | undefined;
+  readonly operation: Operation | undefined;
+  readonly entry: RequestEntry;
+}
+
+export class Misbehavior {
+  readonly #options: MisbehaviorOptions;
+
+  constructor(options: MisbehaviorOptions) {
+    this.#options = options;
+  }
+
+  /** Responds to a request, and applies the fault from its header or from `POST /sandbox/faults`. */
+  async answer(exchange: Exchange): Promise<Response> {
+    const { incoming, context } = exchange;
+    const { request, requestId, routed } = incoming;
+    const caller = await this.#callerOf(request);
+    const operation = routed?.operation;
+    const entry = this.#options.requests.add({
+      at: new Date(this.#options.clock.now()).toISOString(),
+      method: request.method,
+      path: targetOf(request.url),
+      operation: operation?.operationId ?? null,
+      account: caller?.accountId ?? null,
+      plan: caller?.plan ?? null,
+      requestId,
+    });
+    try {
+      const asked = { exchange, caller, operation, entry };
+      const fault = this.#faultOf(asked);
+      return await this.#misbehave(asked, fault);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      const details = [{ in: 'header' as const, name: faultHeader, message: error.message }];
+      const message = `The ${faultHeader} header is invalid: ${error.message}`;
+      const refusal = new Refusal('invalid_parameter', { details, message });
+      return noted(entry, await refuse(context, incoming, undefined, refusal));
+    }
+  }
+
+  async #callerOf({ headers }: Request): Promise<Caller | undefined> {
+    const credential = credentialOf(headers);
+    return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
+  }
+
+  /** Returns the fault that the request triggers. A fault in the header takes precedence. Throws `FaultError`. */
+  #faultOf({ exchange: { incoming }, caller, operation, entry }: FaultedRequest): Fault | undefined {
+    const { faults } = this.#options;
+    const text = incoming.request.headers.get(faultHeader);
+    const own = (text === null ? [] : [faults.inHeader(caller?.accountId, text)]).filter(({ fault }) =>
+      isOf(fault, operation),
+    );
+    for (const { fault } of own) {
+      const impossible = operation && impossibilityOf(operation, fault);
+      if (impossible !== undefined) throw new FaultError(impossible);
+    }
+    const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
+    const found = [...own, ...others].find((asked) => asked.happens());
+    if (found === undefined) return undefined;
+    entry.fault = found.fault.text;
+    if (changesLimits(found.fault) && caller !== undefined) found.done.add(caller.accountId);
+    return found.fault;
+  }
+
+  async #misbehave(asked: FaultedRequest, fault: Fault | undefined): Promise<Response> {
+    const { exchange, entry } = asked;
+    const { ending } = this.#options;
+    if (fault === undefined) return noted(entry, await exchange.answer());
+    const signals = [exchange.incoming.request.signal, ending];
+    const isStaying = async () => fault.delayMs === undefined || held(fault.delayMs, signals);
+    if (fault.cut === 'before') {
+      await isStaying();
+      return cut(exchange);
+    }
+    const response = await this.#replyTo(asked, fault);
+    if (!(await isStaying()) || fault.cut === 'after') {
+      // If the response is a stream, canceling the body ends the stream.
+      await response.body?.cancel();
+      return cut(exchange);
+    }
+    noted(entry, response);
+    if (fault.stream !== undefined) return halfStreamed(response, fault.stream, exchange, signals);
+    const isEmpty = exchange.incoming.request.method === 'HEAD' || fault.slowBodyMs === undefined;
+    return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);
+  }
+
+  async #replyTo(asked: FaultedRequest, fault: Fault): Promise<Response> {
+    if (fault.reply === undefined) return this.#answerTo(asked, fault);
+    const response = isPerformed(fault.reply) ? await asked.exchange.answer() : undefined;
+    return proxyReply(fault.reply, response);
+  }
+
+  async #answerTo({ exchange, caller, operation }: FaultedRequest, fault: Fault): Promise<Response> {
+    const { limits, clock, quiet } = this.#options;
+    const { banSeconds, remaining, retryAfter } = fault;
+    const code = operation === undefined ? undefined : codeOf(operation, fault);
+    if (caller !== undefined) {
+      if (remaining !== undefined) limits.setRemaining(caller, remaining);
+      if (banSeconds !== undefined) limits.ban(caller, banSeconds);
+      if (code === 'api_key_banned') limits.ban(caller, retryAfter);
+      if (code === 'rate_limit_exceeded') limits.useUp(caller, 'minute', retryAfter);
+      if (code === 'daily_quota_exceeded') limits.useUp(caller, 'day', retryAfter);
+    }
+    // The service itself refuses the request, because it enforces the account's limits.
+    if (code === undefined || isLimit(code)) return exchange.answer();
+    return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
+  }
+}
+
+function isOf(fault: Fault, operation: Operation | undefined): boolean {
+  return fault.operation === undefined || fault.operation === operation?.operationId;
+}
+
+/** Whether a request can trigger a fault from `POST /sandbox/faults`. */
+function isFor(
+  { fault, done }: AskedFault,
+  operation: Operation | undefined,
+  caller: Caller | undefined,
+): boolean {
+  if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
+  if (impossibilityOf(operation, fault) !== undefined) return false;
+  if (!changesLimits(fault)) return true;
+  // The fault sets an account's limits only once, so that later requests can exhaust them.
+  return caller !== undefined && !done.has(caller.accountId);
+}
+
+function changesLimits({ remaining, banSeconds }: Fault): boolean {
+  return (remaining ?? banSeconds) !== undefined;
+}
+
+function isLimit(code: Code): boolean {
+  return code === 'rate_limit_exceeded' || code === 'daily_quota_exceeded' || code === 'api_key_banned';
+}
+
+function noted(entry: RequestEntry, response: Response): Response {
+  entry.status = response.status;
+  // Reads the error code from the link to its documentation page.
+  const code = /\/docs\/errors\/(\w+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1];
+  entry.code = code === undefined ? null : (code as Code);
+  return response;
+}

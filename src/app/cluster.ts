@@ -1,0 +1,276 @@
+/**
+ * A store shared by several instances. PostgreSQL stores the data. Redis stores the limits and announces changes.
+ *
+ * Consistency: every instance shows all changes that any instance has acknowledged. A statement that changes data also
+ * raises a version in PostgreSQL. The change is announced by writing that version to Redis, and is acknowledged only
+ * after that. Every request already calls Redis for rate limiting. The reply contains the current versions, and cached
+ * pages and callers with older versions are reloaded.
+ *
+ * Events are visible in PostgreSQL before their changes are announced in Redis. After reading new events, an instance
+ * therefore reads the versions and announces any that Redis lacks, before it returns the events. While Redis is down,
+ * the instance waits for `maxStaleMs` instead. A client that receives an event and then requests the list therefore
+ * sees the change, whichever instance responds.
+ *
+ * An announcement is lost if the instance that made the change cannot reach Redis or does not receive the result of the
+ * commit. Every instance therefore polls the versions in PostgreSQL several times a second, and writes any missing
+ * versions to Redis. An instance sees an acknowledged change within `maxStaleMs` if it can reach PostgreSQL, or if it
+ * can reach Redis while any instance can reach both servers. If no instance can reach both servers, an instance that
+ * can reach only Redis continues with its cached data.
+ *
+ * While Redis is down, each instance counts requests separately, starting from the last state it knows. Each instance
+ * reads every page from the database, and uses cached callers as long as PostgreSQL confirms their version. Changes to
+ * keys, accounts and plans are acknowledged only after `maxStaleMs`.
+ *
+ * In two cases, more requests may be admitted than the limit allows. While Redis is down, each instance may admit one
+ * full limit per window, because instances do not know each other's counts. After Redis has lost its data, an account's
+ * counts are restored from the last snapshot (taken every 10 s), or from the state known to the first instance that
+ * sees the account again, whichever is newer; requests admitted since then are not counted. Strikes are lost in that
+ * case, but bans are not: an account that is unknown to Redis is checked only after PostgreSQL has returned its saved
+ * state, and instances restore bans that reached PostgreSQL later. If PostgreSQL does not respond, the instance uses
+ * the last state it knows, or responds with 503 if it knows none.
+ *
+ * Requests are numbered, so that a request is counted exactly once even if Redis' reply is lost. Requests beyond Redis'
+ * capacity wait in a queue. If a request waits too long, its client is asked to retry after a second; the instance does
+ * not fall back to counting it locally.
+ *
+ * Redis may be a cluster, in which accounts are divided into shards. Each shard keeps a copy of the versions and all
+ * keys of its accounts in one slot, so that a request is still counted in one round trip to one node. A change is
+ * announced to every shard before it is acknowledged. If a node is down, each instance counts the requests for that
+ * node's accounts separately, and uses the versions from another node. Failed authentications are counted only in
+ * Redis; their counts restart at zero if Redis loses its data.
+ */
+import { hostname } from 'node:os';
+import { maskedUrl } from '../domain/masked-url.ts';
+import { redisUrlsOf } from '../domain/redis-urls.ts';
+import { maxStaleMs, pollIntervalMs, SharedVersions } from '../domain/shared-versions.ts';
+import { type Trouble, troubles } from '../domain/trouble.ts';
+import { RedisLimits } from '../limits/redis/limits.ts';
+import { SharedRedis } from '../limits/redis/shared-redis.ts';
+import type { Notice } from '../outages/outage.ts';
+import { PeriodicTask } from '../outages/periodic-task.ts';
+import type { StoreFacts } from '../storage/admin.ts';
+import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
+import { PostgresDatabase } from '../storage/postgres/database.ts';
+import { factsOf } from '../storage/postgres/facts.ts';
+import { isTimeout } from '../storage/postgres/failures.ts';
+import { type Identity, registerInstance } from '../storage/postgres/identity.ts';
+import { Lineage } from '../storage/postgres/lineage.ts';
+import { readsOf } from '../storage/postgres/reads.ts';
+import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
+import { Replicas } from '../storage/postgres/replicas/replicas.ts';
+import { ServerClock } from '../storage/postgres/server-clock.ts';
+import { PostgresSnapshots } from '../storage/postgres/snapshots.ts';
+import type { Runner } from '../storage/postgres/statements.ts';
+import { readState, type ServerState } from '../storage/postgres/versions.ts';
+import { type Announce, PostgresWriter } from '../storage/postgres/writer.ts';
+import type { ReplicatedReads, StoreSettings } from '../storage/storage.ts';
+import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
+
+export interface ClusterSettings {
+  readonly redisUrl: string;
+  readonly redisPrefix: string;
+  readonly redisTimeoutMs: number;
+  readonly poolSize: number;
+  readonly statementTimeoutMs: number;
+  readonly replicaUrls?: readonly string[];
+}
+
+/** Throws `StorageUnusable`. The store opens even if Redis is down. */
+export async function openCluster(
+  options: ClusterSettings & LimitedStoreSettings & { url: string },
+): Promise<LimitedStore> {
+  await using opened = new AsyncDisposableStack();
+  const { url, serving, create, migrates, units, notice, events, poolSize, statementTimeoutMs } = options;
+  const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
+  const clock = new ServerClock(options.clock, notice);
+  const runner: Runner = { run: (statement) => database.read(statement) };
+  let hasFormerInstances = false;
+  const read = async () => {
+    const state = await readPrimary(database, clock);
+    ({ hasFormerInstances } = state);
+    return state;
+  };
+  const { encryption, identity } = await withSecondAttempt(notice, async () => {
+    await database.migrate(create, migrates);
+    // A failure is not fatal here, because the next statement reports it.
+    await read().catch(() => undefined);
+    const register = { serving, migrates, notice, clock };
+    const identity = await registerInstance(database, options.redisPrefix, register);
+    return { identity, encryption: await database.encryption() };
+  });
+  const versions = new SharedVersions();
+  const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
+  const lineage = opened.use(new Lineage(database, notice));
+  const poll = () => pollVersions(read, { versions, lineage, replicas });
+  if (serving) opened.use(await watch(poll));
+  else opened.use(new PeriodicTask(readClockEveryMs, read));
+  // The store is served even if it could not be marked, because the next poll tries again.
+  await lineage.settled();
+  const { limits, shared } = await openRedis(options, { opened, database, clock, identity, versions });
+
+  const announce: Announce = (resource, version) => limits.announce(resource, version);
+  const writer = new PostgresWriter(database, units, announce, {
+    ...{ secret: identity.process, events },
+    hasFormerInstances: () => hasFormerInstances,
+  });
+  opened.defer(() => writer.idle());
+  const reads = readsOf(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
+  const kept = opened.move();
+  return {
+    encryption,
+    clock,
+    ...reads,
+    ...(replicas && { replicated: replicatedReads(runner, replicas, reads) }),
+    limits,
+    changedIds: new PostgresChangedIds(runner, () => versions.now, versions.required),
+    facts: async () => ({
+      ...{ engine: 'PostgreSQL and Redis', encryption },
+      ...{ ...(await factsOf(database)), ...replicas?.facts },
+      ...{ ...(await redisFactsOf(limits)), ...writer.facts },
+    }),
+    write: (name, input) => writer.write(name, input),
+    health: () => {
+      shared.expectShared();
+      const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
+      return [...troublesOf(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
+    },
+    maxStaleMs: maxStaleMs,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** Tries again after a timeout, because a server that is briefly busy or locked must not prevent a start. */
+async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    notice('PostgreSQL did not respond in time during the start; trying again');
+    return open();
+  }
+}
+
+interface RedisParts {
+  /** Closes Redis when the store is closed. */
+  readonly opened: AsyncDisposableStack;
+  readonly database: PostgresDatabase;
+  readonly clock: ServerClock;
+  readonly identity: Identity;
+  readonly versions: SharedVersions;
+}
+
+async function openRedis(
+  {
+    redisUrl,
+    redisPrefix,
+    redisTimeoutMs: timeoutMs,
+    rules,
+    serving,
+    notice,
+  }: ClusterSettings & LimitedStoreSettings,
+  { opened, database, clock, identity: { store, process }, versions }: RedisParts,
+) {
+  const shared = opened.use(
+    new SharedRedis({
+      process,
+      origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
+      readings: new PostgresRedisReadings(database),
+      identity: (proposed) => limits.servers.identity(proposed),
+      notice,
+    }),
+  );
+  const limits: RedisLimits = opened.use(
+    new RedisLimits({
+      urls: redisUrlsOf(redisUrl),
+      // The prefix contains the store's id, because several stores may share a Redis server.
+      prefix: `${redisPrefix}${store}:`,
+      snapshots: new PostgresSnapshots(database),
+      expectShared: () => shared.expectShared(),
+      ...{ process, timeoutMs, clock, rules, versions, serving, notice },
+    }),
+  );
+  await limits.open();
+  await (serving ? shared.open() : shared.openForCommand());
+  return { limits, shared };
+}
+
+/**
+ * Management commands read from the primary. Without Redis, a command cannot tell which versions a replica must have.
+ */
+function replicasOf(
+  { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,
+  database: PostgresDatabase,
+  versions: SharedVersions,
+): Replicas | undefined {
+  if (!serving || urls.length === 0) return undefined;
+  return new Replicas({ urls, poolSize, database, versions, notice });
+}
+
+/**
+ * Webhooks and deliveries are read from the primary, because some of their columns change without raising a version.
+ */
+function replicatedReads(runner: Runner, { select }: Replicas, primary: ReplicatedReads): ReplicatedReads {
+  const { pets, orders, categories } = readsOf({ ...runner, select });
+  const { webhooks, deliveries } = primary;
+  return { pets, orders, categories, webhooks, deliveries };
+}
+
+function troublesOf(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {
+  const found: Trouble[] = [];
+  if (isLost) found.push(troubles.postgres);
+  if (replicas?.isTroubled) found.push(troubles.replica);
+  if (servers.trouble !== undefined) found.push(servers.anyAvailable() ? troubles.redisPart : troubles.redis);
+  return found;
+}
+
+async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
+  return {
+    redisVersion: (await servers.version()) ?? null,
+    redisTrouble: servers.trouble ?? null,
+    redisRequests: servers.roundTrips.count,
+    redisSeconds: servers.roundTrips.seconds,
+  };
+}
+
+/** Interval at which a process that does not poll the versions, such as a supervisor, reads the server's clock. */
+const readClockEveryMs = 10_000;
+
+interface Polled {
+  readonly versions: SharedVersions;
+  readonly lineage: Lineage;
+  readonly replicas: Replicas | undefined;
+}
+
+async function readPrimary(database: PostgresDatabase, clock: ServerClock): Promise<ServerState> {
+  const sentAt = clock.steady();
+  const state = await readState({ run: (statement) => database.read(statement) });
+  const { now, clockSteps } = state;
+  const steps = clock.apply(now, sentAt, clockSteps);
+  // A failure is not fatal, because the next reading detects the step again.
+  if (steps !== undefined) await recordSteps(database, clockSteps, steps).catch(() => undefined);
+  return state;
+}
+
+/** Does nothing if another process has recorded a step in the meantime. */
+async function recordSteps(database: PostgresDatabase, before: number, after: number): Promise<void> {
+  await database.write(
+    (sql) => sql`UPDATE store SET clock_steps_ms = ${after} WHERE clock_steps_ms = ${before}`,
+  );
+}
+
+async function pollVersions(
+  read: () => Promise<ServerState>,
+  { versions, lineage, replicas }: Polled,
+): Promise<void> {
+  const askedAt = performance.now();
+  const state = await read();
+  versions.applyPostgres(state.versions, askedAt);
+  const isMarked = lineage.isMarked(state, askedAt);
+  replicas?.applyPrimary(isMarked ? state : undefined);
+}
+
+async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {
+  // A failed poll does not prevent startup, because /readyz reports the failure.
+  await poll().catch(() => undefined);
+  return new PeriodicTask(pollIntervalMs, poll);
+}

@@ -1,0 +1,193 @@
+import { finishRestore, isRestoreUnfinished, removeCopy } from '../backup/restored-limits.ts';
+import { isStoreIntact } from '../backup/verify.ts';
+import type { Caller } from '../domain/caller.ts';
+import { troubles } from '../domain/trouble.ts';
+import type { Limits } from '../limits/file/limits.ts';
+import { openLimits } from '../limits/file/open-limits.ts';
+import {
+  expectChanges,
+  expectServedFiles,
+  forgetServed,
+  isMarkedClosed,
+  recordClosed,
+  recordedChanges,
+} from '../limits/file/served-files.ts';
+import type { BanRules } from '../limits/limit.ts';
+import type { Admission, LimitStore } from '../limits/limit-store.ts';
+import type { Notice } from '../outages/outage.ts';
+import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
+import { damageOf, type Migrations } from '../storage/sqlite/database.ts';
+import {
+  changesIn,
+  nextAccount,
+  openDataFile,
+  openSqlite,
+  type SqliteStore,
+} from '../storage/sqlite/sqlite.ts';
+import { storeIdentity } from '../store-files/file-identity.ts';
+import { openToOthers, type StoreFiles, storeFiles } from '../store-files/files.ts';
+import { OpenFiles } from '../store-files/open-files.ts';
+import { lockOnce, tryLock } from '../store-files/serving-lock.ts';
+import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
+
+interface EmbeddedOptions extends LimitedStoreSettings {
+  readonly path: string;
+  readonly writer: WriterPlace;
+  readonly migrations?: Migrations;
+}
+
+/** Time a command waits for another process to finish migrating the store. */
+const managingLockWaitMs = 500;
+
+/**
+ * Opens the embedded store: a data file, and a file next to it with the limit state. A serving process acquires the
+ * serving lock before it changes anything, and holds it until its files are closed. Throws `StorageUnusable`.
+ */
+export function openEmbedded(options: EmbeddedOptions): LimitedStore {
+  try {
+    return openFiles(options);
+  } catch (error) {
+    throw damageOf(error, options.path) ?? error;
+  }
+}
+
+function openFiles(options: EmbeddedOptions): LimitedStore {
+  const { path, clock, rules, serving, create, writer, notice } = options;
+  using opened = new DisposableStack();
+  // A worker needs no lock, because its supervisor holds the lock.
+  const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
+  const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
+  const files = storeFiles(path, create);
+  expectFiles(files, role, notice);
+  let isOpen = false;
+  // A command that is rejected, such as by an older store, does not change the record.
+  if (isMarkedClosed(files.limits)) opened.defer(() => void (isOpen || recordClosed(files)));
+  const lock = lockFor(role === 'serving', files, opened);
+  const descriptors = opened.use(new OpenFiles());
+  const dataFile = opened.use(openDataFile({ ...options, files, isWorker: role === 'worker', lock }));
+  if (role !== 'worker') {
+    if (isRestoreUnfinished(dataFile.data)) {
+      using held = lock();
+      if (held !== undefined) finishRestore(files);
+    } else expectChanges(files, recordedChanges(files.limits), changesIn(dataFile));
+    // If another process holds the lock, it removes the record.
+    if (isMarkedClosed(files.limits)) lock()?.[Symbol.dispose]();
+  }
+  if (role === 'serving') {
+    lock();
+    removeCopy(files);
+  }
+  const isCommand = role === 'beside';
+  const identity = storeIdentity(
+    path,
+    files,
+    !isCommand,
+    isCommand ? undefined : descriptors.open(files.data),
+  );
+  const limits = openLimits({
+    ...{ files, identity, role, worker, clock, rules, notice },
+    changes: () => changesIn(dataFile),
+    nextAccount: (least) => nextAccount(dataFile, least),
+  });
+  if (role === 'serving') reportOpenToOthers(files, notice);
+  const store = openSqlite(dataFile, { ...options, identity });
+  isOpen = true;
+  const kept = opened.move();
+  return withLimits(store, limits, {
+    limits: limitStore(limits, store, rules.ban),
+    [Symbol.asyncDispose]: async () => {
+      if (kept.disposed) return;
+      const isLost = store.dataLoss?.() !== undefined;
+      await store[Symbol.asyncDispose]();
+      await limits.close();
+      kept.dispose();
+      // A lost WAL may be put back.
+      if (role !== 'worker' && !isLost) recordClosed(files);
+    },
+  });
+}
+
+/** Throws `StorageUnusable` unless the files belong together. */
+export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'beside', notice: Notice): void {
+  expectServedFiles(files, role, (data) => {
+    if (!isStoreIntact(data)) return false;
+    notice(
+      `another program has modified ${data} since the service was killed; it is intact together with its WAL`,
+    );
+    return true;
+  });
+}
+
+/**
+ * Returns a function that acquires the serving lock. Must be called before the data file is opened: a service removes the
+ * record of its files after it has closed the data file, which deletes the WAL.
+ */
+function lockFor(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
+  const acquire = isServing ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
+  let isLocked = false;
+  if (isServing) opened.defer(() => isLocked && forgetServed(files));
+  return (): Disposable | undefined => {
+    const held = acquire();
+    isLocked = held !== undefined;
+    if (isLocked) forgetServed(files);
+    return held;
+  };
+}
+
+function withLimits(
+  store: SqliteStore,
+  limits: Limits,
+  own: Pick<LimitedStore, 'limits' | typeof Symbol.asyncDispose>,
+): LimitedStore {
+  const { serveWorker } = store;
+  return {
+    ...store,
+    ...own,
+    ...(serveWorker && {
+      serveWorker: (worker, port) => {
+        const served = serveWorker(worker, port);
+        return {
+          [Symbol.dispose]: () => {
+            served[Symbol.dispose]();
+            limits.freeLocksOf(worker);
+          },
+        };
+      },
+    }),
+    health: () => {
+      const found = store.health();
+      limits.expectIntact();
+      return [...found, ...(limits.trouble === undefined ? [] : [troubles.limitFile])];
+    },
+  };
+}
+
+function reportOpenToOthers(files: StoreFiles, notice: Notice): void {
+  const open = openToOthers(files);
+  if (open.length === 0) return;
+  notice(
+    `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
+  );
+}
+
+/** Counts a request only if its caller is up to date. */
+function limitStore(limits: Limits, store: SqliteStore, banRules: BanRules): LimitStore {
+  return {
+    banRules,
+    versions: () => store.versions(),
+    knownVersions: () => store.versions(),
+    take(caller: Caller, callersVersion: number): Admission {
+      const versions = store.versions();
+      const verdict = versions.callers === callersVersion ? limits.take(caller) : undefined;
+      return { verdict, versions };
+    },
+    standing: (caller) => ({ ...limits.standing(caller), versions: store.versions() }),
+    refund: (caller, taken) => limits.refund(caller, taken),
+    fail: (address) => limits.fail(address),
+    failUnder: (address, callersVersion) =>
+      store.versions().callers === callersVersion ? limits.fail(address) : undefined,
+    peek: (address) => limits.peek(address),
+    bans: () => limits.bans(),
+    lift: (keyId) => limits.lift(keyId),
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), notes on when and how
+ * the backup was made (`backup`), and a digest of the whole file (`backup_seal`). A backup has a different application
+ * id than a store, so that a backup is never served by mistake.
+ */
+import type { Database } from 'bun:sqlite';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { dataMigrations } from '../storage/sqlite/migrations.ts';
+import { fileReason } from '../store-files/files.ts';
+import { backupApplicationId } from '../store-files/sqlite-file.ts';
+import { BackupError } from './backup.ts';
+
+const headerBytes = 100;
+const headerAt = { pageSize: 16, pageCount: 28, freePages: 36, applicationId: 68 } as const;
+const sqliteMagic = 'SQLite format 3\0';
+
+export interface FileHeader {
+  readonly applicationId: number;
+  readonly pageBytes: number;
+  readonly pages: number;
+  readonly freePages: number;
+  readonly bytes: number;
+}
+
+/** Reads the header without SQLite. Throws `BackupError` unless the file is a database. */
+export function headerOf(path: string): FileHeader {
+  const file = open(path);
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile()) throw new BackupError('foreign', `${path} is not a regular file.`);
+    if (found.size === 0) throw new BackupError('damaged', `${path} is empty.`);
+    const header = Buffer.alloc(headerBytes);
+    const read = readSync(file, header, 0, headerBytes, 0);
+    if (read < headerBytes || !header.toString('latin1').startsWith(sqliteMagic)) {
+      throw new BackupError('foreign', `${path} is not a backup: it is not an SQLite database.`);
+    }
+    const pageSize = header.readUInt16BE(headerAt.pageSize);
+    return {
+      applicationId: header.readUInt32BE(headerAt.applicationId),
+      // The largest page size does not fit into two bytes, and is stored as 1.
+      pageBytes: pageSize === 1 ? 65_536 : pageSize,
+      pages: header.readUInt32BE(headerAt.pageCount),
+      freePages: header.readUInt32BE(headerAt.freePages),
+      bytes: found.size,
+    };
+  } finally {
+    closeSync(file);
+  }
+}
+
+function open(path: string): number {
+  try {
+    // Opening a pipe must not block.
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new BackupError('missing', `File not found: ${path}`);
+    throw new BackupError('failed', `Cannot read ${path}: ${fileReason(error as Error, path)}.`, error);
+  }
+}
+
+export function isBackup(path: string): boolean {
+  try {
+    return headerOf(path).applicationId === backupApplicationId;
+  } catch {
+    return false;
+  }
+}
+
+export interface Notes {
+  readonly createdAt: number;
+  readonly madeBy: string;
+  readonly format: number;
+  readonly limitBytes: number;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export const newestFormat = dataMigrations.length;
+
+/** Tables that describe the backup itself, except `backup_limits`. */
+export const noteTables = ['backup', 'backup_seal'] as const;
+export const limitTable = 'backup_limits';
+
+/** Size of the limit state in a backup. */
+export function limitBytesIn(database: Database): number {
+  const [limits] = database
+    .query<{ bytes: number | null }, []>(`SELECT sum(length(bytes)) AS bytes FROM ${limitTable}`)
+    .all();
+  return limits?.bytes ?? 0;
+}
+
+export function countsOf(database: Database): Record<string, number> {
+  const names = database
+    .query<{ name: string }, []>(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`,
+    )
+    .all()
+    .map(({ name }) => name)
+    .filter((name) => name !== limitTable && !noteTables.includes(name as 'backup'));
+  return Object.fromEntries(names.map((name) => [name, rowsIn(database, name)]));
+}
+
+function rowsIn(database: Database, table: string): number {
+  const name = `"${table.replaceAll('"', '""')}"`;
+  const [row] = database.query<{ count: number | bigint }, []>(`SELECT count(*) AS count FROM ${name}`).all();
+  return Number(row?.count);
+}
+
+const maxFindings = 3;
+
+/**
+ * Runs SQLite's `quick_check`, which checks the trees and rows, or `integrity_check`, which also checks the indexes.
+ * Throws `BackupError` if the data is damaged.
+ */
+export function checkStore(database: Database, how: 'quick_check' | 'integrity_check'): void {
+  const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${maxFindings})`).all();
+  const findings = found.map((row) => row[how] ?? '').filter((finding) => finding !== 'ok');
+  if (findings.length === 0) return;
+  throw new BackupError('damaged', `The data is damaged: ${findings.join('; ').replaceAll('\n', ' ')}.`);
+}

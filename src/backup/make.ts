@@ -1,0 +1,134 @@
+import { Database } from 'bun:sqlite';
+import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
+import { extentBytes } from '../limits/file/layout.ts';
+import { sizeOf, syncFile } from '../store-files/disk.ts';
+import { fileReason, makeFile } from '../store-files/files.ts';
+import {
+  backupApplicationId,
+  hasCode,
+  hasTable,
+  pragma,
+  storeApplicationId,
+} from '../store-files/sqlite-file.ts';
+import { BackupError, type BackupFacts } from './backup.ts';
+import { checkStore, countsOf, limitBytesIn, limitTable, newestFormat } from './backup-file.ts';
+import { makeSealTable, seal, sealPageOf } from './verify.ts';
+
+export interface MakeTask {
+  readonly data: string;
+  readonly limits: string;
+  /** The path at which the unfinished backup is created. */
+  readonly target: string;
+  readonly now: number;
+  readonly madeBy: string;
+}
+
+/** Time to wait for another process's lock before the copy begins. */
+const busyTimeoutMs = 10_000;
+
+const limitCopyOf = (target: string) => `${target}.limits`;
+
+/**
+ * Copies a store, which may be served at the same time. Blocks the thread. Throws `BackupError`; the caller removes the
+ * unfinished file.
+ */
+export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
+  try {
+    makeFile(target);
+    // Copies the limit state first, because it must not contain ids that are missing from the copied data. A restored
+    // store would assign these ids again.
+    const hasLimits = existsSync(limits);
+    if (hasLimits) {
+      makeFile(limitCopyOf(target));
+      copyFileSync(limits, limitCopyOf(target));
+    }
+    copyData(data, target);
+    const facts = complete(target, { createdAt: now, madeBy, hasLimits });
+    rmSync(limitCopyOf(target), { force: true });
+    syncFile(target);
+    return { ...facts, bytes: sizeOf(target) };
+  } catch (error) {
+    throw makeFailure({ data, limits, target }, error);
+  }
+}
+
+/** Copies in a single statement, which reads one snapshot and does not block writers. */
+function copyData(data: string, target: string): void {
+  using source = new Database(data, { readonly: true, strict: true });
+  source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  if (pragma(source, 'application_id') !== storeApplicationId) {
+    throw new BackupError('foreign', `${data} is not the data file of a store. Check DATABASE_URL.`);
+  }
+  // The copy is synced once, when it is complete.
+  source.run('PRAGMA synchronous = OFF');
+  source.query('VACUUM INTO ?').run(target);
+}
+
+interface MakeMode {
+  readonly createdAt: number;
+  readonly madeBy: string;
+  readonly hasLimits: boolean;
+}
+
+/** Checks the copy, and adds the limit state, the notes and the digest. */
+function complete(target: string, { createdAt, madeBy, hasLimits }: MakeMode): Omit<BackupFacts, 'bytes'> {
+  const database = new Database(target, { readwrite: true, strict: true });
+  try {
+    database.run('PRAGMA journal_mode = MEMORY');
+    database.run('PRAGMA synchronous = OFF');
+    checkStore(database, 'quick_check');
+    const counts = countsOf(database);
+    const format = pragma(database, 'user_version');
+    const notes = database.transaction(() => {
+      // A store whose restore was interrupted contains its limit state. The limit file is that of the former store.
+      const isRestored = hasTable(database, limitTable);
+      if (!isRestored)
+        database.run(`CREATE TABLE ${limitTable} (extent INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT`);
+      if (!isRestored && hasLimits) addLimits(database, limitCopyOf(target));
+      const limitBytes = limitBytesIn(database);
+      const noted = { createdAt, madeBy, format, limitBytes, counts };
+      database.run('CREATE TABLE backup (notes TEXT NOT NULL) STRICT');
+      database.query('INSERT INTO backup VALUES (?)').run(JSON.stringify(noted));
+      makeSealTable(database);
+      database.run(`PRAGMA application_id = ${backupApplicationId}`);
+      return noted;
+    })();
+    const page = sealPageOf(database);
+    database.close();
+    seal(target, page);
+    return { ...notes, newestFormat };
+  } finally {
+    database.close();
+  }
+}
+
+function addLimits(database: Database, path: string): void {
+  const insert = database.query(`INSERT INTO ${limitTable} (bytes) VALUES (?)`);
+  const piece = Buffer.alloc(extentBytes);
+  const file = openSync(path, 'r');
+  try {
+    for (let at = 0; ; ) {
+      const bytes = readSync(file, piece, 0, piece.length, at);
+      if (bytes === 0) return;
+      insert.run(piece.subarray(0, bytes));
+      at += bytes;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function makeFailure(
+  { data, limits, target }: Pick<MakeTask, 'data' | 'limits' | 'target'>,
+  error: unknown,
+): BackupError {
+  if (error instanceof BackupError) return error;
+  if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) {
+    return new BackupError(
+      'damaged',
+      `The store ${data} is damaged (${error.message}). Restore an earlier backup.`,
+    );
+  }
+  const reason = fileReason(error as Error, target, data, limits);
+  return new BackupError('failed', `Cannot make the backup: ${reason}.`, error);
+}

@@ -1,0 +1,178 @@
+import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, resolve } from 'node:path';
+import { expectServedFiles } from '../limits/file/served-files.ts';
+import { figure, freeBytesOf, sizeOf, syncFolderOf } from '../store-files/disk.ts';
+import { type StoreFiles, storeFiles } from '../store-files/files.ts';
+import {
+  BackupError,
+  type BackupFacts,
+  type BackupMaker,
+  type MakeOptions,
+  type VerifiedFile,
+  type VerifyOptions,
+} from './backup.ts';
+import { isBackup } from './backup-file.ts';
+import { partialName, removeLeftOvers, removePartial } from './leftovers.ts';
+import type { MakeTask } from './make.ts';
+import { isStoreIntact } from './verify.ts';
+
+export type BackupTask =
+  | ({ readonly kind: 'make' } & MakeTask)
+  | { readonly kind: 'verify'; readonly path: string };
+
+/** Runs a task until it ends or `signal` aborts. Rejects with `BackupError`. */
+export type RunBackupTask = (
+  task: BackupTask,
+  signal: AbortSignal | undefined,
+  onRead?: (bytes: number) => void,
+) => Promise<unknown>;
+
+const checkIntervalMs = 100;
+/**
+ * Estimated number of times that a verification reads the file: for the digest, for SQLite's check, and to count rows.
+ */
+const timesRead = 3.25;
+const extraBytes = 1_048_576;
+/**
+ * Disk space reserved for the service: a backup stops if less is free. On a nearly full disk, half of the space that
+ * the backup would leave free is reserved instead.
+ */
+const reserveBytes = 67_108_864;
+
+interface MakerOptions {
+  readonly path: string;
+  readonly madeBy: string;
+  readonly run: RunBackupTask;
+}
+
+export class SqliteBackupMaker implements BackupMaker {
+  readonly #options: MakerOptions;
+
+  constructor(options: MakerOptions) {
+    this.#options = options;
+  }
+
+  async make(path: string, { replace, now, signal, onProgress }: MakeOptions): Promise<BackupFacts> {
+    const { madeBy, run } = this.#options;
+    const files = storeFiles(this.#options.path, false);
+    expectServedFiles(files, 'beside', isStoreIntact, true);
+    const name = targetOf(path, replace);
+    removeLeftOvers(dirname(name), (other) => other === basename(name));
+    const total = expectedBytes(files);
+    expectSpace(name, total + extraBytes, `for the backup in ${dirname(name)}`);
+    const reserve = reserveOf(files.data, name, total);
+    const target = partialName(name);
+    const task: BackupTask = { kind: 'make', data: files.data, limits: files.limits, target, now, madeBy };
+    const stop = new AbortController();
+    const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+    const timer = setInterval(() => {
+      onProgress?.(figure(() => sizeOf(target)) ?? 0, total);
+      // An error thrown by a timer would end the service.
+      if ((figure(() => freeBytesOf(files.data)) ?? reserve) < reserve) stop.abort();
+    }, checkIntervalMs);
+    try {
+      const facts = (await run(task, ending)) as BackupFacts;
+      publish(target, name, replace);
+      return facts;
+    } catch (error) {
+      throw stop.signal.aborted ? noRoomLeft(files.data, reserve) : error;
+    } finally {
+      clearInterval(timer);
+      removePartial(target);
+    }
+  }
+
+  async verify(path: string, { signal, onProgress }: VerifyOptions = {}): Promise<VerifiedFile> {
+    const total = timesRead * sizeOf(path);
+    const onRead = (bytes: number) => onProgress?.(bytes, total);
+    return (await this.#options.run({ kind: 'verify', path: resolve(path) }, signal, onRead)) as VerifiedFile;
+  }
+}
+
+/**
+ * Returns the path of the backup, with links resolved. Throws `BackupError` if a file at the path must not be replaced.
+ */
+function targetOf(path: string, replace: boolean): string {
+  const name = resolve(path);
+  if (!existsSync(dirname(name))) {
+    throw new BackupError(
+      'missing',
+      `Folder not found: ${dirname(name)}. Create it, or choose another file.`,
+    );
+  }
+  if (!existsSync(name)) return name;
+  if (!isBackup(name)) {
+    throw new BackupError(
+      'exists',
+      `${path} exists and is not a backup, so it cannot be replaced. Choose another file.`,
+    );
+  }
+  if (!replace) throw exists(path);
+  return realpathSync(name);
+}
+
+function exists(path: string): BackupError {
+  return new BackupError(
+    'exists',
+    `${path} already exists. Use --replace to replace it, or choose another file.`,
+  );
+}
+
+/**
+ * Largest expected size of a backup. The data file is not opened to count its free pages: closing a descriptor of the
+ * file would release the locks of a service in this process (sqlite.org/howtocorrupt.html section 2.2).
+ */
+function expectedBytes({ data, limits }: StoreFiles): number {
+  return sizeOf(data) + sizeOf(`${data}-wal`) + sizeOf(limits);
+}
+
+/** Throws `BackupError` unless the disk has enough free space. */
+export function expectSpace(path: string, needed: number, purpose: string): void {
+  const free = freeBytesOf(path);
+  if (free >= needed) return;
+  const found = `about ${mib(needed)} needed, ${mib(free)} free`;
+  throw new BackupError('space', `Not enough space ${purpose}: ${found}.`);
+}
+
+function reserveOf(data: string, target: string, expected: number): number {
+  const isSameDisk = statSync(dirname(data)).dev === statSync(dirname(target)).dev;
+  const left = freeBytesOf(data) - (isSameDisk ? expected + extraBytes : 0);
+  return Math.min(reserveBytes, left / 2);
+}
+
+function noRoomLeft(data: string, reserve: number): BackupError {
+  return new BackupError(
+    'space',
+    `The backup was stopped because less than ${mib(reserve)} is free on the disk of the store ${data}. Free some ` +
+      'space, or back up to another disk.',
+  );
+}
+
+function mib(bytes: number): string {
+  return `${Math.ceil(bytes / 1_048_576).toLocaleString('en-US')} MiB`;
+}
+
+function publish(partial: string, name: string, replace: boolean): void {
+  try {
+    if (replace) renameSync(partial, name);
+    else linkAs(partial, name);
+    syncFolderOf(name);
+  } catch (error) {
+    if (error instanceof BackupError) throw error;
+    throw new BackupError('failed', `Cannot write ${name}: ${(error as Error).message}.`, error);
+  }
+}
+
+/** Moves the backup to its final name, unless a file with this name was created in the meantime. */
+function linkAs(partial: string, name: string): void {
+  try {
+    linkSync(partial, name);
+    rmSync(partial);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw exists(name);
+    // Some file systems do not support hard links.
+    if (existsSync(name)) throw exists(name);
+    renameSync(partial, name);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '../../domain/clock.ts';
+import { StorageUnavailable } from '../../outages/errors.ts';
+import { banStatus } from '../ban-status.ts';
+import { asDates, type BanRules, noPenalty, noUsage, standing as standingOf } from '../limit.ts';
+import type { Ban, CountedCaller, Standing } from '../limit-store.ts';
+import { AccountCounts } from './account-counts.ts';
+import { SharedDateSteps } from './date-steps.ts';
+import { bansIn, KeyPenalties, liftIn } from './key-penalties.ts';
+import { format, header } from './layout.ts';
+import type { LimitFile } from './limit-file.ts';
+import type { Limits } from './limits.ts';
+import { readLimitStatus } from './standing.ts';
+
+/**
+ * Limit state for commands that manage a store, possibly while the store is being served. Commands can show counts and
+ * show or lift bans, but never count requests. The file is mapped only while a command needs it, because a starting
+ * service may replace the file. `open` returns undefined if there is no file.
+ */
+export function commandLimits(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
+  const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {
+    using file = open();
+    if (file === undefined) return none;
+    if (!file.isSound || file.i32[header.format] !== format) return none;
+    clock.share?.(new SharedDateSteps(file));
+    return use(new KeyPenalties(file), file);
+  };
+  /** Reads without a lock, so a concurrent change may or may not be included. */
+  const standing = (caller: CountedCaller): Standing => {
+    const none = () => ({
+      verdict: asDates(standingOf(noUsage, noPenalty, caller.quota, clock.steady()), clock.aheadSeconds),
+      bans: banStatus(noPenalty, 0, rules, clock.steady()),
+    });
+    return (
+      withKeys<Standing | undefined>(undefined, (keys, file) =>
+        readLimitStatus(new AccountCounts(file), keys, caller, clock, rules),
+      ) ?? none()
+    );
+  };
+  const onlyServing = () => {
+    throw new StorageUnavailable('only the service counts requests');
+  };
+  return {
+    take: onlyServing,
+    standing,
+    refund: onlyServing,
+    fail: onlyServing,
+    peek: onlyServing,
+    bans: () => withKeys<Ban[]>([], (keys) => bansIn(keys, clock, rules)),
+    lift: (keyId) => withKeys(false, (keys) => liftIn(keys, keyId, clock, rules)),
+    trouble: undefined,
+    expectIntact: () => undefined,
+    freeLocksOf: () => undefined,
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,74 @@
+/** Counts failed authentications by client address. */
+
+import { StorageUnavailable } from '../../outages/errors.ts';
+import { peek, type WindowState } from '../limit.ts';
+import type { FailureVerdict } from '../limit-store.ts';
+import type { RedisContext } from './context.ts';
+import { maxAttempts } from './reconciliation.ts';
+
+export function countFailure(context: RedisContext, address: string): Promise<FailureVerdict> {
+  return context.servers.ofAddress(address).shared(
+    async () => (await ask(context, address, 1)) as FailureVerdict,
+    async () => fallback(context, address),
+  );
+}
+
+/** Counts a failed authentication. If the version of `callers` has changed, counts nothing and returns undefined. */
+export function countFailureUnder(
+  context: RedisContext,
+  address: string,
+  callersVersion: number,
+): Promise<FailureVerdict | undefined> {
+  const { servers, versions } = context;
+  const shard = servers.ofAddress(address);
+  return shard.shared(
+    async () => {
+      for (let tries = 0; tries < maxAttempts && callersVersion === versions.now.callers; tries++) {
+        const counted = await ask(context, address, 1, shard.lastReported.callers);
+        if (counted !== undefined) return counted;
+        // Another shard may already have received the change.
+        await shard.exchangeVersions(versions);
+      }
+      return undefined;
+    },
+    async () => (versions.isFresh(callersVersion) ? fallback(context, address) : undefined),
+  );
+}
+
+/**
+ * Returns the address's window without counting anything. The promise never rejects, because the request has already
+ * failed for another reason.
+ */
+export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {
+  const { servers, localLimits } = context;
+  const { link, clock } = servers.ofAddress(address);
+  const known = () => localLimits.peek(address, clock.now());
+  if (link.trouble !== undefined || link.isBusy) return known();
+  try {
+    return ((await ask(context, address, 0)) as FailureVerdict).state;
+  } catch (error) {
+    if (error instanceof StorageUnavailable) return known();
+    throw error;
+  }
+}
+
+function fallback({ servers, localLimits }: RedisContext, address: string): FailureVerdict {
+  return localLimits.fail(address, servers.ofAddress(address).clock.now());
+}
+
+async function ask(
+  { servers, localLimits, rules }: RedisContext,
+  address: string,
+  count: 0 | 1,
+  callersVersion: number | 'any' = 'any',
+): Promise<FailureVerdict | undefined> {
+  const { link, keys, clock } = servers.ofAddress(address);
+  const limit = rules.failuresPerMinute;
+  const names = [keys.failures(address), keys.clock, keys.callers];
+  const answer = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);
+  if (!Array.isArray(answer)) return undefined;
+  const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer as number[];
+  const window = { openedAt, count: counted };
+  localLimits.learnAddress(address, window);
+  return { state: peek(window, limit, nowMs), refused: refused === 1 };
+}

@@ -1,0 +1,114 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
+import { pollIntervalMs } from '../../domain/shared-versions.ts';
+import { PeriodicTask } from '../../outages/periodic-task.ts';
+import type { AccountBan } from '../snapshots.ts';
+import { restoreBan, restoreBans } from './ban-list.ts';
+import type { RedisContext } from './context.ts';
+import type { Shard } from './shard.ts';
+
+const maxUnconfirmed = 100_000;
+const groupSize = 500;
+
+/**
+ * Saves bans in PostgreSQL, and restores bans that Redis lost before they were saved. Every instance that learns of a
+ * ban saves it, because another instance may stop before it has saved the ban. An instance learns of a ban when it bans
+ * a key, when it rejects a request made with a banned key, or from Redis' list of unsaved bans. Requests do not wait
+ * until bans are saved.
+ */
+export class BanKeeper implements AsyncDisposable {
+  readonly #context: RedisContext;
+  /** Bans that Redis may have lost while they were being saved, by key id. */
+  readonly #unconfirmed = new LRUCache<number, AccountBan>(atMost(maxUnconfirmed));
+  #saving: Promise<void> | undefined;
+  #task: PeriodicTask | undefined;
+  #turns = 0;
+
+  constructor(context: RedisContext) {
+    this.#context = context;
+  }
+
+  /** Starts periodic retries of pending bans. */
+  start(): void {
+    this.#task = new PeriodicTask(pollIntervalMs, () => this.keepAll());
+  }
+
+  keep(ban: AccountBan): void {
+    const { snapshotStore, servers } = this.#context;
+    const { callers } = servers.of(ban.accountId).lastReported;
+    snapshotStore.unsavedBans.set(ban.keyId, { ...ban, callers });
+    void this.#save();
+  }
+
+  /** Retries pending bans. Resolves when Redis has the bans or is unavailable. Saving the bans may take longer. */
+  async keepAll(): Promise<void> {
+    void this.#save();
+    if (this.#context.servers.anyAvailable() === undefined) return;
+    const unconfirmed = [...this.#unconfirmed.values()].slice(0, groupSize);
+    await Promise.allSettled([this.#restoreLost(), this.#takeOver(), this.#confirm(unconfirmed)]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#task?.[Symbol.asyncDispose]();
+    await this.#save();
+  }
+
+  #save(): Promise<void> {
+    this.#saving ??= this.#saveAll().finally(() => {
+      this.#saving = undefined;
+    });
+    return this.#saving;
+  }
+
+  async #saveAll(): Promise<void> {
+    const { snapshotStore } = this.#context;
+    for (;;) {
+      const group = [...snapshotStore.unsavedBans.values()].slice(0, groupSize);
+      if (group.length === 0) return;
+      try {
+        await snapshotStore.saveBans(group);
+      } catch {
+        return;
+      }
+      for (const ban of group) this.#unconfirmed.set(ban.keyId, ban);
+      void this.#confirm(group).catch(() => undefined);
+    }
+  }
+
+  /**
+   * Restores bans that Redis lost while they were being saved, because an account restored before a ban was saved lacks
+   * the ban.
+   */
+  async #confirm(bans: readonly AccountBan[]): Promise<void> {
+    const { servers } = this.#context;
+    const groups = Map.groupBy(bans, ({ accountId }) => servers.of(accountId));
+    await Promise.all([...groups].map(([shard, group]) => this.#confirmIn(shard, group)));
+  }
+
+  async #confirmIn({ link, keys }: Shard, bans: readonly AccountBan[]): Promise<void> {
+    const accountIds = new Set(bans.map(({ accountId }) => accountId));
+    await Promise.all([...accountIds].map((accountId) => restoreBans(this.#context, accountId)));
+    const listed = bans.map(({ keyId, accountId, level }) => `${keyId}:${accountId}:${level}`);
+    await link.run('saved', [keys.unsavedBans], listed);
+    for (const ban of bans) {
+      if (this.#unconfirmed.get(ban.keyId) === ban) this.#unconfirmed.delete(ban.keyId);
+    }
+  }
+
+  /** Restores unsaved bans that Redis has lost, unless they may have been lifted. */
+  async #restoreLost(): Promise<void> {
+    const unsaved = [...this.#context.snapshotStore.unsavedBans.values()].slice(0, groupSize);
+    await Promise.allSettled(unsaved.map((ban) => restoreBan(this.#context, ban, ban.callers)));
+  }
+
+  /** Saves bans that another instance imposed but has not saved. */
+  async #takeOver(): Promise<void> {
+    const { servers, snapshotStore } = this.#context;
+    const take = async (shard: Shard) => {
+      for (const ban of await shard.unsavedBans()) {
+        if (!snapshotStore.unsavedBans.has(ban.keyId) && !this.#unconfirmed.has(ban.keyId)) this.keep(ban);
+      }
+    };
+    await Promise.allSettled(servers.inTurn(++this.#turns).map(take));
+  }
+}

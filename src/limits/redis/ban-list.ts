@@ -1,0 +1,185 @@
+/** Current bans, for operators. A ban that Redis has lost is restored on the next request with the banned key. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { maxStaleMs } from '../../domain/shared-versions.ts';
+import { StorageUnavailable } from '../../outages/errors.ts';
+import type { Ban } from '../limit-store.ts';
+import type { AccountBan } from '../snapshots.ts';
+import { bansOf } from './answers.ts';
+import type { RedisContext } from './context.ts';
+import type { Shard } from './shard.ts';
+import type { AccountSnapshot } from './snapshot-store.ts';
+
+/** Maximum number of keys per script call. Redis is blocked while a script runs. */
+const atOnce = 500;
+
+export async function listBans(context: RedisContext): Promise<Ban[]> {
+  const bans = await runningBans(context);
+  return bans.map(({ keyId, bannedUntil, level }) => ({ keyId, bannedUntil, level }));
+}
+
+/**
+ * Lifts a ban. The ban counts as lifted once its snapshot is deleted. The snapshot is deleted first, because the ban
+ * could otherwise be restored from it. If this process cannot reach Redis, waits until another process has had enough
+ * time to end the ban there (`LiftedBans`).
+ */
+export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
+  const { servers, snapshotStore } = context;
+  const ban = (await runningBans(context)).find((one) => one.keyId === keyId);
+  if (ban === undefined) return false;
+  const version = await snapshotStore.deleteBan(ban);
+  try {
+    await liftInRedis(context, ban, version);
+    const others = servers.shards.filter((shard) => shard !== servers.of(ban.accountId));
+    // If an announcement fails, the shard receives the version from an instance that reads it from PostgreSQL.
+    await Promise.allSettled(others.map((shard) => shard.announce('callers', version)));
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error;
+    await sleep(maxStaleMs);
+  }
+  return true;
+}
+
+async function runningBans(context: RedisContext): Promise<AccountBan[]> {
+  const { servers, snapshotStore } = context;
+  const saved = await snapshotStore.listBans(servers.earliestSecond);
+  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.of(accountId));
+  const lists = servers.shards.map((shard) => runningBansOf(shard, ofShards.get(shard) ?? []));
+  return (await Promise.all(lists)).flat().sort((one, other) => one.keyId - other.keyId);
+}
+
+async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Promise<AccountBan[]> {
+  const second = Math.floor(shard.clock.now() / 1_000);
+  const saved = savedBans.filter(({ bannedUntil }) => bannedUntil > second);
+  const { running, known } = await bansInRedis(shard, saved).catch((error) => {
+    // The snapshots contain all bans, except bans that are still being saved.
+    if (error instanceof StorageUnavailable) return { running: [], known: [] };
+    throw error;
+  });
+  const bans = new Map(running.map((ban) => [ban.keyId, ban]));
+  for (const [index, ban] of saved.entries()) {
+    // If Redis has the key's penalty but does not list the ban, the ban has ended. The clock may have been stepped
+    // since the snapshot with the ban's end time was saved.
+    if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
+  }
+  return [...bans.values()];
+}
+
+/**
+ * Returns the current bans in Redis, and a number for each saved ban: 1 if Redis has the key's penalty, otherwise 0.
+ */
+async function bansInRedis(
+  { link, keys, clock }: Shard,
+  saved: readonly AccountBan[],
+): Promise<{ running: AccountBan[]; known: number[] }> {
+  const known: number[] = [];
+  for (let from = 0; ; from += atOnce) {
+    const asked = saved.slice(from, from + atOnce);
+    const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
+    const answer = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
+    const [running, isKnown] = answer as [unknown, number[]];
+    known.push(...isKnown);
+    if (from + atOnce >= saved.length) return { running: bansOf(running), known };
+  }
+}
+
+const groupSize = 500;
+
+/**
+ * Ends a ban in Redis, unless the key already has a newer ban. `version` is the version of `callers` after the ban was
+ * lifted in PostgreSQL.
+ */
+async function liftInRedis(
+  { servers }: RedisContext,
+  { keyId, accountId, bannedUntil }: Omit<AccountBan, 'level'>,
+  version: number,
+): Promise<void> {
+  const { link, keys, clock } = servers.of(accountId);
+  await link.run(
+    'lift',
+    [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
+    [`${keyId}:${accountId}`, bannedUntil, version, ...clock.arguments()],
+  );
+}
+
+/**
+ * Ends bans in Redis that were lifted in PostgreSQL by a process that could not reach Redis. Lifting a ban raises the
+ * version of `callers`, which every instance that can reach both servers detects.
+ */
+export class LiftedBans {
+  readonly #context: RedisContext;
+  /** End times of the bans that were removed from Redis, by key id. */
+  #applied = new Map<number, number>();
+  /** All bans lifted up to this version of `callers` in PostgreSQL have been removed from Redis. */
+  #version: number | undefined;
+
+  constructor(context: RedisContext) {
+    this.#context = context;
+  }
+
+  /** Must be called for each new connection to Redis, because the connection may lead to another server. */
+  forget(): void {
+    this.#applied = new Map();
+    this.#version = undefined;
+  }
+
+  /**
+   * Removes lifted bans from Redis. Failures are retried by the next call. Rejects with `StorageUnavailable` if
+   * PostgreSQL does not respond.
+   */
+  async apply(): Promise<void> {
+    const { versions, servers, snapshotStore } = this.#context;
+    const { callers } = versions.postgres;
+    if (callers === this.#version || servers.anyAvailable() === undefined) return;
+    const applied = this.#applied;
+    const lifted = await snapshotStore.listLifted(servers.earliestSecond);
+    const missing = lifted.filter(({ keyId, bannedUntil }) => applied.get(keyId) !== bannedUntil);
+    let isComplete = true;
+    for (let from = 0; from < missing.length; from += groupSize) {
+      const group = missing.slice(from, from + groupSize).map(async (ban) => {
+        await liftInRedis(this.#context, ban, callers);
+        applied.set(ban.keyId, ban.bannedUntil);
+      });
+      for (const { status } of await Promise.allSettled(group)) isComplete &&= status === 'fulfilled';
+    }
+    if (!isComplete || applied !== this.#applied) return;
+    this.#applied = new Map(lifted.map(({ keyId, bannedUntil }) => [keyId, bannedUntil]));
+    this.#version = callers;
+  }
+}
+
+/** Maximum number of times bans are read while the version of `callers` keeps changing. */
+const maxReads = 4;
+
+/**
+ * Restores an account's bans. Resolves with the snapshot that contains these bans. Rejects with `StorageUnavailable`.
+ */
+export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
+  const { snapshotStore, servers } = context;
+  const { link, keys } = servers.of(accountId);
+  for (let reading = 0; reading < maxReads; reading++) {
+    const [callers = 0] = (await link.run('versions', [keys.callers], [0])) as number[];
+    const snapshot = await snapshotStore.find(accountId);
+    const restored = snapshot.bans.map((ban) => restoreBan(context, { ...ban, accountId }, callers));
+    if ((await Promise.all(restored)).every((isRestored) => isRestored)) return snapshot;
+  }
+  throw new StorageUnavailable('bans change faster than they can be read');
+}
+
+/**
+ * Restores a ban that was read under this version of `callers`. Resolves with false if the version has changed since
+ * then, because the ban may have been lifted.
+ */
+export async function restoreBan(
+  { servers, snapshotStore }: RedisContext,
+  { keyId, accountId, bannedUntil, level }: AccountBan,
+  callers: number,
+): Promise<boolean> {
+  const { link, keys, clock } = servers.of(accountId);
+  const isUnsaved = snapshotStore.unsavedBans.has(keyId) ? 1 : 0;
+  const answer = await link.run(
+    'restoreBan',
+    [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
+    [bannedUntil, level, `${keyId}:${accountId}`, callers, isUnsaved, ...clock.arguments()],
+  );
+  return answer === 1;
+}

@@ -1,0 +1,310 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller } from '../../domain/caller.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { RedisUrls } from '../../domain/redis-urls.ts';
+import { type Resource, resources, type Versions } from '../../domain/resources.ts';
+import { maxStaleMs, pollIntervalMs, type SharedVersions } from '../../domain/shared-versions.ts';
+import { StorageUnavailable } from '../../outages/errors.ts';
+import type { Notice } from '../../outages/outage.ts';
+import { PeriodicTask } from '../../outages/periodic-task.ts';
+import {
+  admitted,
+  type BanRules,
+  banned,
+  daySeconds,
+  exhausted,
+  type KeyPenalty,
+  type LimitRules,
+  minuteSeconds,
+  type Verdict,
+  type WindowState,
+} from '../limit.ts';
+import type { Admission, Ban, CountedCaller, FailureVerdict, LimitStore, Standing } from '../limit-store.ts';
+import type { LimitSnapshots } from '../snapshots.ts';
+import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
+import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
+import { BanKeeper } from './ban-keeper.ts';
+import { LiftedBans, liftBan, listBans } from './ban-list.ts';
+import { Overloaded } from './concurrency-limit.ts';
+import type { RedisContext } from './context.ts';
+import { NoAnswer } from './link.ts';
+import { LocalLimits } from './local-limits.ts';
+import { discarding, maxAttempts, Reconciliation } from './reconciliation.ts';
+import { replyKinds, scriptTexts } from './scripts.ts';
+import { RedisServers } from './servers.ts';
+import type { Shard } from './shard.ts';
+import { SnapshotStore } from './snapshot-store.ts';
+import { currentVersions, standingOf } from './standings.ts';
+
+interface RedisLimitsOptions {
+  readonly clock: Clock;
+  readonly rules: LimitRules;
+  /** Whether this process serves requests. */
+  readonly serving: boolean;
+  readonly notice: Notice;
+  readonly urls: RedisUrls;
+  readonly prefix: string;
+  readonly process: RedisContext['process'];
+  readonly timeoutMs: number;
+  readonly snapshots: LimitSnapshots;
+  readonly versions: SharedVersions;
+  readonly expectShared: RedisServers['expectShared'];
+}
+
+/**
+ * Limits shared by all instances. While Redis is down, this instance applies the same rules to the last known state.
+ */
+export class RedisLimits implements LimitStore, AsyncDisposable {
+  readonly servers: RedisServers;
+  readonly banRules: BanRules;
+  readonly #context: RedisContext;
+  readonly #reconciliation: Reconciliation;
+  readonly #banKeeper: BanKeeper;
+  readonly #liftedBans: LiftedBans;
+  readonly #serving: boolean;
+  #polling: PeriodicTask | undefined;
+  #turns = 0;
+
+  constructor({ serving, prefix, clock, rules, versions, process, ...options }: RedisLimitsOptions) {
+    this.#serving = serving;
+    this.banRules = rules.ban;
+    this.servers = new RedisServers({
+      ...options,
+      prefix,
+      clock,
+      versions,
+      scripts: scriptTexts(rules.ban),
+      onRecovery: () => void this.#recovered(),
+    });
+    const localLimits = new LocalLimits(rules);
+    let number = 0;
+    this.#context = {
+      servers: this.servers,
+      rules,
+      versions,
+      localLimits,
+      snapshotStore: new SnapshotStore(options.snapshots, localLimits),
+      process,
+      nextNumber: () => ++number,
+    };
+    this.#reconciliation = new Reconciliation(this.#context);
+    this.#banKeeper = new BanKeeper(this.#context);
+    this.#liftedBans = new LiftedBans(this.#context);
+  }
+
+  /** Connects. The service starts even if Redis is down. */
+  async open(): Promise<void> {
+    await this.servers.open();
+    this.#context.snapshotStore.start();
+    if (this.#serving) {
+      this.#polling = new PeriodicTask(pollIntervalMs, async () => {
+        const behind = this.#behind().filter(({ link }) => link.trouble === undefined);
+        const shards = new Set([...behind, ...this.servers.inTurn(++this.#turns)]);
+        await Promise.allSettled(this.#exchangeVersions(shards));
+        await this.#liftedBans.apply();
+      });
+      this.#banKeeper.start();
+    }
+  }
+
+  /**
+   * Announces a change to every instance. `version` is the change's version in PostgreSQL, or 0 if unknown. If Redis is
+   * down and `callers` changed, resolves when every instance has had enough time to read the version from PostgreSQL.
+   */
+  async announce(what: Resource, version: number): Promise<void> {
+    this.#context.versions.required.raise(what, version);
+    const announced = this.servers.shards.map((shard) => shard.announce(what, version));
+    if (await areDone(announced)) return;
+    if (what === 'callers') await sleep(maxStaleMs);
+  }
+
+  /**
+   * Resolves when every instance has received the versions that this instance read from PostgreSQL, or has had enough
+   * time to read them from PostgreSQL.
+   */
+  async spread(): Promise<void> {
+    if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
+  }
+
+  versions(): Promise<Versions> {
+    return currentVersions(this.#context);
+  }
+
+  knownVersions(): Versions {
+    return this.#context.versions.now;
+  }
+
+  take(caller: Caller, callersVersion: number): Promise<Admission> {
+    this.servers.expectShared();
+    const { link } = this.servers.of(caller.accountId);
+    if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+    return this.#takeFromRedis(caller, callersVersion);
+  }
+
+  standing(caller: CountedCaller): Promise<Standing & { versions: Versions }> {
+    return standingOf(this.#context, this.#reconciliation, caller);
+  }
+
+  refund(caller: Caller, taken: Verdict): Promise<Verdict> {
+    const { localLimits } = this.#context;
+    const shard = this.servers.of(caller.accountId);
+    const { link, keys, clock } = shard;
+    return shard.shared(
+      async () => {
+        const names = [keys.usage(caller.accountId), keys.clock];
+        const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
+        const answer = await link.run('refund', names, [...opened, ...clock.arguments()]);
+        const [nowMs = 0, ...windows] = answer as number[];
+        const usage = usageOf(windows);
+        localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
+        return admitted(usage, caller.quota, nowMs);
+      },
+      async () => localLimits.refund(caller, taken, clock.now()),
+    );
+  }
+
+  fail(address: string): Promise<FailureVerdict> {
+    return countFailure(this.#context, address);
+  }
+
+  failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
+    return countFailureUnder(this.#context, address, callersVersion);
+  }
+
+  peek(address: string): Promise<WindowState> {
+    return peekFailures(this.#context, address);
+  }
+
+  bans(): Promise<Ban[]> {
+    return listBans(this.#context);
+  }
+
+  lift(keyId: number): Promise<boolean> {
+    return liftBan(this.#context, keyId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#polling?.[Symbol.asyncDispose]();
+    await this.#banKeeper[Symbol.asyncDispose]();
+    await this.#context.snapshotStore[Symbol.asyncDispose]();
+    await this.servers[Symbol.asyncDispose]();
+  }
+
+  /** Updates Redis after an outage. Bans are restored first, so that no request with a banned key is admitted. */
+  async #recovered(): Promise<void> {
+    this.#liftedBans.forget();
+    await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
+    await this.#reconciliation.reportAll();
+  }
+
+  /** Returns the shards that may lack a change made in PostgreSQL. */
+  #behind(): readonly Shard[] {
+    const { postgres } = this.#context.versions;
+    const isNewer = ({ lastReported }: Shard) =>
+      resources.some((resource) => postgres[resource] > lastReported[resource]);
+    return this.servers.shards.filter(isNewer);
+  }
+
+  #exchangeVersions(shards: Iterable<Shard>): Promise<unknown>[] {
+    return Array.from(shards, (shard) => shard.exchangeVersions(this.#context.versions));
+  }
+
+  async #takeFromRedis(caller: Caller, callersVersion: number): Promise<Admission> {
+    const { accountId, keyId, quota } = caller;
+    const { versions, localLimits, process, nextNumber } = this.#context;
+    const shard = this.servers.of(accountId);
+    const { link, keys, clock } = shard;
+    const names = keys.ofTake(accountId, keyId);
+    for (let tries = 0; tries < maxAttempts; tries++) {
+      const { now } = versions;
+      if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
+      this.#reconciliation.reportFirst(accountId);
+      const number = nextNumber();
+      const args = [shard.lastReported.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
+      let answer: StateAnswer;
+      try {
+        const ask = link.ask('take', names, [...args, process, number, ...clock.arguments()]);
+        answer = (await ask) as StateAnswer;
+      } catch (error) {
+        if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+        if (error instanceof NoAnswer) localLimits.doubt(accountId, number);
+        return this.#takeLocally(caller, callersVersion);
+      }
+      if (answer[0] === replyKinds.unknown) {
+        versions.applyRedis(shard, versionsOf(answer[1]));
+        const decided = await this.#reconciled(caller, callersVersion);
+        if (decided !== undefined) return decided;
+      } else if (answer[0] !== replyKinds.overtaken) {
+        const read = this.#read(caller, answer);
+        // Another shard has already received the change.
+        if (read.verdict !== undefined || read.versions.callers !== callersVersion) return read;
+      }
+    }
+    throw discarding();
+  }
+
+  /** Restores the account in Redis and returns undefined, or decides locally if the account cannot be restored. */
+  async #reconciled(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
+    try {
+      await this.#reconciliation.reconcile(caller.accountId);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      const { link } = this.servers.of(caller.accountId);
+      if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+      // The account could not be restored in Redis. If this instance has no state for the account either, the client
+      // must retry.
+      const { localLimits, versions } = this.#context;
+      if (!localLimits.knows(caller.accountId)) throw error;
+      return { verdict: this.#decide(caller), versions: versions.now };
+    }
+  }
+
+  #read(caller: Caller, answer: StateAnswer): Admission {
+    const { localLimits } = this.#context;
+    const shard = this.servers.of(caller.accountId);
+    const [kind, reported] = answer;
+    const versions = this.#context.versions.applyRedis(shard, versionsOf(reported));
+    if (kind === replyKinds.stale) return { verdict: undefined, versions };
+
+    const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
+    shard.clock.hear(nowMs, aheadMs, epoch);
+    localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
+    if (kind === replyKinds.newly_banned || kind === replyKinds.banned) {
+      const isKnown = localLimits.penalty(caller.keyId).bannedUntil === penalty.bannedUntil;
+      if (!isKnown) this.#keepBan(caller, penalty);
+    }
+    localLimits.learnPenalty(caller.keyId, penalty);
+    if (kind === replyKinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
+    if (kind === replyKinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
+    return { verdict: banned(usage, penalty, caller.quota, nowMs), versions };
+  }
+
+  async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {
+    const versions = await this.versions();
+    const isFresh = versions.callers === callersVersion || this.#context.versions.isFresh(callersVersion);
+    if (!isFresh) return { verdict: undefined, versions };
+    await this.#reconciliation.recall(caller);
+    return { verdict: this.#decide(caller), versions };
+  }
+
+  #decide(caller: Caller): Verdict {
+    const { clock } = this.servers.of(caller.accountId);
+    const { verdict, newBan } = this.#context.localLimits.take(caller, clock.now());
+    if (newBan !== undefined) this.#keepBan(caller, newBan);
+    return verdict;
+  }
+
+  #keepBan({ keyId, accountId }: Caller, { bannedUntil, banLevel: level }: KeyPenalty): void {
+    this.#banKeeper.keep({ keyId, accountId, bannedUntil, level });
+  }
+}
+
+/** Waits for Redis commands. Resolves with false if a command failed because Redis is unavailable. */
+async function areDone(work: readonly Promise<unknown>[]): Promise<boolean> {
+  const outcomes = await Promise.allSettled(work);
+  const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  const mistake = reasons.find((reason) => !(reason instanceof StorageUnavailable));
+  if (mistake !== undefined) throw mistake;
+  return reasons.length === 0;
+}

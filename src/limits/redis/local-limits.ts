@@ -1,0 +1,240 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { banStatus, countedStrikes } from '../ban-status.ts';
+import {
+  decide,
+  decideFailure,
+  type KeyPenalty,
+  type LimitRules,
+  noPenalty,
+  noUsage,
+  peek,
+  refund,
+  standing,
+  type Usage,
+  type Verdict,
+  type Window,
+  type WindowState,
+} from '../limit.ts';
+import type { Ban, CountedCaller, FailureVerdict, Standing } from '../limit-store.ts';
+
+/** Maximum number of entries in each cache: accounts, keys and addresses. */
+const maxStates = 100_000;
+/** Maximum number of unanswered requests remembered per account. Requests above this limit may be counted twice. */
+const maxUnanswered = 1_000;
+
+interface InDoubtCount {
+  readonly number: number;
+  readonly count: number;
+}
+
+/** A window's count that has not been reported to Redis, and the parts of it that Redis may already have counted. */
+export interface Unreported {
+  readonly count: number;
+  readonly doubts: readonly InDoubtCount[];
+}
+
+export interface LocalState {
+  readonly usage: Usage;
+  readonly minute: Unreported;
+  readonly day: Unreported;
+}
+
+const none: Unreported = { count: 0, doubts: [] };
+const one: Unreported = { count: 1, doubts: [] };
+
+/**
+ * Applies the limit rules to the last known state while Redis is down. Local counts are kept until they are reported.
+ */
+export class LocalLimits {
+  readonly #rules: LimitRules;
+  readonly #accounts = new LRUCache<number, LocalState>({
+    ...atMost(maxStates),
+    // Removes evicted accounts from the sets, to limit their size.
+    noDisposeOnSet: true,
+    dispose: (_held, accountId) => {
+      this.#changed.delete(accountId);
+      this.#unreported.delete(accountId);
+    },
+  });
+  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
+  readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
+  /**
+   * Numbers of requests to which Redis did not reply, by account. A number is kept until its request is decided
+   * locally.
+   */
+  readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
+  readonly #changed = new Set<number>();
+  readonly #unreported = new Set<number>();
+
+  constructor(rules: LimitRules) {
+    this.#rules = rules;
+  }
+
+  learnUsage(accountId: number, usage: Usage): void {
+    this.#accounts.set(accountId, { usage, minute: none, day: none });
+    this.#changed.add(accountId);
+  }
+
+  learnPenalty(keyId: number, penalty: Omit<KeyPenalty, 'strikes'>): void {
+    const isClear = penalty.episodeUntil === 0 && penalty.bannedUntil === 0;
+    if (!isClear) this.#penalties.set(keyId, { ...penalty, strikes: [] });
+    else if (this.#penalties.size > 0) this.#penalties.delete(keyId);
+  }
+
+  /**
+   * Merges a snapshot. The later window wins, and within the same window, the higher count. A ban that the snapshot
+   * does not contain was lifted.
+   */
+  recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
+    const held = this.#accounts.get(accountId);
+    if (held === undefined) this.learnUsage(accountId, usage);
+    else {
+      const [minute, isNewMinute] = later(held.usage.minute, usage.minute);
+      const [day, isNewDay] = later(held.usage.day, usage.day);
+      this.#accounts.set(accountId, {
+        usage: { minute, day },
+        minute: isNewMinute ? none : held.minute,
+        day: isNewDay ? none : held.day,
+      });
+    }
+    const known = this.penalty(keyId);
+    if (known.bannedUntil === ban.bannedUntil) return;
+    this.#penalties.set(keyId, { ...known, bannedUntil: ban.bannedUntil, banLevel: ban.level });
+  }
+
+  knows(accountId: number): boolean {
+    return this.#accounts.has(accountId);
+  }
+
+  held(accountId: number): LocalState | undefined {
+    return this.#accounts.get(accountId);
+  }
+
+  penalty(keyId: number): KeyPenalty {
+    return this.#penalties.get(keyId) ?? noPenalty;
+  }
+
+  doubt(accountId: number, number: number): void {
+    const unanswered = this.#unanswered.get(accountId);
+    if (unanswered === undefined) this.#unanswered.set(accountId, [number]);
+    else if (unanswered.length < maxUnanswered) unanswered.push(number);
+  }
+
+  take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
+    const before = this.#accounts.get(caller.accountId) ?? { usage: noUsage, minute: none, day: none };
+    const known = this.penalty(caller.keyId);
+    const { verdict, usage, penalty } = decide(before.usage, known, caller.quota, this.#rules.ban, nowMs);
+    if (usage !== before.usage) {
+      this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
+    }
+    if (penalty !== known) this.#penalties.set(caller.keyId, penalty);
+    return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
+  }
+
+  /** Returns the standing, without strikes that only Redis knows. */
+  standing({ accountId, keyId, quota }: CountedCaller, nowMs: number): Standing {
+    const { ban } = this.#rules;
+    const penalty = this.penalty(keyId);
+    return {
+      verdict: standing(this.#accounts.get(accountId)?.usage ?? noUsage, penalty, quota, nowMs),
+      bans: banStatus(penalty, countedStrikes(penalty, ban, nowMs), ban, nowMs),
+    };
+  }
+
+  refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {
+    const before = this.#accounts.get(caller.accountId) ?? { usage: noUsage, minute: none, day: none };
+    const { usage, verdict } = refund(before.usage, taken, caller.quota, nowMs);
+    const less = ({ count, doubts }: Unreported): Unreported => ({ count: Math.max(0, count - 1), doubts });
+    this.#accounts.set(caller.accountId, { usage, minute: less(before.minute), day: less(before.day) });
+    return verdict;
+  }
+
+  fail(address: string, nowMs: number): FailureVerdict {
+    const before = this.#addresses.get(address) ?? noUsage.minute;
+    const { window, state, refused } = decideFailure(before, this.#rules.failuresPerMinute, nowMs);
+    this.#addresses.set(address, window);
+    return { state, refused };
+  }
+
+  peek(address: string, nowMs: number): WindowState {
+    return peek(this.#addresses.get(address) ?? noUsage.minute, this.#rules.failuresPerMinute, nowMs);
+  }
+
+  learnAddress(address: string, window: Window): void {
+    this.#addresses.set(address, window);
+  }
+
+  isUnreported(accountId: number): boolean {
+    return this.#unreported.size > 0 && this.#unreported.has(accountId);
+  }
+
+  unreported(): number[] {
+    return [...this.#unreported];
+  }
+
+  /** Returns an account's unreported counts and marks them as reported. */
+  takeUnreported(accountId: number): LocalState | undefined {
+    const held = this.#accounts.get(accountId);
+    this.#unreported.delete(accountId);
+    if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: none, day: none });
+    return held;
+  }
+
+  /** Reverts a failed report. If `number` is set, Redis may have received the report with this number. */
+  requeueUnreported(accountId: number, { minute, day }: LocalState, number: number | undefined): void {
+    const held = this.#accounts.get(accountId);
+    if (held === undefined) return;
+    this.#unreported.add(accountId);
+    this.#accounts.set(accountId, {
+      usage: held.usage,
+      minute: sum(held.minute, inDoubt(minute, number)),
+      day: sum(held.day, inDoubt(day, number)),
+    });
+  }
+
+  takeChanged(count: number): { accountId: number; usage: Usage }[] {
+    const changed: { accountId: number; usage: Usage }[] = [];
+    for (const accountId of this.#changed) {
+      if (changed.length === count) break;
+      this.#changed.delete(accountId);
+      const held = this.#accounts.get(accountId);
+      if (held !== undefined) changed.push({ accountId, usage: held.usage });
+    }
+    return changed;
+  }
+
+  requeueChanged(accountIds: readonly number[]): void {
+    for (const id of accountIds) if (this.#accounts.has(id)) this.#changed.add(id);
+  }
+
+  #use(accountId: number, before: LocalState, usage: Usage, counted: boolean): void {
+    const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : none;
+    const unreported = (window: Window, old: Window, known: Unreported) =>
+      sum(window.openedAt === old.openedAt ? known : none, now);
+    this.#accounts.set(accountId, {
+      usage,
+      minute: unreported(usage.minute, before.usage.minute, before.minute),
+      day: unreported(usage.day, before.usage.day, before.day),
+    });
+    this.#unreported.add(accountId);
+    this.#changed.add(accountId);
+  }
+}
+
+/** Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. */
+function later(one: Window, other: Window): [Window, boolean] {
+  if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
+  return other.openedAt > one.openedAt ? [other, true] : [one, false];
+}
+
+/** Marks the whole count as uncertain if the request with this number got no reply. */
+function inDoubt(unreported: Unreported, number: number | undefined): Unreported {
+  if (number === undefined || unreported.count === 0) return unreported;
+  return { count: unreported.count, doubts: [{ number, count: unreported.count }] };
+}
+
+function sum(one: Unreported, other: Unreported): Unreported {
+  return { count: one.count + other.count, doubts: [...one.doubts, ...other.doubts] };
+}

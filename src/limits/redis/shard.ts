@@ -1,0 +1,83 @@
+import type { Clock } from '../../domain/clock.ts';
+import { type Resource, resources, type Versions, versionsFrom } from '../../domain/resources.ts';
+import type { SharedVersions } from '../../domain/shared-versions.ts';
+import { StorageUnavailable } from '../../outages/errors.ts';
+import type { AccountBan } from '../snapshots.ts';
+import { bansOf, versionsOf } from './answers.ts';
+import { RedisClock } from './clock.ts';
+import { Overloaded } from './concurrency-limit.ts';
+import type { RedisKeys } from './keys.ts';
+import type { Run } from './link.ts';
+
+/** Runs scripts on the node that has the keys of a shard. */
+export interface ShardLink {
+  /** Reason for the outage; undefined if the link works. */
+  readonly trouble: string | undefined;
+  readonly isBusy: boolean;
+  /**
+   * Rejects with `NoAnswer` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
+   */
+  readonly run: Run;
+  /** Same as `run`, but rejects with `Overloaded` before sending anything if too many requests are queued. */
+  readonly ask: Run;
+}
+
+/**
+ * A subset of the accounts and addresses, with all the keys that scripts need for them. A single Redis server has one
+ * shard. On Redis Cluster, all keys of a shard are in one slot.
+ */
+export class Shard {
+  readonly link: ShardLink;
+  readonly keys: RedisKeys;
+  readonly clock: RedisClock;
+  /** Versions that the shard last reported. Scripts compare these versions with the shard's current versions. */
+  lastReported: Versions = versionsFrom(() => -1);
+
+  constructor(link: ShardLink, keys: RedisKeys, clock: Clock) {
+    this.link = link;
+    this.keys = keys;
+    this.clock = new RedisClock(clock);
+  }
+
+  /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `Overloaded` like `ask`. */
+  async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
+    if (this.link.trouble !== undefined) return fallback();
+    try {
+      return await together();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+      return fallback();
+    }
+  }
+
+  /** Exchanges versions with Redis. Each side adopts newer versions from the other side. */
+  async exchangeVersions(
+    versions: SharedVersions,
+    run: Run = (...command) => this.link.run(...command),
+  ): Promise<Versions> {
+    const { postgres } = versions;
+    const minVersions = resources.map((resource) => postgres[resource]);
+    const reply = await run('versions', this.keys.versions, minVersions);
+    return versions.applyRedis(this, versionsOf(reply as number[]));
+  }
+
+  /** Announces a change. `version` is the change's version in PostgreSQL, or 0 if unknown. */
+  async announce(what: Resource, version: number): Promise<void> {
+    await this.link.run('announce', [this.keys.version(what)], [version]);
+  }
+
+  /**
+   * Rejects if scripts cannot access all keys of the shard, including the list of unsaved bans, which usually does not
+   * exist.
+   */
+  async probe(versions: SharedVersions): Promise<void> {
+    await this.exchangeVersions(versions);
+    await this.unsavedBans();
+  }
+
+  /** Bans that PostgreSQL may lack. */
+  async unsavedBans(): Promise<AccountBan[]> {
+    const { keys, clock, link } = this;
+    return bansOf(await link.run('unsaved', [keys.unsavedBans, keys.clock], clock.arguments()));
+  }
+}

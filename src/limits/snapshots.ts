@@ -1,0 +1,42 @@
+import type { Usage } from './limit.ts';
+import type { Ban } from './limit-store.ts';
+
+export interface AccountUsage {
+  readonly accountId: number;
+  readonly usage: Usage;
+}
+
+export interface AccountBan extends Ban {
+  readonly accountId: number;
+}
+
+export type LiftedBan = Omit<AccountBan, 'level'>;
+
+/**
+ * Stores the limit state that must survive if Redis loses its data. All methods reject with `StorageUnavailable` within
+ * the timeout.
+ */
+export interface LimitSnapshots {
+  findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
+  findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
+  /** Bans in effect at this time (Unix seconds). */
+  listBans(second: number): Promise<readonly AccountBan[]>;
+  /**
+   * Saves usage. Several instances may save the same account: the later window wins, and within a window, the higher
+   * count.
+   */
+  saveUsage(usages: readonly AccountUsage[]): Promise<void>;
+  /**
+   * Saves bans of different keys. Several instances may save the same key: the later ban wins. A ban that was lifted
+   * before it was saved stays lifted. Lifted bans are identified by their end time, with a tolerance of one second for
+   * rounding.
+   */
+  saveBans(bans: readonly AccountBan[]): Promise<void>;
+  /**
+   * Deletes a ban. If the ban has not been saved yet, later attempts to save it have no effect. Resolves with the
+   * version of `callers` after the deletion.
+   */
+  deleteBan(ban: AccountBan): Promise<number>;
+  /** Lifted bans that would have ended after this time (Unix seconds). */
+  listLifted(second: number): Promise<readonly LiftedBan[]>;
+}

@@ -1,0 +1,39 @@
+import { Refusal } from '../contract/refusal.ts';
+
+/**
+ * A temporary failure that changed nothing: the disk is full, the server is down, or a lock was not acquired in time.
+ */
+export class StorageUnavailable extends Refusal {
+  constructor(reason: string, cause?: unknown, message?: string) {
+    const more = { cause: new Error(reason, { cause }) };
+    super('service_unavailable', message === undefined ? more : { ...more, message });
+  }
+}
+
+/** The store failed during a write. The write was applied completely or not at all, but it is unknown which. */
+export class WriteUncertain extends StorageUnavailable {
+  constructor(reason: string, cause?: unknown) {
+    super(
+      reason,
+      cause,
+      'It is unknown whether this request was applied. Wait for the number of seconds in the Retry-After header, and check before you retry.',
+    );
+  }
+}
+
+/** The data file at a path is damaged. Retries fail as well, if they read the same part of the file. */
+export class DataDamaged extends StorageUnavailable {
+  constructor(path: string, reason: string, cause: unknown) {
+    super(damageText(path, reason), cause);
+  }
+}
+
+export function damageText(path: string, reason: string): string {
+  return (
+    `the data file ${path} is damaged (${reason}): stop the service and restore a backup with ` +
+    '"animal-store restore FILE --replace"'
+  );
+}
+
+/** The store cannot be opened; `message` gives the reason and the remedy. */
+export class StorageUnusable extends Error {}

@@ -1,2 +1,0 @@
-/** Maximum number of events removed per transaction. */
-export const eventPruneBatch = 1_000;

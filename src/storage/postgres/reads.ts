@@ -1,0 +1,34 @@
+import { accounts, keys } from '../../tables/accounts.ts';
+import { imports } from '../../tables/imports.ts';
+import { sessions } from '../../tables/operators.ts';
+import { pets } from '../../tables/pets.ts';
+import { entities } from '../../tables/tables.ts';
+import { entitiesOf } from '../entity.ts';
+import type { EntityStores } from '../storage.ts';
+import { PostgresAccounts } from './entities/accounts.ts';
+import { PostgresAudit } from './entities/audit.ts';
+import { PostgresDeliveries } from './entities/delivery-reads.ts';
+import { PostgresEntity } from './entities/entity.ts';
+import { PostgresEvents, type Spread } from './entities/events.ts';
+import { PostgresImports } from './entities/imports.ts';
+import { PostgresKeys } from './entities/keys.ts';
+import { PostgresPets } from './entities/pets.ts';
+import { searchStore } from './entities/search.ts';
+import { PostgresUsage } from './entities/usage.ts';
+import type { Runner } from './statements.ts';
+
+export function readsOf(runner: Runner, spread?: Spread) {
+  return {
+    ...entitiesOf<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
+    pets: new PostgresPets(pets, runner),
+    accounts: new PostgresAccounts(accounts, runner),
+    keys: new PostgresKeys(keys, runner),
+    deliveries: new PostgresDeliveries(runner),
+    events: new PostgresEvents(runner, spread),
+    imports: new PostgresImports(imports, runner),
+    sessions: new PostgresEntity(sessions, runner),
+    audit: new PostgresAudit(runner),
+    usage: new PostgresUsage(runner),
+    search: searchStore(runner),
+  };
+}

@@ -1,0 +1,37 @@
+import { expiredSessionBatch, type SessionWrites, sessionRemovalBatch } from '../admin.ts';
+import type { EntityWrites } from '../entity.ts';
+import { type Engine, oncePerDialect } from './engine.ts';
+
+/** Statements skip a locked session instead of waiting for its lock. */
+const textsOf = oncePerDialect(({ isAmong, locking, greatest }) => {
+  const where = (condition: string) => `WHERE ${isAmong('fingerprint', `FROM sessions WHERE ${condition}`)}`;
+  const skipLocked = locking('FOR UPDATE SKIP LOCKED');
+  const removeOld = (condition: string) =>
+    `DELETE FROM sessions ${where(`${condition} LIMIT ${expiredSessionBatch} ${skipLocked}`)}`;
+  return {
+    use: `UPDATE sessions SET used_at = ${greatest}(used_at, $2) ${where(`fingerprint = $1 ${skipLocked}`)}`,
+    removeOf: `DELETE FROM sessions ${where(
+      `operator_id = $1 ORDER BY used_at DESC LIMIT ${sessionRemovalBatch} OFFSET $2`,
+    )}`,
+    removeUnused: removeOld('used_at < $1'),
+    removeExpired: removeOld('expires_at <= $1'),
+  };
+});
+
+export function sessionChanges(engine: Engine): Omit<SessionWrites, keyof EntityWrites<unknown>> {
+  const texts = textsOf(engine);
+  return {
+    async use(fingerprint, usedAt) {
+      await engine.run(texts.use, fingerprint, usedAt);
+    },
+
+    async removeOf(operatorId, kept) {
+      await engine.run(texts.removeOf, operatorId, kept);
+    },
+
+    async removeOld(usedBefore, now) {
+      await engine.run(texts.removeUnused, usedBefore);
+      await engine.run(texts.removeExpired, now);
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { type BigIntStats, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { StoreFiles } from './files.ts';
+import { type Descriptors, type Truncation, truncationOf } from './open-files.ts';
+
+/** Identifies a file independently of its name. Plain data, which is sent to the writer thread. */
+export interface FileIdentity {
+  readonly path: string;
+  readonly dev: bigint;
+  readonly ino: bigint;
+}
+
+export function identityIn(path: string, { dev, ino }: BigIntStats): FileIdentity {
+  return { path, dev, ino };
+}
+
+/** Reason why changes to a file in use are no longer visible at its path; undefined if they are. */
+export function lossOf({ path, dev, ino }: FileIdentity): string | undefined {
+  let found: BigIntStats | undefined;
+  try {
+    found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch (error) {
+    return `${path} cannot be accessed (${(error as Error).message})`;
+  }
+  if (found === undefined) return `${path} was deleted or moved while it was in use`;
+  return found.dev === dev && found.ino === ino ? undefined : `${path} was replaced while it was in use`;
+}
+
+/** The files of an open store. A change is durable only while these are the files at their paths. */
+export interface StoreIdentity {
+  /** The files that contain changes: the data file and its WAL. */
+  readonly data: readonly FileIdentity[];
+  /** Files that other processes must find at their paths to coordinate with this process. */
+  readonly shared: readonly FileIdentity[];
+  /** For detecting files that were truncated; undefined in a command, which has the store open only briefly. */
+  readonly open: Descriptors | undefined;
+}
+
+/** `path` is the configured path, which may be a link. The data file must be open. Throws system errors. */
+export function storeIdentity(
+  path: string,
+  { data, lock }: StoreFiles,
+  isServing: boolean,
+  open?: Descriptors,
+): StoreIdentity {
+  const identify = (name: string) => identityIn(name, statSync(name, { bigint: true }));
+  return {
+    data: [resolve(path), `${data}-wal`].map(identify),
+    shared: [`${data}-shm`, ...(isServing ? [lock] : [])].map(identify),
+    open,
+  };
+}
+
+const remedy =
+  'changes are rejected; put the same file back, or save the data as described in "Lost store files" in docs/troubleshooting.md';
+
+const truncatedRemedy =
+  'changes are rejected, because the latest changes are lost; stop the service and restore a backup as described in "Lost store files" in docs/troubleshooting.md';
+
+/** Reason why a change to the data could be lost; undefined if it would be durable. */
+export function dataLoss({ data, open }: StoreIdentity): string | undefined {
+  return replacement(data) ?? truncation(data, open);
+}
+
+/** Like `dataLoss`, but checks all files. */
+export function storeLoss(identity: StoreIdentity): string | undefined {
+  return dataLoss(identity) ?? replacement(identity.shared);
+}
+
+function replacement(files: readonly FileIdentity[]): string | undefined {
+  for (const file of files) {
+    const loss = lossOf(file);
+    if (loss !== undefined) return `${loss}: ${remedy}`;
+  }
+  return undefined;
+}
+
+function truncation([data, wal]: readonly FileIdentity[], open: Descriptors | undefined): string | undefined {
+  let found: Truncation | undefined;
+  try {
+    found = open && truncationOf(open);
+  } catch (error) {
+    return `${data?.path} cannot be accessed (${(error as Error).message})`;
+  }
+  if (found === undefined) return undefined;
+  const path = { data, wal }[found.file]?.path;
+  return `${path} was ${found.how} while it was in use: ${truncatedRemedy}`;
+}

@@ -1,0 +1,137 @@
+/** Detects that the data file or the WAL of an open store was truncated or overwritten in place. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+/** Descriptors of the files of an open store. Plain data, which the writer thread uses as well. */
+export interface Descriptors {
+  readonly data: number;
+  readonly wal: number;
+  readonly index: number;
+}
+
+/**
+ * Opens files in addition to SQLite. Closing a descriptor releases all locks of the process on the file
+ * (sqlite.org/howtocorrupt.html section 2.2), so this must be disposed of after SQLite has closed the files.
+ */
+export class OpenFiles implements Disposable {
+  readonly #open: number[] = [];
+
+  /** SQLite must have opened the files. Throws system errors. */
+  open(data: string): Descriptors {
+    const [dataFile, wal, index] = ['', '-wal', '-shm'].map((suffix) => {
+      const file = openSync(data + suffix, 'r');
+      this.#open.push(file);
+      return file;
+    }) as [number, number, number];
+    return { data: dataFile, wal, index };
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of this.#open.splice(0)) closeSync(file);
+  }
+}
+
+/** Contents of the WAL-index (sqlite.org/walformat.html section 2.1). */
+interface WalIndexState {
+  readonly bytes: Buffer;
+  /** Number of frames in the WAL that are part of the store. */
+  readonly frames: number;
+  /** Number of frames whose pages are in the data file. */
+  readonly saved: number;
+  /** Size of the part of the WAL that is part of the store, in bytes. */
+  readonly walBytes: number;
+  /** Identifies the contents of the WAL; also in the header of the WAL. */
+  readonly salts: Buffer;
+  /** False while pages are copied to the data file, and after the copy failed or the WAL was recovered. */
+  readonly isCheckpointed: boolean;
+}
+
+const indexBytes = 136;
+const headerBytes = 48;
+const [walHeaderBytes, frameHeaderBytes] = [32, 24];
+const saltsAt = { index: 32, wal: 16 } as const;
+
+/** Undefined if the index is being changed. */
+function readWalIndex({ index }: Pick<Descriptors, 'index'>): WalIndexState | undefined {
+  const bytes = Buffer.alloc(indexBytes);
+  const read = readSync(index, bytes, 0, indexBytes, 0);
+  const isComplete = bytes.compare(bytes, headerBytes, 2 * headerBytes, 0, headerBytes) === 0;
+  if (read < indexBytes || bytes[12] !== 1 || !isComplete) return undefined;
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, indexBytes / 4);
+  const pageSize = new Uint16Array(bytes.buffer, bytes.byteOffset, 8)[7] as number;
+  const [frames, saved, attempted] = [words[4], words[24], words[32]] as [number, number, number];
+  return {
+    ...{ bytes, frames, saved },
+    walBytes: frames === 0 ? 0 : walHeaderBytes + frames * (bytesOf(pageSize) + frameHeaderBytes),
+    salts: bytes.subarray(saltsAt.index, saltsAt.index + 8),
+    isCheckpointed: saved === attempted,
+  };
+}
+
+/** The largest page size does not fit into two bytes, and is stored as 1. */
+function bytesOf(pageSize: number): number {
+  return pageSize === 1 ? 65_536 : pageSize;
+}
+
+/** The salts in the header of a WAL (sqlite.org/walformat.html section 1.1); undefined if it is shorter. */
+function readSalts(wal: number): Buffer | undefined {
+  const bytes = Buffer.alloc(walHeaderBytes);
+  if (readSync(wal, bytes, 0, walHeaderBytes, 0) < walHeaderBytes) return undefined;
+  return bytes.subarray(saltsAt.wal, saltsAt.wal + 8);
+}
+
+interface DataHeader {
+  /** The size that the file has, in bytes. */
+  readonly bytes: number;
+  /** Increases with every change of the header. */
+  readonly changes: number;
+  readonly applicationId: number;
+}
+
+/** The header of a data file (sqlite.org/fileformat.html section 1.3); undefined if it has none. */
+export function readDataHeader(data: number): DataHeader | undefined {
+  const bytes = Buffer.alloc(100);
+  const read = readSync(data, bytes, 0, bytes.length, 0);
+  if (read < bytes.length || !bytes.toString('latin1', 0, 16).startsWith('SQLite format 3\0'))
+    return undefined;
+  return {
+    bytes: bytes.readUInt32BE(28) * bytesOf(bytes.readUInt16BE(16)),
+    changes: bytes.readUInt32BE(24),
+    applicationId: bytes.readUInt32BE(68),
+  };
+}
+
+/** Number of times that a check is repeated because another process changed the WAL-index during the check. */
+const maxAttempts = 3;
+
+export interface Truncation {
+  readonly file: 'data' | 'wal';
+  readonly how: string;
+}
+
+/** Finds a file that lacks contents which SQLite has written; undefined if there is none. Throws system errors. */
+export function truncationOf(open: Descriptors): Truncation | undefined {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const state = readWalIndex(open);
+    if (state === undefined) continue;
+    const found = findTruncation(open, state);
+    // Another process may have checkpointed or restarted the WAL between the reads. It changes the index first.
+    if (found === undefined || readWalIndex(open)?.bytes.equals(state.bytes)) return found;
+  }
+  return undefined;
+}
+
+function findTruncation(open: Descriptors, state: WalIndexState): Truncation | undefined {
+  // Frames that are all saved are not read again, and the next change overwrites them.
+  if (state.frames > state.saved) {
+    if (fstatSync(open.wal).size < state.walBytes) return { file: 'wal', how: 'truncated' };
+    // Writing to an emptied file restores its size, but not its header.
+    if (readSalts(open.wal)?.equals(state.salts) !== true) return { file: 'wal', how: 'overwritten' };
+  }
+  const header = readDataHeader(open.data);
+  if (header === undefined) return { file: 'data', how: 'truncated or overwritten' };
+  // Until all frames are saved, the file may be shorter than its first page says: a checkpoint up to the snapshot of a
+  // reader skips pages that later frames change again, even if they are new.
+  const isSaved = state.frames === state.saved && state.isCheckpointed;
+  if (!isSaved || fstatSync(open.data).size >= header.bytes) return undefined;
+  return { file: 'data', how: 'truncated' };
+}

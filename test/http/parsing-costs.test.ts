@@ -1,0 +1,214 @@
+/** The work of reading a request is proportional to its size, whatever it contains. */
+import { describe, expect, test } from 'bun:test';
+import { maxBodyBytes } from '../../src/contract/bounds.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
+import { type Network, parseNetwork } from '../../src/domain/address.ts';
+import { eventSelectors } from '../../src/domain/event-type.ts';
+import { isNotModified } from '../../src/http/pipeline/conditions.ts';
+import {
+  acceptsGzip,
+  clientAddress,
+  credentialOf,
+  requestIdOf,
+  traceIdOf,
+} from '../../src/http/pipeline/head.ts';
+import { readInput } from '../../src/http/pipeline/input.ts';
+import { maxParameters, readQuery } from '../../src/http/pipeline/query.ts';
+
+/** Maximum size of a request head. */
+const maxHeadBytes = 16_384;
+/** Repeats the text until it has the size of the largest head, or body. */
+const filled = (text: string, length = maxHeadBytes) =>
+  text.repeat(Math.ceil(length / text.length)).slice(0, length);
+const loopback = parseNetwork('127.0.0.0/8') as Network;
+const numbered = (form: (number: string) => string) =>
+  Array.from({ length: 2_500 }, (_, index) => form(index.toString(36))).join('&');
+
+const queries: readonly string[] = [
+  filled('type=pet.*&'),
+  filled('type=x&'),
+  filled('limit=1&'),
+  filled('&'),
+  filled('='),
+  filled('%41'),
+  filled('%'),
+  filled('+'),
+  numbered((name) => name),
+  numbered((value) => `type=${value}`),
+  `id=${filled('1,')}`,
+  `id=${filled(',')}`,
+  `limit=${filled('1')}`,
+  `limit=x&cursor=${filled('A')}`,
+  `cursor=${filled('A')}`,
+  `since=${filled('2')}`,
+];
+
+const headerNames = [
+  'if-match',
+  'if-none-match',
+  'idempotency-key',
+  'last-event-id',
+  'content-type',
+  'content-encoding',
+] as const;
+const headerValues = [
+  '"a",',
+  'W/"a" ,',
+  '"',
+  ',',
+  '" ',
+  '"a-gzip",',
+  '\\"',
+  ', \t',
+  ';\t',
+  'charset=',
+  '1',
+  'a',
+].map((text) => `"${filled(text)}x`);
+
+const bodies: readonly string[] = [
+  `{"name":"a","categoryId":1${'0'.repeat(15_000)}e-15000}`,
+  `{"name":"a","categoryId":0.${'0'.repeat(15_000)}1e15001}`,
+  `{"name":"a","categoryId":${filled('1', 16_000)}}`,
+  `{"name":"a","categoryId":${filled('10', 16_000)}e-1}`,
+  `{"name":"a","categoryId":[${'1e18,'.repeat(3_200)}1]}`,
+  `{"name":"a","categoryId":[${'1e400,'.repeat(2_600)}1]}`,
+  `{"types":[${'"pet.*",'.repeat(2_000)}"x"]}`,
+  `{${'"a":1,'.repeat(2_600)}"a":1}`,
+  `{${'"\\u0061":1,'.repeat(1_400)}"a":1}`,
+  `{"name":"${filled('\\u0041', 16_200)}"}`,
+  `{"name":"${filled('\\\\', 16_200)}"}`,
+  `{"name":"${filled('\u{1f436}', 8_000)}"}`,
+  `{"url":"https://${filled('a.', 16_200)}"}`,
+  `${filled(' ', 8_000)}{"name":"a"${filled(' ', 8_000)}x}`,
+  `{${'"a":"b" ,'.repeat(1_700)}"a" "b"}`,
+  `[${filled('{},', 16_380)}{}]`,
+  `[${filled('1,', 16_380)}1]`,
+  filled('[', 8_000) + filled(']', 8_000),
+  filled('"'),
+  filled('\\"'),
+].map((body) => body.slice(0, maxBodyBytes));
+
+/** Maximum ratio of the time that a request takes to the time of the reference work. Today, it is at most three. */
+const maxRatio = 8;
+
+/** Work of the runtime that is proportional to the size of a request: it visits every value of the largest body. */
+function reference(): unknown {
+  return JSON.parse(`[${'1,'.repeat(8_000)}1]`, (_, value) => value);
+}
+
+async function timeOf(work: () => unknown): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+/** Number of comparisons before a request is found to be expensive, because other processes delay some of them. */
+const maxComparisons = 50;
+
+/** Returns those of the inputs that take too long. */
+async function expensive<Of>(inputs: readonly Of[], work: (input: Of) => unknown): Promise<string[]> {
+  const found: string[] = [];
+  const times = [];
+  for (let count = 0; count < 20; count++) times.push(await timeOf(reference));
+  const usualMs = maxRatio * Math.min(...times);
+  for (const input of inputs) {
+    let ms = await timeOf(() => work(input));
+    let boundMs = usualMs;
+    for (let count = 0; count < maxComparisons && ms > boundMs; count++) {
+      boundMs = maxRatio * (await timeOf(reference));
+      ms = await timeOf(() => work(input));
+    }
+    if (ms > boundMs) found.push(JSON.stringify(input).slice(0, 60));
+  }
+  return found;
+}
+
+/** Reads a request of the operation. Most of these requests are rejected. */
+async function read(operation: Operation, { query = '', headers = {}, body }: Sent): Promise<void> {
+  const request = new Request(`http://test/v1/x?${query}`, {
+    method: operation.method,
+    headers: { 'content-type': operation.body?.types?.[0] ?? 'application/json', ...headers },
+    ...(body !== undefined && { body }),
+  });
+  try {
+    await readInput(operation, request, { petId: '1' });
+  } catch {}
+}
+
+interface Sent {
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+describe.each(Object.values(operations) as Operation[])('reading a request of $operationId', (operation) => {
+  test('takes time proportional to its size', async () => {
+    const sent: Sent[] = [
+      ...queries.map((query) => ({ query })),
+      ...headerNames.flatMap((name) => headerValues.map((value) => ({ headers: { [name]: value } }))),
+      ...(operation.body === undefined ? [] : bodies.map((body) => ({ body }))),
+    ];
+    expect(await expensive(sent, (one) => read(operation, one))).toEqual([]);
+  });
+});
+
+test('reading the headers of any request takes time proportional to their size', async () => {
+  const etag = '"abcdefgh"';
+  const values = [
+    ...headerValues,
+    ...['ask_', 'Bearer ', ' ', '127.0.0.1,', 'gzip;q=0,', '0'].map((text) => filled(text)),
+  ];
+  const found = await expensive([...values, filled(`${etag},`)], (value) => {
+    const headers = new Headers({
+      authorization: `Bearer ${value}`,
+      'x-request-id': value,
+      'accept-encoding': value,
+      'if-none-match': value,
+    });
+    const request = new Request('http://test/', { headers });
+    credentialOf(headers);
+    requestIdOf(request, () => '');
+    acceptsGzip(request);
+    isNotModified(headers, etag);
+    traceIdOf(`01-${value}`);
+    clientAddress('127.0.0.1', value, [loopback]);
+  });
+  expect(found).toEqual([]);
+});
+
+describe('a query', () => {
+  const readEvents = (query: string) => readQuery(operations.listEvents, query);
+
+  test('may repeat a list as often as it has different values', () => {
+    const all = eventSelectors.map((selector) => `type=${selector}`).join('&');
+    const [first, ...others] = eventSelectors;
+    for (const query of [all, `type=${eventSelectors.join()}`, `type=${first}&type=${others.join()}`])
+      expect(readEvents(query)).toMatchObject({ value: { type: eventSelectors } });
+    expect(readEvents(`${all}&type=pet.*`)).toEqual({
+      mistakes: [{ in: 'query', name: 'type', message: `must have at most ${eventSelectors.length} types` }],
+    });
+  });
+
+  test('is read up to its 128th parameter', () => {
+    const unknown = (count: number) => Array.from({ length: count }, (_, index) => `x${index}=1`).join('&');
+    const namesIn = (query: string) => {
+      const checked = readEvents(query);
+      return 'mistakes' in checked ? checked.mistakes.map(({ name }) => name) : [];
+    };
+    expect(namesIn(unknown(maxParameters))).toHaveLength(maxParameters);
+    expect(namesIn(`${unknown(maxParameters)}&&`)).toHaveLength(maxParameters);
+    const tooMany = readEvents(unknown(2_500));
+    expect('mistakes' in tooMany && tooMany.mistakes[0]).toEqual({
+      in: 'query',
+      name: '',
+      message: 'must have at most 128 parameters',
+    });
+    expect(namesIn(unknown(2_500))).toHaveLength(1 + maxParameters);
+  });
+
+  test('may contain any number of empty parameters', () => {
+    expect(readEvents(`${filled('&')}limit=1`)).toMatchObject({ value: { limit: 1 } });
+  });
+});

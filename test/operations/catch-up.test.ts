@@ -1,0 +1,68 @@
+/** Reads of streams that catch up with the stored events. */
+import { expect, test } from 'bun:test';
+import { eventLoopTick } from '../../src/domain/pacer.ts';
+import { CatchUps } from '../../src/operations/events/catch-up.ts';
+
+/** Catch-ups on a clock that moves only during reads, with rests that end when `wake` is called. */
+function controlled() {
+  let now = 0;
+  const rests: number[] = [];
+  let wake: () => void = () => undefined;
+  const catchUps = new CatchUps(
+    () => now,
+    (ms, next) => {
+      rests.push(ms);
+      wake = next;
+    },
+  );
+  const begun: string[] = [];
+  const read = (accountId: number, name: string, tookMs = 2) =>
+    catchUps.take(accountId, async () => {
+      begun.push(name);
+      now += tookMs;
+    });
+  /** Ends the current rest, and lets the next read finish. */
+  const endRest = async () => {
+    wake();
+    await eventLoopTick();
+  };
+  return { read, endRest, begun, rests };
+}
+
+test('a read begins only after the rest that follows the previous read, which takes three times as long', async () => {
+  const { read, endRest, begun, rests } = controlled();
+  await read(1, 'first', 5);
+  const second = read(2, 'second', 400);
+  await eventLoopTick();
+  expect([begun, rests]).toEqual([['first'], [15]]);
+  await endRest();
+  await second;
+  expect([begun, rests]).toEqual([
+    ['first', 'second'],
+    [15, 1_000],
+  ]);
+});
+
+test('accounts take turns, however many streams each has', async () => {
+  const { read, endRest, begun } = controlled();
+  await read(1, 'a0');
+  const waiting = [
+    ...['a1', 'a2', 'a3'].map((name) => read(1, name)),
+    ...['b1', 'b2'].map((name) => read(2, name)),
+    read(3, 'c1'),
+  ];
+  for (const _ of waiting) await endRest();
+  await Promise.all(waiting);
+  expect(begun).toEqual(['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+});
+
+test('a read that fails rejects, and the next one begins', async () => {
+  const rests: (() => void)[] = [];
+  const catchUps = new CatchUps(undefined, (_, next) => void rests.push(next));
+  const failed = catchUps.take(1, () => Promise.reject(new Error('unreachable')));
+  const next = catchUps.take(1, async () => 'read');
+  expect(failed).rejects.toThrow('unreachable');
+  await failed.catch(() => undefined);
+  rests[0]?.();
+  expect(await next).toBe('read');
+});

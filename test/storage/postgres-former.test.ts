@@ -1,0 +1,118 @@
+/** Instances of version 1.1.0 lock counters before rows. During a rolling upgrade, this must not cause deadlocks. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { units } from '../../src/operations/units.ts';
+import { readState } from '../../src/storage/postgres/versions.ts';
+import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
+import type { Transaction } from '../../src/storage/transaction.ts';
+import { testServers } from '../support/servers.ts';
+import { now } from './catalogue-kit.ts';
+import { lockAwaited, openDatabase, openSession, writeStoreOf11 } from './postgres-kit.ts';
+import { newPet } from './samples.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+describe.skipIf(servers === undefined)('while an instance of version 1.1.0 is running', () => {
+  // These tests are skipped if no servers are available.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  /** A store with an animal, and a session that locks like version 1.1.0. */
+  async function opened() {
+    await using made = new AsyncDisposableStack();
+    const schema = made.use(await makeSchema());
+    const former = made.use(openSession(schema.url));
+    const observer = made.use(openSession(schema.url));
+    const database = made.use(openDatabase(schema.url));
+    await database.migrate();
+    const held: boolean[] = [];
+    // Conflicts until it runs with its row locked.
+    const contended = {
+      writes: ['pets'],
+      run: async ({ pets }: Transaction, id: bigint) => {
+        const pet = await pets.find(id);
+        const free = await observer`
+          UPDATE pets SET name = name || '!'
+          WHERE id IN (SELECT id FROM pets WHERE id = ${id} FOR UPDATE SKIP LOCKED) RETURNING id`;
+        if (free.length === 0) {
+          const counters = await observer`SELECT FROM counters WHERE name = 'pets' FOR UPDATE SKIP LOCKED`;
+          held.push(counters.length === 0);
+        }
+        if (pet !== undefined) await pets.replace(pet, { ...pet, name: `${pet.name}?` });
+      },
+    } as const;
+    const writer = new PostgresWriter(database, { ...units, contended }, async () => {}, {
+      secret: 'c2VjcmV0',
+      hasFormerInstances: () => true,
+    });
+    made.defer(() => writer.idle());
+    await writer.write('createPet', { now, body: newPet('Rex') });
+    const kept = made.move();
+    return { ...{ writer, former, observer, held }, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  const changes: Record<string, (writer: PostgresWriter) => Promise<unknown>> = {
+    'a change': (writer) =>
+      writer.write('updatePet', { now, params: { petId: 1n }, preconditions: {}, body: { categoryId: 9n } }),
+    'a group of changes': (writer) =>
+      Promise.all([
+        writer.write('updatePet', {
+          now,
+          params: { petId: 1n },
+          preconditions: {},
+          body: { categoryId: 9n },
+        }),
+        writer.write('createPet', { now, body: newPet('Max') }),
+      ]),
+  };
+
+  for (const [name, change] of Object.entries(changes)) {
+    test(`${name} that waits for it holds no lock on a row, and preserves its changes`, async () => {
+      await using store = await opened();
+      const { writer, former, observer } = store;
+      await former`BEGIN`;
+      await former`SELECT FROM counters WHERE name = 'pets' FOR UPDATE`;
+      const changing = change(writer);
+      await lockAwaited(observer);
+      // Fails at once if the row is locked.
+      await former`SELECT FROM pets WHERE id = 1 FOR UPDATE NOWAIT`;
+      await former`UPDATE pets SET name = 'Moritz' WHERE id = 1`;
+      await former`COMMIT`;
+      await changing;
+      const [pet] = await observer`SELECT name, category_id FROM pets WHERE id = 1`;
+      expect(pet).toEqual({ name: 'Moritz', category_id: 9n });
+    });
+  }
+
+  test('a change that conflicts repeatedly locks the counter before its row', async () => {
+    await using store = await opened();
+    await store.writer.write('contended', 1n as never);
+    expect(store.held).toEqual([true]);
+  });
+
+  test('new instances detect it until it stops, also if another instance continues under its name', async () => {
+    await using schema = await makeSchema();
+    await using session = openSession(schema.url);
+    await writeStoreOf11(session);
+    const at = Date.now();
+    await session`INSERT INTO instances VALUES ('shop', '1.1.0', 1, ${at}), ('gone', '1.1.0', 1, 0)`;
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    const isDetected = async () =>
+      (await readState({ run: (statement) => database.read(statement) })).hasFormerInstances;
+    expect(await isDetected()).toBe(true);
+    await session`UPDATE instances SET seen_at = 0 WHERE name = 'shop'`;
+    expect(await isDetected()).toBe(false);
+    await session`UPDATE instances SET seen_at = ${at}, started_at = 2`;
+    expect(await isDetected()).toBe(false);
+  });
+
+  test('instances of later versions are not mistaken for it', async () => {
+    await using schema = await makeSchema();
+    await using session = openSession(schema.url);
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    await session`INSERT INTO instances VALUES ('shop', '1.1.0', 1, ${Date.now()})`;
+    const { hasFormerInstances } = await readState({ run: (statement) => database.read(statement) });
+    expect(hasFormerInstances).toBe(false);
+  });
+});
