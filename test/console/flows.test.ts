@@ -1,7 +1,7 @@
 /** Tasks of an operator, from signing in to signing out, while a client sends requests. */
 import { describe, expect } from 'bun:test';
 import { until } from '../support/wait.ts';
-import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
+import { consoleOfTests, endSession, focused, tabTo, testInBrowser } from './given.ts';
 
 /** A low number of strikes, so that tests can cause bans quickly. */
 const given = consoleOfTests({ BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' });
@@ -36,7 +36,7 @@ describe('signing in', () => {
     await page.getByRole('heading', { name: 'Orders' }).waitFor();
     expect(await page.getByLabel('Status').inputValue()).toBe('placed');
 
-    await page.context().clearCookies();
+    await endSession(page);
     await page.getByRole('link', { name: 'Audit log' }).click();
     await page.getByLabel('Token').fill(token);
     await page.getByLabel('Token').press('Enter');

@@ -40,3 +40,9 @@ export async function tabTo(page: Page, text: string): Promise<void> {
     return (await focused(page)) === text;
   });
 }
+
+/** Ends the session of a page once no request is pending, so that the next request is the first that is refused. */
+export async function endSession(page: Page): Promise<void> {
+  await page.waitForLoadState('networkidle');
+  await page.context().clearCookies();
+}
