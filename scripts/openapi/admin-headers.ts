@@ -16,6 +16,7 @@ export const adminHeaders = {
   'Accept-Encoding': acceptEncoding,
   'Accept-Patch': headers['Accept-Patch'],
   'Idempotent-Replayed': headers['Idempotent-Replayed'],
+  'X-Events-Position': headers['X-Events-Position'],
   'Cache-Control': {
     description: 'The response must not be cached.',
     required: true,

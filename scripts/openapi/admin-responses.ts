@@ -87,7 +87,7 @@ function successResponse(
       ...(status === 201 && success.location && refs('Location')),
       ...(schema && (success.tagged || isShop(operationId)) && refs('ETag')),
       ...(paginated && { Link: ref('PageLinks') }),
-      ...(feed && { Link: ref('EventLink') }),
+      ...(feed && { Link: ref('EventLink'), ...refs('X-Events-Position') }),
       ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
       ...(setsCookie && refs('Set-Cookie')),
     },

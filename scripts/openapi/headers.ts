@@ -139,6 +139,13 @@ export const headers = {
     schema: text('</v1/events?limit=20&after=42>; rel="next"'),
     ...beta,
   },
+  'X-Events-Position': {
+    description:
+      'ID of the last event examined, which is also `after` in the `Link`. If it is the `after` of the request, there are no further events yet.',
+    required: true,
+    schema: text('42'),
+    ...beta,
+  },
   StreamNoStore: {
     description: 'Streams must not be cached.',
     required: true,

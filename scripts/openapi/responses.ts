@@ -152,7 +152,7 @@ function successHeaders(operation: Operation): HeaderRefs {
     ...(success.location && refs('Location')),
     ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
     ...(paginated && !deprecation && { Link: ref('PageLinks') }),
-    ...(feed && { Link: ref('EventLink') }),
+    ...(feed && { Link: ref('EventLink'), ...refs('X-Events-Position') }),
     ...(success.stream && { 'Cache-Control': ref('StreamNoStore'), ...refs('X-Accel-Buffering') }),
   };
 }

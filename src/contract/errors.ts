@@ -72,7 +72,7 @@ export const clientErrors = {
   events_expired: {
     status: 410,
     message:
-      'Events after this id are no longer retained. Get the position from the next link of GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.',
+      'Events after this id are no longer retained. Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.',
   },
   precondition_failed: {
     status: 412,

@@ -26,7 +26,7 @@ function controlled() {
     wake();
     await eventLoopTick();
   };
-  return { read, endRest, begun, rests };
+  return { read, endRest, begun, rests, catchUps };
 }
 
 test('a read begins only after the rest that follows the previous read, which takes three times as long', async () => {
@@ -65,4 +65,24 @@ test('a read that fails rejects, and the next one begins', async () => {
   await failed.catch(() => undefined);
   rests[0]?.();
   expect(await next).toBe('read');
+});
+
+test('a read whose turn does not come in time is skipped, and the others keep their order', async () => {
+  const { read, endRest, begun, catchUps } = controlled();
+  await read(1, 'a0');
+  const late = catchUps.take(1, async () => begun.push('late'), 0);
+  const waiting = [read(1, 'a1'), read(2, 'b1')];
+  expect(await late).toBeUndefined();
+  for (const _ of waiting) await endRest();
+  await Promise.all(waiting);
+  expect(begun).toEqual(['a0', 'a1', 'b1']);
+});
+
+test('closing skips all reads that wait for their turn', async () => {
+  const { read, catchUps, begun } = controlled();
+  await read(1, 'a0');
+  const waiting = [read(1, 'a1'), read(2, 'b1')];
+  catchUps.close();
+  await Promise.all(waiting);
+  expect(begun).toEqual(['a0']);
 });

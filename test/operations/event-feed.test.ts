@@ -5,6 +5,7 @@ import { EventFeed } from '../../src/operations/events/feed.ts';
 import type { EventStore } from '../../src/storage/storage.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
+import { until } from '../support/wait.ts';
 
 const wanted = allEvents();
 
@@ -65,6 +66,36 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       using feed = new EventFeed(bench.store.events, bench.clock);
       const reading = async () => feed.page({ after: 2n, limit: 10, wanted, waitSeconds: 0 });
       await expect(reading()).rejects.toThrow('the next id is 4.');
+    });
+
+    test('a page without a match examines up to 10,000 events, and with a wait it continues to the first match', async ({
+      store,
+      clock,
+    }) => {
+      const body = { name: 'Ozzy', categoryId: 1n, status: 'available' } as const;
+      const add = () => store.write('createPet', { body, now: clock.now() });
+      for (let added = 0; added < 10_500; added += 500) await Promise.all(Array.from({ length: 500 }, add));
+      await store.write('putCategory', {
+        ...{ params: { categoryId: 1n }, body: { name: 'Dogs' } },
+        ...{ preconditions: {}, now: clock.now() },
+      });
+      // On PostgreSQL, events get their ids after they are committed.
+      await until(async () => (await store.events.bounds()).last === 10_501n);
+      using feed = new EventFeed(store.events, clock);
+      const categories = allEvents(['category.*']);
+      const guard = () => () => undefined;
+      const page = async (waitSeconds: number) => {
+        const { items, next } = await feed.page({
+          after: 0n,
+          limit: 10,
+          wanted: categories,
+          waitSeconds,
+          guard,
+        });
+        return [items.map(({ id }) => id), next];
+      };
+      expect(await page(0)).toEqual([[], '10000']);
+      expect(await page(30)).toEqual([[10_501n], '10501']);
     });
 
     test('an event recorded while the newest position of an empty feed is read comes after that position', async (bench) => {

@@ -42,7 +42,10 @@ export function successAnswer(
   if (location !== undefined) headers.Location = base + location;
   if (operation.paginated)
     headers.Link = linksOf(base + filledPath(operation, params), query as PageQuery, next);
-  if (operation.feed) headers.Link = feedLink(base + operation.path, query as FeedQuery, next);
+  if (operation.feed) {
+    headers.Link = feedLink(base + operation.path, query as FeedQuery, next);
+    headers['X-Events-Position'] = next ?? '';
+  }
   if (isReplayed) headers['Idempotent-Replayed'] = 'true';
   return { status, body: body ?? null, etag, headers };
 }

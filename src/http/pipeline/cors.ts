@@ -15,6 +15,7 @@ const exposed = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'X-Events-Position',
   'RateLimit',
   'RateLimit-Policy',
   'Deprecation',

@@ -9,6 +9,7 @@ import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { restoreGap } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
+import { CatchUps } from './catch-up.ts';
 import { EventTail, withoutGap } from './tail.ts';
 
 /** Maximum delay of an empty page while the service drains. */
@@ -17,6 +18,9 @@ const closingWaitMs = 1_000;
  * Maximum number of events examined for a filtered page, because a read blocks the event loop of an embedded store.
  */
 const examinedBatch = 500;
+/** Maximum number of events examined for an empty page without a wait, and the maximum time in ms. */
+const maxExamined = 10_000;
+const maxSearchMs = 50;
 
 /** The events that a caller has selected and is allowed to read. */
 export interface Wanted {
@@ -62,6 +66,7 @@ interface EventRead {
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
+  readonly catchUps = new CatchUps();
   readonly #store: EventStore;
   readonly #clock: Clock;
 
@@ -73,11 +78,14 @@ export class EventFeed implements Disposable {
 
   /** Throws the same errors as `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
-    const { after, limit, wanted, waitSeconds } = request;
+    const { after, limit, wanted, waitSeconds, guard } = request;
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
-    return andThen(this.read(after, examined), ({ events, last, isEnd }) => {
-      const page = events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, wanted);
-      return page.items.length === 0 && isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
+    return andThen(this.read(after, examined), (found) => {
+      const page = pageAt(found, limit, wanted);
+      if (page.items.length > 0) return page;
+      if (found.isEnd) return waitSeconds > 0 ? this.#delayed(page, request, waitSeconds * 1_000) : page;
+      // Without a caller to watch, the reader is a command, which requests the next page itself.
+      return guard === undefined ? page : this.#searchGuarded(found.last, request, guard);
     });
   }
 
@@ -113,6 +121,7 @@ export class EventFeed implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.catchUps.close();
     this.tail[Symbol.dispose]();
   }
 
@@ -131,15 +140,55 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** Waits for the first matching events. Returns an empty page on timeout. Rejects with `CallerChanged`. */
-  #delayed(page: EventPage, { limit, wanted, waitSeconds, guard }: PageRequest): Awaitable<EventPage> {
+  /** Continues an empty page that ended at `from`, while watching the caller. Rejects with `CallerChanged`. */
+  async #searchGuarded(from: bigint, request: PageRequest, guard: Guard): Promise<EventPage> {
+    const lost = Promise.withResolvers<never>();
+    const leaveGuard = guard(request.wanted, () => lost.reject(new CallerChanged()));
+    try {
+      return await Promise.race([lost.promise, this.#search(from, request)]);
+    } finally {
+      leaveGuard();
+    }
+  }
+
+  /**
+   * Examines the events after `from`, in turns with other accounts, until one matches, the end is reached, or the
+   * allowed time or number of events is exhausted.
+   */
+  async #search(from: bigint, request: PageRequest): Promise<EventPage> {
+    const { limit, wanted, waitSeconds } = request;
+    const accountId = wanted.accountId === 'all' ? 0 : wanted.accountId;
+    const batch = Math.max(limit, examinedBatch);
+    const most = waitSeconds > 0 ? Number.POSITIVE_INFINITY : maxExamined;
+    const until = this.#clock.steady() + (waitSeconds > 0 ? waitSeconds * 1_000 : maxSearchMs);
+    let page: EventPage = { items: [], next: String(from) };
+    let position = from;
+    for (let examined = batch; examined < most && !this.tail.isClosed; examined += batch) {
+      const leftMs = until - this.#clock.steady();
+      if (leftMs <= 0) break;
+      const found = await this.catchUps.take(accountId, async () => this.read(position, batch), leftMs);
+      if (found === undefined) break;
+      position = found.last;
+      page = pageAt(found, limit, wanted);
+      if (page.items.length > 0) break;
+      if (!found.isEnd) continue;
+      return waitSeconds > 0 ? this.#delayed(page, request, until - this.#clock.steady()) : page;
+    }
+    return page;
+  }
+
+  /**
+   * Waits up to `waitMs` for the first matching events. Returns an empty page on timeout. Rejects with
+   * `CallerChanged`.
+   */
+  #delayed(page: EventPage, { limit, wanted, guard }: PageRequest, waitMs: number): Awaitable<EventPage> {
     // Without a delay, a client would request the next page immediately.
-    if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitSeconds * 1_000), page);
+    if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitMs), page);
     let leaveGuard: (() => void) | undefined;
     const delayed = new Promise<EventPage>((resolve, reject) => {
       let empty = page;
       const listener = {
-        until: this.#clock.steady() + waitSeconds * 1_000,
+        until: this.#clock.steady() + waitMs,
         take: (events: readonly StoreEvent[]) => {
           const next = pageOf(events, limit, wanted);
           if (next.items.length === 0) {
@@ -162,6 +211,11 @@ export class EventFeed implements Disposable {
   }
 }
 
+/** The matching events of a read. An empty read keeps the position. */
+function pageAt({ events, last }: EventRead, limit: number, wanted: Wanted): EventPage {
+  return events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, wanted);
+}
+
 /** The first matching events, and the id of the last event examined. */
 function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): EventPage {
   const items: StoreEvent[] = [];
@@ -181,7 +235,7 @@ export function expectRetained(after: bigint, { oldest, last }: EventBounds): vo
 }
 
 const remedy =
-  'Get the position from the next link of GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
+  'Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
 
 /** `next` is the id of the first event after the gap, or of the next event. Older events may be retained. */
 function expired(after: bigint, next: bigint): Refusal {

@@ -3,7 +3,6 @@ import type { StreamSink, StreamSource } from '../../contract/operation.ts';
 import type { StoreEvent } from '../../contract/representations.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { CatchUps } from './catch-up.ts';
 import { type EventFeed, isWanted, mayReadAll, type Wanted } from './feed.ts';
 import type { Reader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
@@ -70,7 +69,6 @@ const comment = Buffer.from(':\n\n');
 interface StreamParts {
   readonly feed: EventFeed;
   readonly frames: SharedFrames;
-  readonly catchUps: CatchUps;
   readonly ended: (stream: EventStream) => void;
 }
 
@@ -173,16 +171,16 @@ export class EventStream implements StreamSource, Listener, Reader {
    * the first are paced. The first is counted as a request, and is the only one of a reader that has just reconnected.
    */
   async #catchUp(): Promise<void> {
-    const { feed, catchUps } = this.#parts;
+    const { feed } = this.#parts;
     const { accountId } = this.filter.caller;
     try {
-      let batch = await this.#readBatch();
-      while (!this.#hasEnded) {
+      let batch: Batch | undefined = await this.#readBatch();
+      while (batch !== undefined && !this.#hasEnded) {
         // Without the turn: a slow reader does not delay other streams.
         for (const chunk of batch.chunks) await this.#write(chunk);
         this.#after = batch.last;
         if (batch.isEnd && (this.#hasEnded || feed.tail.listen(batch.last, this))) return;
-        batch = await catchUps.take(accountId, () => this.#readBatch());
+        batch = await feed.catchUps.take(accountId, () => this.#readBatch());
       }
     } catch {
       // The events have expired, or the store is unreachable. The reader learns the reason when it reconnects.

@@ -4,7 +4,6 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Authenticated } from '../admission/admission.ts';
-import { CatchUps } from './catch-up.ts';
 import type { EventFeed, Wanted } from './feed.ts';
 import { KeyWatch, type WatchStore } from './key-watch.ts';
 import { EventStream, type Filter, SharedFrames } from './stream.ts';
@@ -33,7 +32,6 @@ export class EventStreams implements Disposable {
     this.#parts = {
       feed,
       frames: new SharedFrames(),
-      catchUps: new CatchUps(),
       ended: (stream: EventStream) => this.#leave(stream),
     };
   }
