@@ -4,8 +4,9 @@
  *
  * - `quick` (default, used by `npm test`): formatting, types, and the tests in all folders that are not slow.
  * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
- * - `environment`: those slow tests whose outcome could depend on the user, the folder, the locale or the number of cores.
- * - `elsewhere`: `quick` and `environment` again, as another user, on one core, in another locale and order (.ci/elsewhere).
+ * - `environment`: the tests of both kinds whose outcome could depend on the user, the folder, the locale, the time zone or
+ *   the number of cores.
+ * - `elsewhere`: `environment` again, as another user, on one core, in another locale and order (.ci/elsewhere).
  *
  * The title of each step is a command that runs only this step. A failure does not prevent later steps from running.
  * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
@@ -35,6 +36,9 @@ const environmentFolders = ['client-package', 'deploy', 'process', 'sandbox', 's
 /** Slow tests whose servers, proxies and browsers are the same in every environment. */
 const otherSlowFolders = ['console', 'faults', 'generators', 'robustness'];
 
+/** Quick tests that open files, run commands, or format times and names. The others call the service over HTTP. */
+const quickEnvironmentFolders = ['cli', 'docs', 'domain', 'storage'];
+
 const slowFolders = [...environmentFolders, ...otherSlowFolders].sort();
 
 /** Timeout of a step. On one busy core, a step takes less than half this time. */
@@ -62,7 +66,7 @@ const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   ],
   // Slow tests start many processes themselves.
   slow: () => [testsIn(slowFolders, availableParallelism() + 1)],
-  environment: () => [testsIn(environmentFolders, availableParallelism() + 1)],
+  environment: () => [testsIn([...quickEnvironmentFolders, ...environmentFolders], availableParallelism() + 1)],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
 
