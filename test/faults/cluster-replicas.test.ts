@@ -155,6 +155,23 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     });
   }
 
+  test('serve nothing while the primary is down, because changes by other instances are unknown', async () => {
+    await using standby = await replica();
+    const name = nameOf(standby);
+    const reader = await instanceOf(shop, [standby.url]);
+    const cached = '/pets?limit=3';
+    await untilUsed(reader, name);
+    for (let count = 0; count < 3; count++) await reader.client.get(cached);
+    await shop.postgres.freeze();
+    await until(async () => (await reader.client.get(uncached())).status === 503);
+    const reads = await reader.reads(name);
+    const down = [await reader.client.get(uncached()), await reader.client.get(cached)];
+    const readsWhileDown = (await reader.reads(name)) - reads;
+    await shop.postgres.thaw();
+    expect([...down.map(({ status }) => status), readsWhileDown]).toEqual([503, 200, 0]);
+    await untilUsed(reader, name);
+  });
+
   test("that were promoted are not used, because their data may differ from the primary's", async () => {
     await using standby = await replica();
     const name = nameOf(standby);
