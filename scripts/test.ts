@@ -66,7 +66,9 @@ const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   ],
   // Slow tests start many processes themselves.
   slow: () => [testsIn(slowFolders, availableParallelism() + 1)],
-  environment: () => [testsIn([...quickEnvironmentFolders, ...environmentFolders], availableParallelism() + 1)],
+  environment: () => [
+    testsIn([...quickEnvironmentFolders, ...environmentFolders], availableParallelism() + 1),
+  ],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
 

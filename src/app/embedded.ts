@@ -57,7 +57,8 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
-  const files = storeFiles(path, create);
+  // A worker whose supervisor has opened the store must not create another one where the folder was moved away.
+  const files = storeFiles(path, create && role !== 'worker');
   expectFiles(files, role, notice);
   let isOpen = false;
   // A command that is rejected, such as by an older store, does not change the record.

@@ -48,7 +48,10 @@ export function boundOfOperators(port: number): ConnectionBound {
   return { maxConnections: most, open };
 }
 
-/** Number of connections to a local port; 0 on a system without proc(5). A system without IPv6 has no tcp6 file. */
+/**
+ * Number of connections to a local port; `Infinity` without a free descriptor to count them, and 0 on a system without
+ * proc(5). A system without IPv6 has no tcp6 file.
+ */
 function connectionsTo(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   // The second column is the local address; state 01 is an open connection.
@@ -56,8 +59,8 @@ function connectionsTo(port: number): number {
   const count = (path: string) => {
     try {
       return readFileSync(path, 'latin1').match(open)?.length ?? 0;
-    } catch {
-      return 0;
+    } catch (error) {
+      return isOutOfDescriptors(error) ? Number.POSITIVE_INFINITY : 0;
     }
   };
   return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
@@ -68,14 +71,23 @@ function connectionsTo(port: number): number {
 /** Descriptor limit assumed on systems without `/proc`. macOS allows at least this many descriptors (OPEN_MAX). */
 const assumedLimit = 10_240;
 
+/** The last limit that could be read. Reading it needs a free descriptor. */
+let knownLimit = assumedLimit;
+
 export function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');
     const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
-    return soft === undefined ? assumedLimit : Number(soft);
+    if (soft !== undefined) knownLimit = Number(soft);
   } catch {
-    return assumedLimit;
+    // The last known limit.
   }
+  return knownLimit;
+}
+
+export function isOutOfDescriptors(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EMFILE' || code === 'ENFILE';
 }
 
 /**
@@ -88,7 +100,6 @@ export function openDescriptors(): number {
     const { size } = process.platform === 'linux' ? statSync('/proc/self/fd') : { size: 0 };
     return size > 0 ? size : readdirSync('/dev/fd').length;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'EMFILE' || code === 'ENFILE' ? Number.POSITIVE_INFINITY : 0;
+    return isOutOfDescriptors(error) ? Number.POSITIVE_INFINITY : 0;
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BusyConnections } from './busy-connections.ts';
 import { type ConnectionBound, descriptorLimit, openDescriptors } from './connection-bounds.ts';
-import { refuseNewConnections } from './sockets.ts';
+import { prepareSockets, refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
 
@@ -63,6 +63,7 @@ export class Listener implements Disposable {
     this.port = this.#current.port ?? port;
     this.hostname = this.#current.hostname;
     this.#bound = bound(this.port);
+    setImmediate(prepareSockets);
     this.#timer = setInterval(() => this.#sample(), countEveryMs);
     this.#timer.unref();
   }
@@ -115,21 +116,18 @@ export class Listener implements Disposable {
     const open = this.#bound.open();
     if (open < this.#bound.maxConnections) return;
     if (this.#former === undefined) this.#renew(open);
-    else if (
-      performance.now() - this.#former.since > lastRequestsMs ||
-      openDescriptors() >= descriptorLimit() - fewLeft
-    )
+    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft())
       this.#drop(this.#former.server, this.#former.others);
   }
 
   /**
    * Closes the given connections or, if all of them are already closed, every connection without an authenticated
-   * request in flight.
+   * request in flight. Aborts authenticated requests only if there are none to close and descriptors run out.
    */
   #drop(former: Server, others: ReadonlySet<number>): void {
     const dropped =
       this.#options.busy.close(this.port, others) || this.#options.busy.close(this.port, this.#others());
-    const isNeeded = dropped > 0 && former.pendingRequests > 0;
+    const isNeeded = former.pendingRequests > 0 && (dropped > 0 || !areFewLeft());
     if (!isNeeded) void former.stop(true);
     this.#former = isNeeded
       ? { server: former, since: performance.now(), others: this.#others() }
@@ -163,4 +161,8 @@ export class Listener implements Disposable {
       this.#isListening = false;
     }
   }
+}
+
+function areFewLeft(): boolean {
+  return openDescriptors() >= descriptorLimit() - fewLeft;
 }

@@ -1,6 +1,7 @@
 /** Access to this process's TCP sockets on a port, with socket calls that the runtime does not provide. Linux only. */
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
+import { descriptorLimit, isOutOfDescriptors } from './connection-bounds.ts';
 
 // Constants of Linux (asm-generic/socket.h, sys/socket.h).
 const solSocket = 1;
@@ -17,16 +18,42 @@ interface PortSocket {
   shutDown(): void;
 }
 
-/** Throws if the C library is not supported, or the system does not allow bun:ffi. */
-export function socketsOn(port: number): PortSocket[] {
-  if (process.platform !== 'linux') return [];
-  const { symbols } = dlopen('libc.so.6', {
+function openLibrary() {
+  return dlopen('libc.so.6', {
     getpeername: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
     getsockname: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
     getsockopt: { args: ['int', 'int', 'int', 'ptr', 'ptr'], returns: 'int' },
     setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
     shutdown: { args: ['int', 'int'], returns: 'int' },
   });
+}
+
+let library: ReturnType<typeof openLibrary> | undefined;
+
+/** Loads the C library, which needs a free descriptor, before descriptors can run out. Never throws. */
+export function prepareSockets(): void {
+  try {
+    if (process.platform === 'linux') library ??= openLibrary();
+  } catch {
+    // `socketsOn` throws the error.
+  }
+}
+
+/** The open descriptors. Without a free one they cannot be listed, but then all numbers up to the limit are in use. */
+function descriptors(): number[] {
+  try {
+    return readdirSync('/proc/self/fd').map(Number);
+  } catch (error) {
+    if (!isOutOfDescriptors(error)) throw error;
+    return Array.from({ length: descriptorLimit() }, (_, descriptor) => descriptor);
+  }
+}
+
+/** Throws if the C library is not supported, or the system does not allow bun:ffi. */
+export function socketsOn(port: number): PortSocket[] {
+  if (process.platform !== 'linux') return [];
+  library ??= openLibrary();
+  const { symbols } = library;
   const address = new DataView(new ArrayBuffer(28));
   const length = new Uint32Array(1);
   const accepts = new Int32Array(1);
@@ -40,8 +67,7 @@ export function socketsOn(port: number): PortSocket[] {
     symbols.getsockopt(socket, solSocket, soAcceptConn, ptr(accepts), ptr(length));
     return accepts[0] === 1;
   };
-  return readdirSync('/proc/self/fd')
-    .map(Number)
+  return descriptors()
     .filter((socket) => portBy(symbols.getsockname, socket) === port)
     .map((socket) => ({
       isListening: isListening(socket),

@@ -61,6 +61,7 @@ export interface BackupFigures {
 export class BackupOperations implements AsyncDisposable {
   readonly #context: BackupContext;
   readonly #stopping = new AbortController();
+  #verifying: { readonly name: string; readonly result: Promise<Verification> } | undefined;
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
   /** Time of the last failure (`steady`); undefined if the last backup succeeded. */
@@ -123,10 +124,24 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. Throws `backup_not_found`, or `backup_damaged` with a description of the
-   * damage.
+   * Verifies a backup and stores the result. Only one process verifies at a time: a request for the same backup gets the
+   * same result, and one for another backup throws `backup_in_progress`. Throws `backup_not_found`, or `backup_damaged`
+   * with a description of the damage.
    */
   async verify(name: string): Promise<Verification> {
+    if (this.#verifying?.name === name) return this.#verifying.result;
+    if (this.#verifying !== undefined) {
+      const message = `The backup ${this.#verifying.name} is being verified. Try again when it is done.`;
+      throw new Refusal('backup_in_progress', { message });
+    }
+    const result = this.#verify(name).finally(() => {
+      this.#verifying = undefined;
+    });
+    this.#verifying = { name, result };
+    return result;
+  }
+
+  async #verify(name: string): Promise<Verification> {
     const { parts } = this.#context;
     const path = parts?.folder.pathOf(name);
     if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');

@@ -11,10 +11,12 @@ import {
 } from '../../contract/admin/search.ts';
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
+import { actorText } from '../../domain/actor.ts';
 import { eventLoopTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { caseFolded } from '../../tables/accounts.ts';
 import { batches } from '../batches.ts';
+import { CatchUps } from '../events/catch-up.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import type { Store } from '../units.ts';
@@ -212,14 +214,21 @@ async function categoriesNamed({ categories }: Services['store'], text: string) 
   return found;
 }
 
+/** One search at a time, by turns between operators. Searches that run concurrently would delay the clients. */
+const turns = new CatchUps<string>(undefined, (_, next) => void next());
+
 export const searchHandlers = {
-  search: async (services, { query }): Promise<SearchResults> => {
-    const wanted = wantedBy(query.text);
-    const results: Found[] = [];
-    for (const [kind, search] of Object.entries(searches)) {
-      if (wanted.kind !== undefined && wanted.kind !== kind) continue;
-      results.push(...(await search(services, wanted)));
-    }
-    return { results };
+  search: async (services, { query }, { actor }): Promise<SearchResults> => {
+    const results = await turns.take(actorText(actor), () => resultsOf(services, wantedBy(query.text)));
+    return { results: results ?? [] };
   },
 } satisfies HandlersOf<Services, typeof searchOperations>;
+
+async function resultsOf(services: Services, wanted: Wanted): Promise<Found[]> {
+  const results: Found[] = [];
+  for (const [kind, search] of Object.entries(searches)) {
+    if (wanted.kind !== undefined && wanted.kind !== kind) continue;
+    results.push(...(await search(services, wanted)));
+  }
+  return results;
+}

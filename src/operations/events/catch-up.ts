@@ -11,9 +11,9 @@ type Turn = (begins: boolean) => void;
  * between accounts. Otherwise, a few streams that search a long history would occupy the event loop and the database,
  * and no backpressure slows a stream down whose filter matches no event.
  */
-export class CatchUps {
+export class CatchUps<Account = number> {
   /** Reads that wait for their turn, by account. The account that has waited longest comes first. */
-  readonly #waiting = new Map<number, Turn[]>();
+  readonly #waiting = new Map<Account, Turn[]>();
   readonly #now: () => number;
   readonly #rest: (ms: number, next: () => void) => void;
   #isBusy = false;
@@ -31,7 +31,7 @@ export class CatchUps {
    * Performs a read when it is the account's turn. Returns undefined without reading if the turn does not come within
    * `withinMs`, or if `close` is called first. Rejects with the error of the read.
    */
-  async take<T>(accountId: number, read: () => Promise<T>, withinMs?: number): Promise<T | undefined> {
+  async take<T>(accountId: Account, read: () => Promise<T>, withinMs?: number): Promise<T | undefined> {
     if (this.#isBusy && !(await this.#turn(accountId, withinMs))) return undefined;
     this.#isBusy = true;
     const start = this.#now();
@@ -49,7 +49,7 @@ export class CatchUps {
   }
 
   /** Resolves with true when the turn begins, and with false if it is skipped. */
-  #turn(accountId: number, withinMs: number | undefined): Promise<boolean> {
+  #turn(accountId: Account, withinMs: number | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       let timer: NodeJS.Timeout | undefined;
       const turn: Turn = (begins) => {
@@ -63,7 +63,7 @@ export class CatchUps {
     });
   }
 
-  #skip(accountId: number, turn: Turn): void {
+  #skip(accountId: Account, turn: Turn): void {
     const others = this.#waiting.get(accountId)?.filter((other) => other !== turn) ?? [];
     // Setting an existing key of a map keeps its position.
     if (others.length > 0) this.#waiting.set(accountId, others);

@@ -11,6 +11,7 @@ import { restoreGap } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
 import { CatchUps } from './catch-up.ts';
 import { EventTail, withoutGap } from './tail.ts';
+import { WaitSlots } from './wait-slots.ts';
 
 /** Maximum delay of an empty page while the service drains. */
 const closingWaitMs = 1_000;
@@ -67,6 +68,7 @@ interface EventRead {
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
   readonly catchUps = new CatchUps();
+  readonly #slots = new WaitSlots();
   readonly #store: EventStore;
   readonly #clock: Clock;
 
@@ -163,15 +165,18 @@ export class EventFeed implements Disposable {
     const until = this.#clock.steady() + (waitSeconds > 0 ? waitSeconds * 1_000 : maxSearchMs);
     let page: EventPage = { items: [], next: String(from) };
     let position = from;
+    using slot = waitSeconds > 0 ? this.#slots.enter(wanted.accountId) : undefined;
     for (let examined = batch; examined < most && !this.tail.isClosed; examined += batch) {
       const leftMs = until - this.#clock.steady();
       if (leftMs <= 0) break;
-      const found = await this.catchUps.take(accountId, async () => this.read(position, batch), leftMs);
+      const turn = this.catchUps.take(accountId, async () => this.read(position, batch), leftMs);
+      const found = await Promise.race([turn, slot?.ended ?? turn]);
       if (found === undefined) break;
       position = found.last;
       page = pageAt(found, limit, wanted);
       if (page.items.length > 0) break;
       if (!found.isEnd) continue;
+      slot?.[Symbol.dispose]();
       return waitSeconds > 0 ? this.#delayed(page, request, until - this.#clock.steady()) : page;
     }
     return page;
@@ -185,6 +190,7 @@ export class EventFeed implements Disposable {
     // Without a delay, a client would request the next page immediately.
     if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitMs), page);
     let leaveGuard: (() => void) | undefined;
+    const slot = this.#slots.enter(wanted.accountId);
     const delayed = new Promise<EventPage>((resolve, reject) => {
       let empty = page;
       const listener = {
@@ -200,6 +206,10 @@ export class EventFeed implements Disposable {
         },
         end: () => resolve(empty),
       };
+      void slot.ended.then(() => {
+        this.tail.leave(listener);
+        resolve(empty);
+      });
       leaveGuard = guard?.(wanted, () => {
         this.tail.leave(listener);
         reject(new CallerChanged());
@@ -207,7 +217,10 @@ export class EventFeed implements Disposable {
       // Events committed since the page was read are on the next page.
       if (!this.tail.listen(BigInt(page.next ?? 0), listener)) resolve(page);
     });
-    return leaveGuard === undefined ? delayed : delayed.finally(leaveGuard);
+    return delayed.finally(() => {
+      leaveGuard?.();
+      slot[Symbol.dispose]();
+    });
   }
 }
 

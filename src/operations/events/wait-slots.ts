@@ -1,0 +1,37 @@
+/** Maximum number of waiting requests per account and process. Each holds a connection for up to 30 s. */
+const maxOfAccount = 100;
+/** The same for all operators together, because far fewer connections are allowed on the admin port. */
+const maxOfOperators = 32;
+
+type Owner = number | 'all';
+
+export interface WaitSlot extends Disposable {
+  /** Resolves when the wait must end, because later waits of the same account need its place. */
+  readonly ended: Promise<undefined>;
+}
+
+/**
+ * Bounds the requests that wait for events. One more ends the oldest, which gets an empty page, as after its time: no
+ * request is refused, and the connections of other accounts stay open.
+ */
+export class WaitSlots {
+  /** The functions that end the waits of each account, oldest first. */
+  readonly #waiting = new Map<Owner, Set<() => void>>();
+
+  enter(owner: Owner): WaitSlot {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const end = () => resolve(undefined);
+    const waits = this.#waiting.get(owner) ?? new Set();
+    this.#waiting.set(owner, waits.add(end));
+    const excess = waits.size - (owner === 'all' ? maxOfOperators : maxOfAccount);
+    for (const oldest of waits.values().take(Math.max(0, excess))) {
+      waits.delete(oldest);
+      oldest();
+    }
+    const leave = () => {
+      waits.delete(end);
+      if (waits.size === 0 && this.#waiting.get(owner) === waits) this.#waiting.delete(owner);
+    };
+    return { ended: promise, [Symbol.dispose]: leave };
+  }
+}
