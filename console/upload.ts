@@ -126,7 +126,9 @@ export async function rowsIn(file: File, signal: AbortSignal): Promise<number> {
     if (done || signal.aborted) break;
     for (const byte of value) counter.take(byte);
   }
-  return counter.end();
+  // A line such as "sep=;" before the header of a CSV file is not a row.
+  const heads = /^"?sep=/i.test(await file.slice(0, 8).text()) ? 1 : 0;
+  return Math.max(counter.end() - heads, 0);
 }
 
 /** Counts rows, which are non-empty lines. A line break within CSV quotes does not end a row. */

@@ -66,23 +66,32 @@ test('importing the same file again adds nothing and reports the earlier result'
   expect(await animals()).toBe(before);
 });
 
-test('an interrupted import resumes where it stopped, and reports the total', async () => {
-  const file = `${header}bad,x,sold\n${rows(1_200, 'resumed')}`;
-  const source = new Bun.CryptoHasher('sha256').update(file).digest('hex');
-  const progress = { lastLine: 3, added: 1, rejected: 1, finished: false };
-  const pets = [{ name: 'resumed 0', categoryId: 1n, status: 'sold' as const }];
-  await desk.app.operator.storage.write('commitImport', {
-    now: 0,
-    pets,
-    run: { source, ...progress },
-    fromLine: 0,
-  });
-  const before = await animals();
-  const { rejects, rejectsFile: _, ...counts } = await imported(file);
-  expect(counts).toEqual({ state: 'imported', added: 1_200, rejected: 1 });
-  expect(rejects.map(({ line }) => line)).toEqual([2]);
-  expect(await animals()).toBe(before + 1_199);
-});
+test.each([
+  ['commas', `${header}bad,x,sold\n${rows(1_200, 'resumed')}`, 2],
+  [
+    'a sep= line, semicolons and CRLF',
+    `sep=;\n${header}bad,x,sold\n${rows(1_200, 'again')}`.replaceAll(',', ';').replaceAll('\n', '\r\n'),
+    3,
+  ],
+])(
+  'an interrupted import with %s resumes where it stopped, and reports the total',
+  async (_form, file, badLine) => {
+    const source = new Bun.CryptoHasher('sha256').update(file).digest('hex');
+    const progress = { lastLine: badLine + 1, added: 1, rejected: 1, finished: false };
+    const pets = [{ name: 'resumed 0', categoryId: 1n, status: 'sold' as const }];
+    await desk.app.operator.storage.write('commitImport', {
+      now: 0,
+      pets,
+      run: { source, ...progress },
+      fromLine: 0,
+    });
+    const before = await animals();
+    const { rejects, rejectsFile: _, ...counts } = await imported(file);
+    expect(counts).toEqual({ state: 'imported', added: 1_200, rejected: 1 });
+    expect(rejects.map(({ line }) => line)).toEqual([badLine]);
+    expect(await animals()).toBe(before + 1_199);
+  },
+);
 
 test('an NDJSON file that contains ids is imported only with newIds', async () => {
   const file = '{"id":7,"name":"A","categoryId":1}\n{"id":8,"name":"B","categoryId":1}\n';
@@ -214,6 +223,11 @@ describe('an import preview', () => {
       },
     ]);
     expect(await animals()).toBe(before);
+  });
+
+  test('contains the names of the columns as in the documentation, for a file of a spreadsheet', async () => {
+    const { body } = await preview('sep=;\r\nNAME;categoryid;;\r\nA;1.0;;\r\n');
+    expect(body).toMatchObject({ columns: ['name', 'categoryId'], rows: [{ line: 3, categoryId: '1' }] });
   });
 
   test('contains at most 1,000 rows', async () => {

@@ -57,29 +57,34 @@ describe('a file written by export', () => {
 });
 
 const anyField = fc.string({
-  unit: fc.constantFrom('a', ' ', ',', '"', '\n', '\r', 'é', '1'),
+  unit: fc.constantFrom('a', ' ', ',', ';', '\t', '"', '\n', '\r', 'é', '1'),
   maxLength: 8,
 });
 
-test('CSV with any valid quoting is parsed identically by another CSV parser', () => {
+test.each([
+  ['commas', ','],
+  ['semicolons', ';'],
+  ['tabs', '\t'],
+])('CSV with %s and any valid quoting is parsed identically by another CSV parser', (_, separator) => {
   const quoted = fc.tuple(anyField, fc.boolean()).map(([text, isQuoted]) => ({
     text,
-    csv: isQuoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,
+    csv:
+      isQuoted || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,
   }));
   always(
     fc.tuple(fc.array(fc.tuple(quoted, quoted), { minLength: 1, maxLength: 8 }), anyChunk),
     ([rows, chunk]) => {
-      const text = `name,categoryId\n${rows.map(([name, id]) => `${name.csv},${id.csv}\n`).join('')}`;
+      const lines = rows.map(([name, id]) => `${name.csv}${separator}${id.csv}`);
+      const text = `name${separator}categoryId\n${lines.map((line) => `${line}\n`).join('')}`;
       const records = read(new CsvReader(), Buffer.from(text), chunk);
       const expected = parse(text, {
         from_line: 2,
         relax_column_count: true,
         record_delimiter: '\n',
+        delimiter: separator,
       }) as string[][];
       // Each row must become exactly one record, which contains all of the row's lines.
-      expect(records.map(({ bytes }) => bytes.toString())).toEqual(
-        rows.map(([name, id]) => `${name.csv},${id.csv}`),
-      );
+      expect(records.map(({ bytes }) => bytes.toString())).toEqual(lines);
       expect(expected).toEqual(rows.map(([name, id]) => [name.text, id.text]));
       for (const [index, { checked }] of records.entries()) {
         if ('pet' in checked) expect(checked.pet.name).toBe(expected[index]?.[0] as string);
@@ -101,9 +106,11 @@ describe('with arbitrary bytes', () => {
 
   for (const [name, head, newReader] of [
     ['CSV', 'name,categoryId\n', () => new CsvReader()],
-    ['NDJSON', '', () => new NdjsonReader()],
+    ['CSV with a sep= line', 'sep=;\r\nname;categoryId\r\n', () => new CsvReader()],
+    ['NDJSON', '{}\n', () => new NdjsonReader()],
   ] as const) {
-    test(`every nonblank ${name} line belongs to exactly one row, which is either accepted as an animal or rejected with a reason`, () => {
+    const firstLine = newReader() instanceof CsvReader ? head.split('\n').length : 1;
+    test(`in ${name}, every nonblank line belongs to exactly one row, which is either accepted as an animal or rejected with a reason`, () => {
       always(fc.tuple(anyBytes, anyChunk), ([bytes, chunk]) => {
         const content = Buffer.concat([Buffer.from(head), bytes]);
         const records = read(newReader(), content, chunk);
@@ -113,7 +120,7 @@ describe('with arbitrary bytes', () => {
         );
         expect(covered).toEqual([...new Set(covered)].sort((a, b) => a - b));
         for (const [index, text] of lines.entries()) {
-          const isRow = index + 1 > (head === '' ? 0 : 1) && !/^\r?$/.test(text);
+          const isRow = index + 1 >= firstLine && !/^\r?$/.test(text);
           if (isRow) expect(covered).toContain(index + 1);
         }
         for (const { checked } of records) {

@@ -49,8 +49,43 @@ describe('CSV', () => {
   test('a row that is not valid UTF-8 is rejected without replacement characters', async () => {
     const latin1 = Buffer.from('name,categoryId,status\nBj\xf6rn,1,\nBjörn,1,\n', 'latin1');
     const { stdout, stderr } = await place.run(['import', await place.write('latin1.csv', latin1)]);
-    expect(stderr).toBe('line 2: is not valid UTF-8\nline 3: is not valid UTF-8\n');
+    expect(stderr).toStartWith('line 2: is not valid UTF-8\nline 3: is not valid UTF-8\n');
     expect(stdout).toContain('imported 0, rejected 2');
+  });
+
+  test.each([
+    ['semicolons', 'name;categoryId;status\n"A; B";1;sold\nC, D;2;\n'],
+    ['tabs', 'name\tcategoryId\tstatus\nA; B\t1\tsold\nC, D\t2\t\n'],
+    ['a sep= line', 'sep=;\nname;categoryId;status\n"A; B";1;sold\nC, D;2;\n'],
+    ['a sep= line after a byte order mark', '\ufeffSep=\t\r\nname\tcategoryId\r\nA; B\t1\r\nC, D\t2\r\n'],
+    ['header names in other cases and with spaces', ' Name ,CATEGORYID,Status\nA; B,1,\n"C, D",2,sold\n'],
+    ['empty columns at the end', 'name,categoryId,status,,\nA; B,1,sold,,\n"C, D",2,,\n'],
+    ['empty fields only at the end of a row', 'name,categoryId\nA; B,1,,"",\n"C, D",2\n'],
+    ['integers with zeros after the point', 'name,categoryId\nA; B,1.0\n"C, D",2.000\n'],
+  ])('a file of a spreadsheet with %s is read', async (what, content) => {
+    await using place = await newWorkplace();
+    const report = await place.json<Report>('import', await place.write('sheet.csv', content));
+    expect({ what, ...report }).toMatchObject({ what, added: 2, rejected: 0 });
+    expect(await place.lastRows(2)).toEqual([
+      expect.stringContaining('"name":"A; B","categoryId":1,'),
+      expect.stringContaining('"name":"C, D","categoryId":2,'),
+    ]);
+  });
+
+  test('a field beyond the columns of the header is rejected unless it is empty', async () => {
+    const name = await place.write('wide.csv', 'name;categoryId;;\nA;1;;x;\nB;1;;\n');
+    const { stdout, stderr } = await place.run(['import', name]);
+    expect(stderr).toBe('line 2: has 4 fields, but the header has 2\n');
+    expect(stdout).toContain('imported 1, rejected 1');
+  });
+
+  test('the reported lines and --from-line count a sep= line', async () => {
+    const name = await place.write('sep.csv', 'sep=;\r\nname;categoryId\r\nA;x\r\nB;1\r\nC;1\r\n');
+    const dry = await place.run(['import', name, '--dry-run']);
+    expect(dry.stderr).toStartWith('line 3: categoryId must be an integer');
+    expect(dry.stdout).toContain('2 valid, 1 invalid (of lines 3–5)');
+    const report = await place.json<Report>('import', name, '--from-line', '5');
+    expect(report).toMatchObject({ added: 1, firstLine: 5, lastLine: 5 });
   });
 
   test('a byte order mark, CRLF, blank lines and a missing final newline are accepted', async () => {
@@ -97,7 +132,9 @@ describe('CSV', () => {
       '9223372036854775807',
       '-9223372036854775808',
       '9223372036854775808',
-      '1.0',
+      '1.5',
+      '1.23457E+13',
+      '.0',
       '007',
       '+1',
       ' 1',
@@ -106,7 +143,7 @@ describe('CSV', () => {
       'int64.csv',
       `name,categoryId\n${rows.map((row) => `A,${row}\n`).join('')}`,
     );
-    expect(await place.json<Report>('import', name)).toMatchObject({ added: 2, rejected: 5 });
+    expect(await place.json<Report>('import', name)).toMatchObject({ added: 2, rejected: 7 });
     expect(await place.lastRows(2)).toEqual([
       '{"name":"A","categoryId":9223372036854775807,"status":"available"}',
       '{"name":"A","categoryId":-9223372036854775808,"status":"available"}',
@@ -122,6 +159,26 @@ describe('CSV', () => {
     ['a repeated column', 'name,name,categoryId\nA,B,1\n', ['"name" is repeated']],
     ['no header', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
     ['no content', '', ['is empty', 'name,categoryId,status']],
+    ['only a sep= line', 'sep=;\n', ['is empty', 'name,categoryId,status']],
+    ...(['fffe', 'feff'] as const).map((mark): [string, Buffer, string[]] => {
+      const text = Buffer.from('\ufeffname,categoryId\r\nA,1\r\n', 'utf16le');
+      return [
+        `the UTF-16 byte order mark ${mark}`,
+        mark === 'fffe' ? text : text.swap16(),
+        ['The input is in UTF-16: save it as text in UTF-8 (in Excel, as "CSV UTF-8").'],
+      ];
+    }),
+    [
+      'carriage returns as line endings',
+      `name,categoryId\r${'A,1\r'.repeat(9_999)}`,
+      ['The lines of the input end with carriage returns only: save it with line feeds (in Excel,'],
+    ],
+    [
+      'the bytes of an image',
+      Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQ', 'base64'),
+      ['The input is not a text file: save it as text in UTF-8 (in Excel, as "CSV UTF-8").'],
+    ],
+    ['NUL in its first line', 'PK\x03\x04\x00\n', ['The input is not a text file: save it']],
   ])(
     'a file with %s is rejected with an error that states the reason, and nothing is added',
     async (what, content, messages) => {
@@ -139,8 +196,8 @@ describe('CSV', () => {
   test('shows the first 20 rejected rows and the number of other rejected rows', async () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(21);
-    expect(stderr).toEndWith('… and 1,480 more; use --rejects FILE to save all of them.\n');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(22);
+    expect(stderr).toContain('\n… and 1,480 more; use --rejects FILE to save all of them.\n');
     expect(stdout).toContain('imported 0, rejected 1,500 (of lines 2–1501)');
   });
 });
@@ -189,9 +246,37 @@ describe('NDJSON', () => {
     expect(stdout).toContain('imported 1, rejected 1');
   });
 
+  test.each([
+    ['UTF-16', Buffer.from('\ufeff{"name":"A","categoryId":1}\n', 'utf16le'), 'is in UTF-16: save it'],
+    ['binary data', Buffer.from('\x1f\x8b\x08\x00\n', 'latin1'), 'is not a text file: save it'],
+  ])('a file with %s is rejected with the cause and the remedy', async (what, content, message) => {
+    const stderr = await place.failure(1, 'import', await place.write(`${what}.ndjson`, content));
+    expect(stderr).toStartWith(`animal-store: The input ${message}`);
+  });
+
   test('an empty file is not an error', async () => {
     const { exitCode, stdout } = await place.run(['import', await place.write('empty.ndjson', '')]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no rows imported.\n' });
+  });
+});
+
+describe('the exit code', () => {
+  const failed = 'All rows were rejected. Correct the file, then import it again.\n';
+  test.each([
+    ['is 1 if all rows are rejected', ',1\n,2\n', [], [1, 1]],
+    ['is 1 if all rows are rejected in a dry run', ',1\n,2\n', ['--dry-run'], [1, 1]],
+    ['is 1 if a filter skips no row', ',1\n,3\n', ['--category', '1'], [1, 0]],
+    ['is 0 if some rows are rejected', 'A,1\n,2\n', [], [0, 0]],
+    ['is 0 if the other rows are skipped', 'A,1\n,2\n', ['--category', '3'], [0, 0]],
+    ['is 0 if there are no rows', '', [], [0, 0]],
+  ])('%s, and the same if it is run again', async (_what, rows, options, exitCodes) => {
+    await using place = await newWorkplace();
+    const name = await place.write('rows.csv', `name,categoryId\n${rows}`);
+    for (const exitCode of exitCodes) {
+      const run = await place.run(['import', name, ...options]);
+      expect(run.exitCode).toBe(exitCode);
+      expect(run.stderr.endsWith(failed)).toBe(exitCode === 1);
+    }
   });
 });
 

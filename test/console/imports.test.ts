@@ -86,6 +86,10 @@ testInBrowser(
     await page.getByRole('button', { name: 'Import valid rows' }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
 
+    await choose(page, fileOf('sep.csv', 'sep=;\r\nName;CategoryId;\r\nGood;1.0;\r\n'));
+    await page.getByRole('button', { name: 'Import 1 row' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+
     await choose(page, fileOf('wrong.csv', 'title,age\nRex,3\n'));
     await page.getByText('The first line must be a header row').waitFor();
     expect(await page.getByRole('button', { name: /^Import 1 row/ }).isDisabled()).toBe(true);

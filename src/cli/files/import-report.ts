@@ -1,3 +1,4 @@
+import type { PetStatus } from '../../contract/pets.ts';
 import { printable } from '../../domain/printable.ts';
 import type { ImportGroup, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
 import { grouped, printJson, printLine } from '../terminal.ts';
@@ -6,9 +7,11 @@ const rejectsShown = 20;
 
 export interface ImportReportOptions {
   readonly file: string;
-  readonly firstLine: number;
+  readonly firstLine: () => number;
   readonly stored: ImportProgress | undefined;
   readonly rejects?: string;
+  readonly status?: PetStatus;
+  readonly category?: bigint;
   readonly dryRun?: true;
   readonly json?: true;
 }
@@ -36,6 +39,13 @@ export class ImportReport {
     return this.#total?.finished === true;
   }
 
+  get allRejected(): boolean {
+    const { status, category } = this.#options;
+    // The stored progress of an import with a filter does not include the skipped rows, which are valid.
+    const mayHaveSkipped = this.skipped > 0 || (this.#before && (status ?? category) !== undefined);
+    return this.#total?.added === 0 && this.#total.rejected > 0 && !mayHaveSkipped;
+  }
+
   get rows(): number {
     return this.#added + this.#rejected;
   }
@@ -58,7 +68,7 @@ export class ImportReport {
   get advice(): string {
     const { file, firstLine, rejects, dryRun } = this.#options;
     if (dryRun === true) return 'Nothing was written to the store.';
-    const nextLine = Math.max(firstLine, (this.#total?.lastLine ?? 0) + 1);
+    const nextLine = Math.max(firstLine(), (this.#total?.lastLine ?? 0) + 1);
     if (file === '-') return `To resume, send the same input again with --from-line ${nextLine}.`;
     return `To resume, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
   }
@@ -86,7 +96,7 @@ export class ImportReport {
     }
     const { lastLine, added, rejected } = stored;
     printLine(
-      `${printable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine, lastLine)}). Nothing was added.`,
+      `${printable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine(), lastLine)}). Nothing was added.`,
     );
     printLine('To import it again, use --again.');
   }
@@ -110,7 +120,7 @@ export class ImportReport {
     const skipped = this.skipped === 0 ? '' : `, skipped ${grouped(this.skipped)}`;
     if (this.rows === 0)
       return [...text, `${name}: no rows ${text.length > 0 ? 'left' : 'imported'}${skipped}.`];
-    const place = lineRange(firstLine, lastLine);
+    const place = lineRange(firstLine(), lastLine);
     text.push(
       dryRun === true
         ? `Dry run: nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid${skipped} (${place}).`
@@ -136,7 +146,7 @@ export class ImportReport {
       added: this.#added,
       rejected: this.#rejected,
       skipped: this.skipped,
-      firstLine,
+      firstLine: firstLine(),
       lastLine: this.#total?.lastLine ?? 0,
       firstId: idOf(this.#firstId),
       lastId: idOf(this.#lastId),

@@ -44,12 +44,15 @@ export async function importPets(config: Config, file: string, options: ImportOp
   if (admin?.storage.created) process.stderr.write(`Created a new store: ${config.databaseUrl}\n`);
 
   const imports = new ImportOperations(admin);
-  const part = partOf(options, format.firstLine);
+  const part = partOf(options, reader.firstLine);
   const { source, stored } = await runOf(imports, input, part, options);
   const passedOver = Math.max((part?.fromLine ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
-  const firstLine = Math.max(format.firstLine, passedOver + 1);
+  const firstLine = () => Math.max(reader.firstLine, passedOver + 1);
   const report = new ImportReport({ file, firstLine, stored, ...options });
-  if (stored?.finished === true && options.again !== true) return report.allIn(stored);
+  if (stored?.finished === true && options.again !== true) {
+    report.allIn(stored);
+    return refuseRejected(report);
+  }
 
   // Rows that were rejected before the import was interrupted are written again, so that the rejects file is complete.
   const rewrites = stored?.finished === false && rejects !== undefined;
@@ -78,6 +81,12 @@ export async function importPets(config: Config, file: string, options: ImportOp
   }
   report.print(report.isComplete ? 'complete' : 'interrupted');
   if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);
+  refuseRejected(report);
+}
+
+function refuseRejected(report: ImportReport): void {
+  if (report.allRejected)
+    throw new CommandError('All rows were rejected. Correct the file, then import it again.');
 }
 
 /** Returns the selected part of the input, or undefined for the whole input. */

@@ -1,9 +1,10 @@
-/** CSV according to RFC 4180: commas, double quotes, a header row, UTF-8. */
+/** CSV according to RFC 4180, in UTF-8 with a header row. Input may have semicolons or tabs instead of commas. */
 import { NotInt64, parseInt64 } from '../../contract/json.ts';
 import type { Pet } from '../../contract/representations.ts';
 import {
   type Checked,
   checkPet,
+  expectText,
   type InputRecord,
   idHint,
   invalidFile,
@@ -20,13 +21,31 @@ const columns = ['name', 'categoryId', 'status'] as const;
 type Column = (typeof columns)[number];
 
 const quote = 34;
-const byteOrderMark = '\ufeff';
+const byteOrderMark = /^\ufeff/;
 
-const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y;
+/** A first line that specifies the separator for Excel. */
+const separatorLine = /^"?sep=([,;\t])"?$/i;
+const firstSeparator = /^(?:"[^"]*"|[^",;\t])*([,;\t])/;
+
+interface Syntax {
+  readonly separator: string;
+  readonly field: RegExp;
+  /** Matches the line number and reason at the beginning of a row in a file of rejected rows. */
+  readonly rejectPrefix: RegExp;
+}
+
+function syntaxOf(separator: string): Syntax {
+  const [quoted, plain] = ['[^"]*(?:""[^"]*)*', `[^"${separator}]*`];
+  return {
+    separator,
+    field: new RegExp(`(?:"(${quoted})"|(${plain}))(${separator}|$)`, 'y'),
+    rejectPrefix: new RegExp(`^(?:(?:"${quoted}"|${plain})${separator}){2}`),
+  };
+}
 
 /** The fields of a record; undefined if its quotes are misplaced. */
-function fieldsOf(record: string): string[] | undefined {
-  if (!record.includes('"')) return record.split(',');
+function fieldsOf(record: string, { separator, field }: Syntax): string[] | undefined {
+  if (!record.includes('"')) return record.split(separator);
   const fields: string[] = [];
   field.lastIndex = 0;
   for (;;) {
@@ -44,15 +63,27 @@ function hasOddQuotes(bytes: Buffer): boolean {
   return odd;
 }
 
-/** Matches the line number and reason at the beginning of a row in a file of rejected rows. */
-const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
-const rejectHeader = 'line,reason,';
+const rejectColumns = ['line', 'reason'];
+const knownColumns = [...columns, 'id', ...rejectColumns];
+
+function columnOf(name: string): string {
+  const trimmed = name.trim();
+  return knownColumns.find((column) => column.toLowerCase() === trimmed.toLowerCase()) ?? trimmed;
+}
+
+/** Spreadsheets may write 1 as 1.0. They round numbers that they write with an exponent, so those are rejected. */
+function integerOf(text: string): bigint | NotInt64 {
+  return parseInt64(text.replace(/\.0+$/, '')) ?? new NotInt64(text);
+}
 
 /**
  * Reads CSV records. A record spans several lines while a quote is open. If the quote is never closed, only the first
  * line is rejected.
  */
 export class CsvReader implements RecordReader {
+  firstLine = 2;
+  #syntax = syntaxOf(',');
+  #separatorLine = '';
   #header: string | undefined;
   #columns: readonly string[] = [];
   #positions: readonly number[] = [];
@@ -83,7 +114,7 @@ export class CsvReader implements RecordReader {
     if (!odd || this.#open.length === 1) return [];
     const lines = this.#open;
     const record = textOf(joined(lines));
-    if ('text' in record && fieldsOf(record.text) === undefined) return this.#giveUp();
+    if ('text' in record && this.#fieldsOf(record.text) === undefined) return this.#giveUp();
     this.#close();
     return this.#whole(lines);
   }
@@ -100,7 +131,7 @@ export class CsvReader implements RecordReader {
   check(record: InputRecord): Checked {
     const read = textOf(record);
     if ('reason' in read) return read;
-    const fields = fieldsOf(read.text);
+    const fields = this.#fieldsOf(read.text);
     if (fields === undefined) {
       return {
         reason: 'has a misplaced quote: enclose the whole field in quotes, and double any quote inside it',
@@ -114,25 +145,45 @@ export class CsvReader implements RecordReader {
     const [name, categoryId = '', status = ''] = this.#positions.map((position) => fields[position]);
     return checkPet({
       name,
-      categoryId: categoryId === '' ? undefined : (parseInt64(categoryId) ?? new NotInt64(categoryId)),
+      categoryId: categoryId === '' ? undefined : integerOf(categoryId),
       status: status === '' ? undefined : status,
     });
   }
 
   rejectsHeader(): string {
-    return this.#header === undefined ? '' : `${rejectHeader}${this.#header}\n`;
+    if (this.#header === undefined) return '';
+    return `${this.#separatorLine}${[...rejectColumns, this.#header].join(this.#syntax.separator)}\n`;
   }
 
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {
-    return Buffer.concat([Buffer.from(`${line},${fieldText(reason)},`), bytes, Buffer.from('\n')]);
+    const { separator } = this.#syntax;
+    const prefix = `${line}${separator}${fieldText(reason, separator)}${separator}`;
+    return Buffer.concat([Buffer.from(prefix), bytes, Buffer.from('\n')]);
+  }
+
+  #fieldsOf(record: string): string[] | undefined {
+    const fields = fieldsOf(record, this.#syntax);
+    // Spreadsheets fill every row up to the length of the longest one.
+    while (fields && fields.length > this.#columns.length && fields.at(-1) === '') fields.pop();
+    return fields;
   }
 
   #readHeader(line: Line): void {
+    expectText(line);
     const read = textOf(recordOf(line));
     const text = 'text' in read ? read.text.replace(byteOrderMark, '') : '';
-    this.#hasReasons = text.startsWith(rejectHeader);
-    this.#header = this.#hasReasons ? text.slice(rejectHeader.length) : text;
-    this.#columns = fieldsOf(this.#header) ?? [];
+    const [, specified] = (line.number === 1 && separatorLine.exec(text)) || [];
+    if (specified !== undefined) {
+      this.#syntax = syntaxOf(specified);
+      this.#separatorLine = `${text}\n`;
+      return;
+    }
+    if (this.#separatorLine === '') this.#syntax = syntaxOf(firstSeparator.exec(text)?.[1] ?? ',');
+    this.firstLine = line.number + 1;
+    const names = (this.#fieldsOf(text) ?? []).map(columnOf);
+    this.#hasReasons = rejectColumns.every((column, position) => names[position] === column);
+    this.#header = this.#hasReasons ? text.replace(this.#syntax.rejectPrefix, '') : text;
+    this.#columns = this.#hasReasons ? names.slice(rejectColumns.length) : names;
     this.#positions = columns.map((column) => this.#columns.indexOf(column));
     const mistakes = headerMistakes(this.#columns, this.#newIds);
     if (mistakes.length > 0) {
@@ -148,7 +199,7 @@ export class CsvReader implements RecordReader {
     if (record.bytes.length === 0) return [];
     if (!this.#hasReasons) return [record];
     // Latin-1 maps every byte to one character, so the length in characters equals the length in bytes.
-    const prefix = rejectPrefix.exec(record.bytes.toString('latin1'))?.[0] ?? '';
+    const prefix = this.#syntax.rejectPrefix.exec(record.bytes.toString('latin1'))?.[0] ?? '';
     return [{ ...record, bytes: record.bytes.subarray(prefix.length) }];
   }
 
@@ -194,6 +245,6 @@ export function spreadsheetRow(pet: Pet): string {
   return csvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
 }
 
-function fieldText(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function fieldText(text: string, separator = ','): string {
+  return text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

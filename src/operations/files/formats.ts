@@ -8,7 +8,6 @@ export type FormatName = (typeof importFormats)[number];
 
 export interface Format {
   readonly name: FormatName;
-  readonly firstLine: 1 | 2;
   readonly newReader: (options: ReaderOptions) => RecordReader;
   readonly header: string;
   readonly row: (pet: Pet) => string;
@@ -19,7 +18,6 @@ export interface Format {
 export const formats: { readonly [Name in FormatName]: Format } = {
   csv: {
     name: 'csv',
-    firstLine: 2,
     newReader: (options) => new CsvReader(options),
     header: csvHeader,
     row: csvRow,
@@ -28,7 +26,6 @@ export const formats: { readonly [Name in FormatName]: Format } = {
   },
   ndjson: {
     name: 'ndjson',
-    firstLine: 1,
     newReader: (options) => new NdjsonReader(options),
     header: '',
     row: ndjsonRow,

@@ -4,6 +4,7 @@ import type { Pet } from '../../contract/representations.ts';
 import {
   type Checked,
   checkPet,
+  expectText,
   type InputRecord,
   type Line,
   type ReaderOptions,
@@ -19,7 +20,10 @@ import {
  */
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
 
+const brace = 123;
+
 export class NdjsonReader implements RecordReader {
+  readonly firstLine = 1;
   readonly columns: readonly string[] = [];
   readonly #newIds: boolean;
 
@@ -28,6 +32,7 @@ export class NdjsonReader implements RecordReader {
   }
 
   take(line: Line): InputRecord[] {
+    if (line.number === 1 && line.bytes[0] !== brace) expectText(line);
     const record = recordOf(line);
     return record.bytes.length === 0 ? [] : [record];
   }

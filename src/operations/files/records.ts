@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { maxBodyBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { NewPet } from '../../contract/pets.ts';
@@ -8,6 +9,7 @@ import { validate } from '../../contract/validation.ts';
 export const maxRowBytes = maxBodyBytes;
 
 const lineFeed = 10;
+const carriageReturn = 13;
 const none = Buffer.alloc(0);
 
 export interface Line {
@@ -71,6 +73,8 @@ export interface RecordReader {
   end(): InputRecord[];
   check(record: InputRecord): Checked;
   readonly columns: readonly string[];
+  /** Number of the first line that can contain a row. */
+  readonly firstLine: number;
   /** The header of a file of rejected rows, if the format has one. */
   rejectsHeader(): string;
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
@@ -78,6 +82,23 @@ export interface RecordReader {
 
 export function invalidFile(message: string): Refusal {
   return new Refusal('import_invalid', { message });
+}
+
+const utf16Marks = ['fffe', 'feff'];
+
+/** Throws `import_invalid` if the first line shows that the lines cannot be read as text in UTF-8. */
+export function expectText(firstLine: Line): void {
+  const { bytes } = recordOf(firstLine);
+  const returnAt = bytes.indexOf(carriageReturn);
+  const start = returnAt === -1 ? bytes : bytes.subarray(0, returnAt);
+  const refuse = (cause: string, remedy = 'as text in UTF-8'): never => {
+    throw invalidFile(`${cause}: save it ${remedy} (in Excel, as "CSV UTF-8").`);
+  };
+  if (utf16Marks.includes(bytes.toString('hex', 0, 2))) refuse('The input is in UTF-16');
+  // The end of a truncated line may be part of a character.
+  const isText = !bytes.includes(0) && (start.length > maxRowBytes || isUtf8(start));
+  if (!isText) refuse('The input is not a text file');
+  if (returnAt !== -1) refuse('The lines of the input end with carriage returns only', 'with line feeds');
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -117,7 +138,7 @@ export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
 /** Converts a line to a record. A carriage return before the line feed is part of the line ending. */
 export function recordOf({ number, bytes }: Line): InputRecord {
-  const end = bytes.at(-1) === 13 ? -1 : undefined;
+  const end = bytes.at(-1) === carriageReturn ? -1 : undefined;
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };
 }
 
