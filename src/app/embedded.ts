@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { finishRestore, isRestoreUnfinished, removeCopy } from '../backup/restored-limits.ts';
 import { isStoreIntact } from '../backup/verify.ts';
 import type { Caller } from '../domain/caller.ts';
@@ -14,6 +15,7 @@ import {
 } from '../limits/file/served-files.ts';
 import type { BanRules } from '../limits/limit.ts';
 import type { Admission, LimitStore } from '../limits/limit-store.ts';
+import { StorageUnusable } from '../outages/errors.ts';
 import type { Notice } from '../outages/outage.ts';
 import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
 import { damageOf, type Migrations } from '../storage/sqlite/database.ts';
@@ -51,14 +53,21 @@ export function openEmbedded(options: EmbeddedOptions): LimitedStore {
   }
 }
 
+/** The files of the store that the supervisor has open. Throws `StorageUnusable` instead of creating another store. */
+function servedFiles(path: string): StoreFiles {
+  if (!existsSync(path)) {
+    throw new StorageUnusable(`The data file ${path} was moved, or is not mounted any longer. Put it back.`);
+  }
+  return storeFiles(path, false);
+}
+
 function openFiles(options: EmbeddedOptions): LimitedStore {
   const { path, clock, rules, serving, create, writer, notice } = options;
   using opened = new DisposableStack();
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
-  // A worker whose supervisor has opened the store must not create another one where the folder was moved away.
-  const files = storeFiles(path, create && role !== 'worker');
+  const files = role === 'worker' ? servedFiles(path) : storeFiles(path, create);
   expectFiles(files, role, notice);
   let isOpen = false;
   // A command that is rejected, such as by an older store, does not change the record.

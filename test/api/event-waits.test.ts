@@ -45,6 +45,18 @@ describe('a request that waits for an event', () => {
   });
 });
 
+test('when an account has more than 100 waiting requests, the oldest gets an empty page, and other accounts keep waiting', async () => {
+  await using own = await startTestApp();
+  const { key } = await own.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
+  const { answer: other } = await waiting(own, own.key);
+  const { answer: oldest } = await waiting(own, key);
+  const later = Array.from({ length: 100 }, () => wait(own, key));
+  expect([(await oldest).status, (await oldest).json]).toEqual([200, []]);
+  await own.call('POST', '/pets', { body: newPet() });
+  for (const response of await Promise.all([other, ...later]))
+    expect(response.json).toMatchObject([{ type: 'pet.created' }]);
+});
+
 describe('while the service drains', () => {
   test('a waiting request gets a response immediately, and later requests within a second', async () => {
     const own = await startTestApp({ DRAIN_SECONDS: '2' });

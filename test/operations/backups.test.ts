@@ -213,6 +213,17 @@ describe('createBackup', () => {
 });
 
 describe('verifyBackup', () => {
+  test('verifies one backup at a time: a request for the same one shares the result, and one for another is refused', async () => {
+    const operations = started();
+    const first = await operations.create(actor, 'one');
+    clock.advance(1_000);
+    const second = await operations.create(actor, 'two');
+    const verifying = [verify(operations, first.name), verify(operations, first.name)];
+    expect(await rejectionOf(verify(operations, second.name))).toMatchObject({ code: 'backup_in_progress' });
+    expect(await verifying[1]).toBe(await verifying[0]);
+    expect(await verify(operations, second.name)).toMatchObject({ name: second.name });
+  });
+
   const verify = (operations: BackupOperations, name: string) =>
     backupHandlers.verifyBackup({ backups: operations }, { body: { name } } as never);
 

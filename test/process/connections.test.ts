@@ -1,7 +1,9 @@
 import { expect } from 'bun:test';
+import { scopes } from '../../src/domain/scope.ts';
 import { maxAdminConnections } from '../../src/http/listener/connection-bounds.ts';
 import { bodyTimeoutMs } from '../../src/http/listener/unread-body.ts';
 import { addOperatorTo } from '../support/admin.ts';
+import { EventSource } from '../support/event-source.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, issueKey, operatorOf, serveCommand, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
@@ -16,6 +18,12 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
     await using folder = await temporaryFolder();
     const command = ['prlimit', `--nofile=${descriptors}:${descriptors}`, ...serveCommand];
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' }, command);
+    // Authenticated requests stay open, although nothing can be listed or counted without a free descriptor.
+    const key = await issueKey(folder.path, 'pro', undefined, scopes);
+    await using stream = await EventSource.open(service.url, { key });
+    const waiting = fetch(`${service.url}/v1/events?after=0&wait=30`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
     using held = new DisposableStack();
     for (let count = 0; count < 3 * descriptors; count++) {
       const connection = await Connection.open(service.url).catch(() => undefined);
@@ -27,6 +35,14 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
     }
     await service.logged('too many connections');
     expect(service.stderr()).not.toContain('EMFILE');
+    const added = await answered(`${service.url}/v1/pets`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: '{"name":"Ozzy","categoryId":1}',
+    });
+    expect(added.status).toBe(201);
+    expect(await (await waiting).json()).toMatchObject([{ type: 'pet.created' }]);
+    await until(() => stream.events.length === 1);
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
   },
@@ -152,12 +168,11 @@ function beginImport(token: string, file: string, sentLength: number): string {
 }
 
 /** Sends a request, and retries it if the connection is refused or reset. */
-async function answered(url: string): Promise<Response> {
+async function answered(url: string, request: RequestInit = {}): Promise<Response> {
   let response: Response | undefined;
   await until(async () => {
-    response = await fetch(url, { signal: AbortSignal.timeout(5_000), keepalive: false }).catch(
-      () => undefined,
-    );
+    const signal = AbortSignal.timeout(5_000);
+    response = await fetch(url, { ...request, signal, keepalive: false }).catch(() => undefined);
     return response !== undefined;
   });
   return response as Response;

@@ -1,6 +1,6 @@
 /** Workers that use the embedded store: after a worker or disk failure, and after shutdown. */
 import { expect } from 'bun:test';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { slotLockedBy } from '../support/limit-file.ts';
 import { lock } from '../support/lock.ts';
@@ -81,6 +81,24 @@ embeddedTest('a second service on the same store does not start, with or without
   }
   expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
 });
+
+embeddedTest(
+  'a worker that starts while the folder is moved away does not create another store',
+  async (stores) => {
+    await using service = await stores.startInstance();
+    const { key } = await stores.issueKey();
+    await stores.operator[Symbol.asyncDispose]();
+    const away = `${stores.folder} away`;
+    renameSync(stores.folder, away);
+    process.kill(workerPid(service, 2), 'SIGKILL');
+    await service.logged('was moved, or is not mounted');
+    expect(existsSync(stores.folder)).toBe(false);
+    renameSync(away, stores.folder);
+    await service.logged('"msg":"worker serving"');
+    using each = await EachWorker.meet(service, key, 2);
+    for (const connection of each.connections) expect((await connection.add('Rex', key)).status).toBe(201);
+  },
+);
 
 const limitedTest = embeddedTests(testWith(...fileSizeLimits));
 

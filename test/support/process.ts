@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type AdminServices, openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
+import type { Scope } from '../../src/domain/scope.ts';
 import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -174,10 +175,15 @@ export function operatorOf(folder: string): Promise<AdminServices> {
 }
 
 /** Creates an account with a key while the service is running. Returns the key. */
-export async function issueKey(folder: string, plan: PlanName, quota?: Quota): Promise<string> {
+export async function issueKey(
+  folder: string,
+  plan: PlanName,
+  quota?: Quota,
+  scopes?: readonly Scope[],
+): Promise<string> {
   await using operator = await operatorOf(folder);
   const account = await operator.accounts.create(plan, plan, quota);
-  return (await operator.keys.create(account.id, plan)).key;
+  return (await operator.keys.create(account.id, plan, undefined, scopes)).key;
 }
 
 /** A quota that is too high for a test to exhaust. */
