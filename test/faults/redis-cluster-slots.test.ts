@@ -80,8 +80,9 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     await requests.more(200);
     const sent = await requests.stop();
     expect(await remaining(bench, id)).toBe(ample.perDay - sent);
-    const notice = bench.one.notices.find((text) => text.startsWith('degraded'));
-    expect(notice).toContain(`degraded: Redis Cluster slot ${slot} unavailable: `);
+    // On a busy machine, there may be other notices.
+    const notice = `degraded: Redis Cluster slot ${slot} unavailable: `;
+    expect(bench.one.notices).toContainEqual(expect.stringContaining(notice));
   });
 
   test('a change is announced even to a shard whose slot is moving between nodes, before the change is acknowledged', async () => {

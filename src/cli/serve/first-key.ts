@@ -53,10 +53,10 @@ export function announceFirstKey(
     printExample(`$(cat ${shellWord(file.path)})`, url);
   } else {
     printLine(`Created a new store, but could not write its first API key to ${file.path}: ${file.failure}.`);
-    printLine("Create another key, using the service's settings:");
+    printLine("Create another key, with the service's settings:");
     printLine(`  ${here} keys create --account ${accountId} --scopes all`);
   }
-  printLine("Manage accounts and keys, using the service's settings:");
+  printLine("Manage accounts and keys, with the service's settings:");
   printLine(`  ${here} --help`);
 }
 

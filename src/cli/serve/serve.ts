@@ -61,7 +61,7 @@ export async function serve(
 
 /** Logged instead of a sign-in link if there are no operators and standard output is not a terminal. */
 const createToken =
-  "the console needs an operator token: this command creates one, using the service's settings";
+  "the console needs an operator token: to create one, run this command with the service's settings";
 
 function announce(
   { url, firstKey, console }: App,
