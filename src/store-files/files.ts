@@ -174,7 +174,9 @@ const fullDiskBytes = 131_072;
 export function fileReason({ message }: Error, path: string, ...others: readonly string[]): string {
   try {
     const freeBytes = freeBytesOf(path);
-    if (freeBytes < fullDiskBytes || message.startsWith('ENOSPC')) {
+    // File systems that store nothing, such as /proc, report no free space.
+    const isFull = freeBytes < fullDiskBytes && !message.startsWith('ENOENT');
+    if (isFull || message.startsWith('ENOSPC')) {
       return `${message}; the disk is full (${Math.floor(freeBytes / 1_024)} KiB free)`;
     }
   } catch {

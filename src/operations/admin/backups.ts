@@ -163,7 +163,7 @@ export class BackupOperations implements AsyncDisposable {
     if (this.#lastError === undefined) return undefined;
     return {
       what: `The last backup failed: ${this.#lastError}`,
-      remedy: 'Correct the problem, then make a backup. Scheduled backups are retried every five minutes.',
+      remedy: 'Correct the problem, then make a backup. Scheduled backups are retried automatically.',
     };
   }
 
