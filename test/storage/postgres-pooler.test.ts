@@ -167,7 +167,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
       });
 
       test('writes blocked by a lock are rejected at their deadline and change nothing', async () => {
-        const timeoutMs = 2_000;
+        const timeoutMs = 4_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { pets, add, direct, notices } = store;
         await direct`BEGIN`;
