@@ -67,14 +67,15 @@ interface EventRead {
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
-  readonly catchUps = new CatchUps();
+  readonly catchUps: CatchUps;
   readonly #slots = new WaitSlots();
   readonly #store: EventStore;
   readonly #clock: Clock;
 
-  constructor(store: EventStore, clock: Clock) {
+  constructor(store: EventStore, clock: Clock, catchUps = new CatchUps()) {
     this.#store = store;
     this.#clock = clock;
+    this.catchUps = catchUps;
     this.tail = new EventTail(store, clock);
   }
 
