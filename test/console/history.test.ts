@@ -10,8 +10,9 @@ import { until } from '../support/wait.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
-/** A separate console for one test, which checks the total number of requests. */
+/** Separate consoles for tests that check the total number of requests. */
 const givenApart = consoleOfTests();
+const givenAlone = consoleOfTests();
 
 const hourMs = 3_600_000;
 
@@ -62,7 +63,7 @@ testInBrowser('the overview shows requests and latency from before the service s
 });
 
 testInBrowser('the running minute counts in the total, but is not drawn as a drop', async () => {
-  const console = await givenApart();
+  const console = await givenAlone();
   const minute = Math.floor(Date.now() / 60_000) * 60_000;
   await console.app.admin.storage.write('recordUsage', {
     minutes: [{ minute, operation: 'listPets', code: 'ok', requests: 321 }],
