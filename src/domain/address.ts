@@ -56,3 +56,13 @@ export function isWithin(address: string, networks: readonly Network[]): boolean
   const parsed = ipaddr.parse(address);
   return networks.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match(network, bits));
 }
+
+/**
+ * The address and port of a connection's peer as text, from the address's text or its 4 or 16 bytes. Both forms of an
+ * address give the same text.
+ */
+export function peerOf(address: string | Uint8Array, port: number): string {
+  const parsed = typeof address === 'string' ? ipaddr.parse(address) : ipaddr.fromByteArray([...address]);
+  const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress();
+  return `${(isMapped ? parsed.toIPv4Address() : parsed).toNormalizedString()}:${port}`;
+}

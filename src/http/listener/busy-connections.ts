@@ -1,17 +1,18 @@
-import { socketsOn } from './sockets.ts';
+import { peerOf } from '../../domain/address.ts';
+import { connectionsOn } from './sockets.ts';
 
 type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
 /**
  * Connections with an authenticated request in flight. When there are too many connections, all other connections are
- * closed first. Connections are identified only by the peer's port, so two connections with the same port are both kept
- * open.
+ * closed first. Connections are identified by the address and port of the peer. A client chooses its port, so the port
+ * alone would let it pass connections off as those of others.
  */
 export class BusyConnections {
-  /** The peer port of a request is read only when needed, because reading it creates two objects. */
+  /** The peer of a request is read only when needed, because reading it creates two objects. */
   readonly #requests = new Map<Request, Peers>();
-  /** Peer ports of open streams. A stream does not retain its request, to save memory. */
-  readonly #streams = new Map<object, number>();
+  /** Peers of open streams. A stream does not retain its request, to save memory. */
+  readonly #streams = new Map<object, string>();
 
   /** Keeps the request's connection open until the request is released. */
   keep(request: Request, peers: Peers): void {
@@ -31,7 +32,7 @@ export class BusyConnections {
   }
 
   keepStream(stream: object, request: Request, peers: Peers): void {
-    this.#streams.set(stream, portOf(request, peers));
+    this.#streams.set(stream, peerIn(request, peers));
   }
 
   releaseStream(stream: object): void {
@@ -39,33 +40,31 @@ export class BusyConnections {
   }
 
   /**
-   * Returns the peer ports of all connections to a local port, except those kept open. Empty if connections cannot be
+   * Returns the peers of all connections to a local port, except those kept open. Empty if connections cannot be
    * listed.
    */
-  others(port: number): ReadonlySet<number> {
-    return new Set(this.#others(port).map(({ peerPort }) => peerPort));
+  others(port: number): ReadonlySet<string> {
+    return new Set(this.#others(port).map(({ peer }) => peer));
   }
 
   /** Closes the given connections, except those kept open in the meantime. Returns the number of closed connections. */
-  close(port: number, peerPorts: ReadonlySet<number>): number {
-    const closed = this.#others(port).filter(({ peerPort }) => peerPorts.has(peerPort));
+  close(port: number, peers: ReadonlySet<string>): number {
+    const closed = this.#others(port).filter(({ peer }) => peers.has(peer));
     for (const socket of closed) socket.shutDown();
     return closed.length;
   }
 
   #others(port: number) {
-    const ports = [...this.#requests].map(([request, peers]) => portOf(request, peers));
-    const kept = new Set([...ports, ...this.#streams.values()]);
-    try {
-      return socketsOn(port).filter(({ isListening, peerPort }) => !isListening && !kept.has(peerPort));
-    } catch {
-      return [];
-    }
+    const requested = [...this.#requests].map(([request, peers]) => peerIn(request, peers));
+    const kept = new Set([...requested, ...this.#streams.values()]);
+    return connectionsOn(port).filter(({ peer }) => !kept.has(peer));
   }
 }
 
-function portOf(request: Request, peers: Peers): number {
-  return peers.requestIP(request)?.port ?? 0;
+/** Empty if the connection is closed. */
+function peerIn(request: Request, peers: Peers): string {
+  const found = peers.requestIP(request);
+  return found === null ? '' : peerOf(found.address, found.port);
 }
 
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BusyConnections } from './busy-connections.ts';
-import { type ConnectionBound, descriptorLimit, openDescriptors } from './connection-bounds.ts';
+import type { ConnectionBound } from './connection-bounds.ts';
 import { prepareSockets, refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
@@ -10,8 +10,6 @@ const countEveryMs = 100;
 /** Time allowed for requests in flight on connections that will be closed. */
 const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
-/** With fewer free descriptors, connections are closed without waiting for requests in flight. */
-const fewLeft = 8;
 /**
  * Final fraction of the drain time, during which no new connections are accepted. Existing connections are still
  * served.
@@ -51,7 +49,7 @@ export class Listener implements Disposable {
   #refusesUntil = Number.NEGATIVE_INFINITY;
   /** `others` are the connections that had no authenticated request in flight at time `since`. */
   #former:
-    | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
+    | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<string> }
     | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -116,7 +114,7 @@ export class Listener implements Disposable {
     const open = this.#bound.open();
     if (open < this.#bound.maxConnections) return;
     if (this.#former === undefined) this.#renew(open);
-    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft())
+    else if (performance.now() - this.#former.since > lastRequestsMs || this.#bound.isExhausted())
       this.#drop(this.#former.server, this.#former.others);
   }
 
@@ -124,17 +122,17 @@ export class Listener implements Disposable {
    * Closes the given connections or, if all of them are already closed, every connection without an authenticated
    * request in flight. Aborts authenticated requests only if there are none to close and descriptors run out.
    */
-  #drop(former: Server, others: ReadonlySet<number>): void {
+  #drop(former: Server, others: ReadonlySet<string>): void {
     const dropped =
       this.#options.busy.close(this.port, others) || this.#options.busy.close(this.port, this.#others());
-    const isNeeded = former.pendingRequests > 0 && (dropped > 0 || !areFewLeft());
+    const isNeeded = former.pendingRequests > 0 && (dropped > 0 || !this.#bound.isExhausted());
     if (!isNeeded) void former.stop(true);
     this.#former = isNeeded
       ? { server: former, since: performance.now(), others: this.#others() }
       : undefined;
   }
 
-  #others(): ReadonlySet<number> {
+  #others(): ReadonlySet<string> {
     return this.#options.busy.others(this.port);
   }
 
@@ -161,8 +159,4 @@ export class Listener implements Disposable {
       this.#isListening = false;
     }
   }
-}
-
-function areFewLeft(): boolean {
-  return openDescriptors() >= descriptorLimit() - fewLeft;
 }

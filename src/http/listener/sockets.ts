@@ -1,17 +1,19 @@
 /** Access to this process's TCP sockets on a port, with socket calls that the runtime does not provide. Linux only. */
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
-import { descriptorLimit, isOutOfDescriptors } from './connection-bounds.ts';
+import { peerOf } from '../../domain/address.ts';
+import { descriptorLimit, isOutOfDescriptors } from './descriptors.ts';
 
 // Constants of Linux (asm-generic/socket.h, sys/socket.h).
 const solSocket = 1;
 const soAcceptConn = 30;
 const shutdownBoth = 2;
+const inet = 2;
 
 interface PortSocket {
   readonly isListening: boolean;
-  /** The peer's port; 0 for a listening socket. */
-  readonly peerPort: number;
+  /** The address and port of the peer, in the form of `peerOf`; empty for a listening socket. */
+  readonly peer: string;
   /** Sets an option at the SOL_SOCKET level. Returns whether the system accepts the option. */
   setOption(option: number, value: Pointer, length: number): boolean;
   /** Shuts down both directions. The runtime then sees a closed connection. */
@@ -50,7 +52,7 @@ function descriptors(): number[] {
 }
 
 /** Throws if the C library is not supported, or the system does not allow bun:ffi. */
-export function socketsOn(port: number): PortSocket[] {
+function socketsOn(port: number): PortSocket[] {
   if (process.platform !== 'linux') return [];
   library ??= openLibrary();
   const { symbols } = library;
@@ -67,14 +69,30 @@ export function socketsOn(port: number): PortSocket[] {
     symbols.getsockopt(socket, solSocket, soAcceptConn, ptr(accepts), ptr(length));
     return accepts[0] === 1;
   };
+  const peer = (socket: number) => {
+    const peerPort = portBy(symbols.getpeername, socket);
+    if (peerPort === 0) return '';
+    // An IPv4 address (AF_INET) begins at offset 4, an IPv6 address at offset 8.
+    const isIpv4 = address.getUint16(0, true) === inet;
+    return peerOf(new Uint8Array(address.buffer, isIpv4 ? 4 : 8, isIpv4 ? 4 : 16), peerPort);
+  };
   return descriptors()
     .filter((socket) => portBy(symbols.getsockname, socket) === port)
     .map((socket) => ({
       isListening: isListening(socket),
-      peerPort: portBy(symbols.getpeername, socket),
+      peer: peer(socket),
       setOption: (option, value, bytes) => symbols.setsockopt(socket, solSocket, option, value, bytes) === 0,
       shutDown: () => void symbols.shutdown(socket, shutdownBoth),
     }));
+}
+
+/** The established connections to a port; empty if they cannot be listed. */
+export function connectionsOn(port: number): PortSocket[] {
+  try {
+    return socketsOn(port).filter(({ isListening, peer }) => !isListening && peer !== '');
+  } catch {
+    return [];
+  }
 }
 
 const soAttachFilter = 26;

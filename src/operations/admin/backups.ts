@@ -15,9 +15,10 @@ import {
 import type { Concern } from '../../contract/admin/system.ts';
 import type { FileContent } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import type { Actor } from '../../domain/actor.ts';
+import { type Actor, actorText } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { entryOf } from '../changes/by-operator.ts';
+import { CatchUps } from '../events/catch-up.ts';
 import { iso } from '../shown.ts';
 import type { UnitWriter } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -61,7 +62,9 @@ export interface BackupFigures {
 export class BackupOperations implements AsyncDisposable {
   readonly #context: BackupContext;
   readonly #stopping = new AbortController();
-  #verifying: { readonly name: string; readonly result: Promise<Verification> } | undefined;
+  /** Verifications that run or wait, by the name of the backup. */
+  readonly #verifying = new Map<string, Promise<Verification>>();
+  readonly #turns = new CatchUps<string>(undefined, (_, next) => void next());
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
   /** Time of the last failure (`steady`); undefined if the last backup succeeded. */
@@ -124,20 +127,16 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. Only one process verifies at a time: a request for the same backup gets the
-   * same result, and one for another backup throws `backup_in_progress`. Throws `backup_not_found`, or `backup_damaged`
-   * with a description of the damage.
+   * Verifies a backup and stores the result. One process verifies at a time, by turns between operators, and requests for
+   * the same backup share the result. Throws `backup_not_found`, or `backup_damaged` with a description of the damage.
    */
-  async verify(name: string): Promise<Verification> {
-    if (this.#verifying?.name === name) return this.#verifying.result;
-    if (this.#verifying !== undefined) {
-      const message = `The backup ${this.#verifying.name} is being verified. Try again when it is done.`;
-      throw new Refusal('backup_in_progress', { message });
-    }
-    const result = this.#verify(name).finally(() => {
-      this.#verifying = undefined;
-    });
-    this.#verifying = { name, result };
+  verify(actor: Actor, name: string): Promise<Verification> {
+    const known = this.#verifying.get(name);
+    if (known !== undefined) return known;
+    const result = this.#turns
+      .take(actorText(actor), () => this.#verify(name))
+      .finally(() => this.#verifying.delete(name)) as Promise<Verification>;
+    this.#verifying.set(name, result);
     return result;
   }
 
@@ -319,5 +318,5 @@ export const backupHandlers = {
   listBackups: ({ backups }) => backups.state(),
   createBackup: ({ backups }, { body: { label = defaultLabel } }, { actor }) => backups.create(actor, label),
   downloadBackup: ({ backups }, { query }, { actor }) => backups.download(actor, query.name),
-  verifyBackup: ({ backups }, { body }) => backups.verify(body.name),
+  verifyBackup: ({ backups }, { body }, { actor }) => backups.verify(actor, body.name),
 } satisfies HandlersOf<{ readonly backups: BackupOperations }, typeof backupOperations>;

@@ -71,9 +71,12 @@ function columnOf(name: string): string {
   return knownColumns.find((column) => column.toLowerCase() === trimmed.toLowerCase()) ?? trimmed;
 }
 
-/** Spreadsheets may write 1 as 1.0. They round numbers that they write with an exponent, so those are rejected. */
+/**
+ * Spreadsheets may write 1 as 1.0 or 1.00, but 1.000 may be a thousand. They round numbers that they write with an
+ * exponent, so those are rejected.
+ */
 function integerOf(text: string): bigint | NotInt64 {
-  return parseInt64(text.replace(/\.0+$/, '')) ?? new NotInt64(text);
+  return parseInt64(text.replace(/\.00?$/, '')) ?? new NotInt64(text);
 }
 
 /**
@@ -163,9 +166,10 @@ export class CsvReader implements RecordReader {
 
   #fieldsOf(record: string): string[] | undefined {
     const fields = fieldsOf(record, this.#syntax);
-    // Spreadsheets fill every row up to the length of the longest one.
+    const missing = this.#columns.length - (fields?.length ?? 0);
+    // Spreadsheets fill rows up to the length of the longest one, or omit the empty cells at the end of several rows.
     while (fields && fields.length > this.#columns.length && fields.at(-1) === '') fields.pop();
-    return fields;
+    return missing > 0 ? fields?.concat(Array<string>(missing).fill('')) : fields;
   }
 
   #readHeader(line: Line): void {
