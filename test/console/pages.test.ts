@@ -1,7 +1,7 @@
 /** Tests of every page: accessibility, both themes, screen sizes and harmful names. */
 import { describe, expect, test } from 'bun:test';
-import type { Page } from 'playwright-core';
 import { named } from '../../console/text.ts';
+import { themes, violationsOn } from '../support/accessibility.ts';
 import type { TestConsole } from '../support/console.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
@@ -13,11 +13,6 @@ const given = consoleOfTests({
   BAN_FIRST_SECONDS: '3600',
   INSTANCE_NAME: 'unbroken'.repeat(8),
 });
-
-const themes = ['light', 'dark'] as const;
-type Theme = (typeof themes)[number];
-
-const axe = await Bun.file(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)).text();
 
 /**
  * A name that runs a script and sends a request if it is inserted as HTML, and that reverses the text after it.
@@ -106,22 +101,6 @@ async function recordUsage({ app }: TestConsole, owner: { keyId: number; account
     number: newReport(now),
     instance,
   });
-}
-
-interface AxeResults {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string }[];
-  }[];
-}
-
-/** Accessibility violations. The themes differ only in colors, so in the dark theme only colors are checked. */
-async function violationsOn(page: Page, theme: Theme): Promise<string[]> {
-  // The script is not added as an element, because the content security policy would block it.
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
-  const rules = theme === 'dark' ? ", runOnly: ['color-contrast']" : '';
-  const results = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations']${rules} })`);
-  return results.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
 const widths = [360, 768, 1_280, 2_560];

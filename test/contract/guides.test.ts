@@ -75,14 +75,60 @@ describe('the guides', () => {
     }
   });
 
-  test('load no external resources and run no scripts', async () => {
+  test('load only files of the service, and contain no inline scripts or styles', async () => {
     const { headers } = await page('/docs/guides/quickstart');
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(headers.get('content-security-policy')).toStartWith(
-      "default-src 'none'; style-src 'self'; img-src 'self'",
+      "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; base-uri",
     );
     expect(headers.get('x-content-type-options')).toBe('nosniff');
-    for (const text of pages.values()) expect(text).not.toMatch(/<script|style="|src="https?:/);
+    for (const text of pages.values()) {
+      expect(text.match(/<script[^>]*>[^<]*/g)).toEqual([
+        expect.stringMatching(/ src="[^":]*site\.js\?v=\w+".*>$/),
+      ]);
+      expect(text).not.toMatch(/<[^>]* (?:style|on\w+)="|<style|src="https?:/);
+    }
+  });
+
+  test('load files whose address contains their version, which browsers keep', async () => {
+    const [, script = '', index = ''] =
+      /src="\.\.\/(site[^"]*)" data-search="([^"]*)"/.exec(pages.get('/docs/guides/orders') ?? '') ?? [];
+    const cachingOf = async (file: string) => (await page(`/docs/${file}`)).headers.get('cache-control');
+    for (const file of [script, index]) {
+      expect(await cachingOf(file)).toBe('public, max-age=31536000, immutable');
+      expect(await cachingOf(`${file}0`)).toBe('no-cache');
+    }
+  });
+
+  test('have a search index of every page, section, error code and operation, whose links are not broken', async () => {
+    const entries = (await (await page('/docs/search.json')).json()) as string[][];
+    const targets = new Set(entries.map(([, , , target]) => target));
+    for (const [path, text] of pages) {
+      expect(targets).toContain(path.replace('/docs/', ''));
+      if (path.startsWith('/docs/errors')) continue;
+      for (const [, id] of text.matchAll(/<h[23] id="([^"]*)"/g))
+        expect(targets).toContain(`${path.replace('/docs/', '')}#${id}`);
+    }
+    const { paths } = (await (await page('/openapi.json')).json()) as { paths: Record<string, object> };
+    const operations = Object.values(paths).flatMap((path) =>
+      Object.values(path).flatMap(({ operationId }: { operationId?: string }) => operationId ?? []),
+    );
+    expect(operations.length).toBeGreaterThan(20);
+    const titles = entries.map(([, , sentence]) => sentence);
+    for (const operation of operations) expect(titles).toContain(operation);
+    for (const [title, place, , target = ''] of entries) {
+      expect([title, place]).not.toContain('');
+      const [path = '', id] = target.split('#');
+      if (path === '../docs') continue;
+      expect(pages.get(`/docs/${path}`)).toContain(id === undefined ? '<h1' : ` id="${id}"`);
+    }
+  });
+
+  test('contain the values of the variables that their samples use', () => {
+    expect(pages.get('/docs/guides/orders')).toContain(
+      `<code>$API</code> is <code>${app.url}/v1</code> and <code>$KEY</code> is your API key.`,
+    );
+    expect(pages.get('/docs/guides/quickstart')).not.toContain('<code>$API</code>');
   });
 
   test('have a page for each error with its code, status and remedy', () => {

@@ -89,6 +89,9 @@ test('the executable, run in an empty folder without Node.js or any other progra
       '/docs/errors': '200 text/html; charset=utf-8',
       '/docs/examples/mirror.ts': '200 text/plain; charset=utf-8',
       '/docs/icon.svg': '200 image/svg+xml',
+      '/docs/style.css': '200 text/css; charset=utf-8',
+      '/docs/site.js': '200 text/javascript; charset=utf-8',
+      '/docs/search.json': '200 application/json',
     };
     for (const [path, expected] of Object.entries(pages)) {
       expect([path, await statusAndType(service.url + path)]).toEqual([path, expected]);

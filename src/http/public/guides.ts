@@ -1,5 +1,6 @@
 /** Serves the client guides, which are Markdown files in the repository, as pages under `/docs`. */
 import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
+import script from '../../../assets/guides/site.mjs' with { type: 'text' };
 import style from '../../../assets/guides/style.css' with { type: 'text' };
 import typescriptClient from '../../../client/README.md' with { type: 'text' };
 import errorCodes from '../../../docs/errors.md' with { type: 'text' };
@@ -22,8 +23,9 @@ import * as mirror from '../../../examples/mirror.ts' with { type: 'text' };
 import * as bunReceiver from '../../../examples/webhooks/bun.ts' with { type: 'text' };
 import nodeReceiver from '../../../examples/webhooks/node.mjs' with { type: 'text' };
 import pythonReceiver from '../../../examples/webhooks/receiver.py' with { type: 'text' };
-import { clientErrors } from '../../contract/errors.ts';
+import { clientErrors, errors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
+import { type Entry, errorEntries, operationEntries, sectionEntries } from './guide-search.ts';
 
 /** The guides by path under `/docs`, in reading order. */
 const guides: ReadonlyMap<string, string> = new Map([
@@ -67,6 +69,8 @@ export function errorPath(code: string): string {
   return `/docs/errors/${code}`;
 }
 
+const html = 'text/html; charset=utf-8';
+
 interface StaticPage {
   readonly contentType: string;
   readonly text: () => string;
@@ -75,19 +79,17 @@ interface StaticPage {
 /** Address of the service in the Markdown files, which the pages replace with the actual one. */
 const exampleAddress = 'http://127.0.0.1:3000';
 
-function guidePages(address: () => string): ReadonlyMap<string, StaticPage> {
+function guidePages(address: () => string, searchIndex: () => string): ReadonlyMap<string, StaticPage> {
   const pages = new Map<string, StaticPage>([
     ['/docs/style.css', { contentType: 'text/css; charset=utf-8', text: () => style }],
+    ['/docs/site.js', { contentType: 'text/javascript; charset=utf-8', text: () => script }],
+    ['/docs/search.json', { contentType: 'application/json', text: searchIndex }],
     ['/docs/icon.svg', { contentType: 'image/svg+xml', text: () => icon }],
   ]);
   const add = (path: string, markdown: string) =>
     pages.set(`/docs/${path}`, {
-      contentType: 'text/html; charset=utf-8',
-      text: () =>
-        guidePage(
-          path,
-          markdown.replaceAll(exampleAddress, () => address()),
-        ),
+      contentType: html,
+      text: () => guidePage(path, withAddress(markdown, address()), searchIndex()),
     });
   for (const [path, markdown] of guides) add(path, markdown);
   for (const [path, text] of examples)
@@ -96,10 +98,32 @@ function guidePages(address: () => string): ReadonlyMap<string, StaticPage> {
   return pages;
 }
 
+/** The Markdown with the address of the service. A page that uses the variables of the quickstart also gets their values. */
+function withAddress(markdown: string, address: string): string {
+  const text = markdown.replaceAll(exampleAddress, () => address);
+  if (!text.includes('"$API') || text.includes('export API=')) return text;
+  const note = `In the samples, \`$API\` is \`${address}/v1\` and \`$KEY\` is your API key.`;
+  return text.replace('\n## ', () => `\n${note}\n\n## `);
+}
+
+/** The order of the entries is also the order of equally good results. */
+function searchIndexOf(openapi: string): string {
+  const sections = [...guides].flatMap(([path, markdown]) => {
+    const entries = sectionEntries(path, rendered(markdown, ''));
+    // Each error code has a separate page.
+    return path === 'errors' ? entries.slice(0, 1) : entries;
+  });
+  const codes = errorEntries((code) => rendered(errorMarkdown(code), ''));
+  const depth = ([, , , target]: Entry) => Number(target.includes('#'));
+  const pagesFirst = sections.toSorted((one, other) => depth(one) - depth(other));
+  return JSON.stringify([...pagesFirst, ...codes, ...operationEntries(openapi)]);
+}
+
 /** The page that browsers get for unknown paths. `root` is the public URL of the service. */
-export function notFoundPage(root: string): string {
+function notFoundText(root: string, index: string): string {
   const text = 'Nothing is served at this address. Start with the [guides](README.md).';
-  return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body: `# Page not found\n\n${text}` });
+  const body = `# Page not found\n\n${text}`;
+  return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body, index });
 }
 
 /** The section about one error code, as a page. */
@@ -109,9 +133,9 @@ function errorMarkdown(code: string): string {
   return errorCodes.slice(start, end === -1 ? undefined : end).replace(/^##/, '#');
 }
 
-function guidePage(path: string, body: string): string {
+function guidePage(path: string, body: string, index: string): string {
   // Links are relative, so that they work behind a proxy that serves the pages under another path.
-  return layout({ path, title: titleOf(body), toDocs: path.includes('/') ? '../' : '', body });
+  return layout({ path, title: titleOf(body), toDocs: path.includes('/') ? '../' : '', body, index });
 }
 
 function titleOf(markdown: string): string {
@@ -124,14 +148,17 @@ interface Page {
   readonly title: string;
   readonly toDocs: string;
   readonly body: string;
+  /** The search index. */
+  readonly index: string;
 }
 
-function layout({ path, title, toDocs, body }: Page): string {
-  const current = path?.startsWith('errors/') ? 'errors' : path;
-  const items = [...guides].map(([to, markdown]) => {
-    const mark = to === current ? ' aria-current="page"' : '';
-    return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
-  });
+function layout({ path, title, toDocs, body, index }: Page): string {
+  const guideList = guideListOf(path, toDocs);
+  const content = rendered(body, toDocs);
+  const contents = contentsOf(content);
+  const beside =
+    contents && `<nav class="contents" aria-label="On this page"><p>On this page</p>${contents}</nav>`;
+  const above = contents && `<details class="contents"><summary>On this page</summary>${contents}</details>`;
   // The reference page is at `/docs` itself.
   const reference = path === undefined ? toDocs.slice(0, -1) : `${toDocs}../docs`;
   return `<!doctype html>
@@ -140,35 +167,68 @@ function layout({ path, title, toDocs, body }: Page): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Animal Store API</title>
-<link rel="icon" href="${toDocs}icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="${toDocs}style.css">
+<link rel="icon" href="${toDocs}${versioned('icon.svg', icon)}" type="image/svg+xml">
+<link rel="stylesheet" href="${toDocs}${versioned('style.css', style)}">
+<script src="${toDocs}${versioned('site.js', script)}" data-search="${versioned('search.json', index)}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="brand" href="${toDocs}guides">${inlineIcon}Animal Store API</a>
+<div class="search" role="search"><input type="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off"><div class="results" hidden><p role="status"></p><ul></ul></div></div>
 <nav class="sections" aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${reference}">Reference</a></nav>
+<select class="theme" aria-label="Theme"><option value="system">System</option><option value="light">Light</option><option value="dark">Dark</option></select>
 </header>
+<nav class="menu" aria-label="Guides"><details><summary>All guides</summary>${guideList}</details></nav>
 <div class="columns">
-<aside><nav aria-label="Guides"><ul class="guides">
-${items.join('\n')}
-</ul></nav></aside>
+<nav class="side" aria-label="Guides">${guideList}</nav>
 <main id="content">
-${rendered(body, toDocs)}</main>
+${content.replace('</h1>', (end) => end + above)}</main>
+${beside}
 </div>
 </body>
 </html>
 `;
 }
 
+function guideListOf(path: string | undefined, toDocs: string): string {
+  const current = path?.startsWith('errors/') ? 'errors' : path;
+  const items = [...guides].map(([to, markdown]) => {
+    const mark = to === current ? ' aria-current="page"' : '';
+    return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
+  });
+  return `<ul class="guides">\n${items.join('\n')}\n</ul>`;
+}
+
+/** Returns a list of the sections, or an empty string if there are fewer than three. */
+function contentsOf(content: string): string {
+  const links = [...content.matchAll(/<h2 [^>]*>(.*?)<\/h2>/g)].map(([, link]) => `<li>${link}</li>`);
+  return links.length < 3 ? '' : `<ul>${links.join('')}</ul>`;
+}
+
 function rendered(markdown: string, toDocs: string): string {
-  return Bun.markdown
-    .html(markdown, { headings: { ids: true } })
-    .replace(/<!--[\s\S]*?-->\n?/g, '')
-    .replaceAll('<table>', '<div class="scroll"><table>')
-    .replaceAll('</table>', '</table></div>')
-    .replace(/href="(?:\.\.\/)+(examples\/[^"]*\.\w+)"/g, `href="${toDocs}$1"`)
-    .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`);
+  return (
+    Bun.markdown
+      .html(markdown, { headings: { ids: true } })
+      .replace(/<!--[\s\S]*?-->\n?/g, '')
+      // The renderer drops underscores from ids. GitHub keeps them.
+      .replace(
+        /<h(\d) id="\w+">(\w+)</g,
+        (_, level, name: string) => `<h${level} id="${name.toLowerCase()}">${name}<`,
+      )
+      .replace(/<h([23]) id="([^"]*)">(.*?)<\/h/g, '<h$1 id="$2"><a href="#$2">$3</a></h')
+      // The layout lists the sections of each page.
+      .replace(/<ul>\n(?:<li><a href="#[^"]*">[^<]*<\/a><\/li>\n)+<\/ul>\n/, '')
+      // Long paths wrap in narrow columns.
+      .replace(/<code>(?:[A-Z]+ )?\/v1\/[^<]*/g, (code) => code.replaceAll('/', '/<wbr>'))
+      .replaceAll('<th></th>', '<td></td>')
+      .replaceAll('<pre>', '<div class="code"><pre tabindex="0">')
+      .replaceAll('</pre>', '</pre></div>')
+      .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
+      .replaceAll('</table>', '</table></div>')
+      .replace(/href="(?:\.\.\/)+(examples\/[^"]*\.\w+)"/g, `href="${toDocs}$1"`)
+      .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`)
+  );
 }
 
 /**
@@ -182,34 +242,65 @@ function pageFor(target: string): string {
   return fragment === '' ? page : `${page}#${fragment}`;
 }
 
-/** Pages load only style sheets and images, and only from this service. */
+/** Pages load only style sheets, scripts, images and the search index, and only from this service. */
 const pageHeaders: HeaderFields = {
   'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'Cache-Control': 'no-cache',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
 
-/**
- * Pages by path. Each page is rendered on its first request and cached as a Blob, which the runtime sends without
- * copying.
- */
-export function guideRoutes(address: () => string): [path: string, page: () => Response][] {
-  return [...guidePages(address)].map(([path, { contentType, text }]) => {
-    const headers = { ...pageHeaders, 'Content-Type': contentType };
-    let body: Blob | undefined;
-    const page = () => {
-      body ??= new Blob([text()]);
-      return new Response(body, { headers });
-    };
-    return [path, page];
-  });
+/** The address of a file, with a version that changes with its content. */
+function versioned(name: string, text: string): string {
+  return `${name}?v=${Bun.hash(text).toString(36)}`;
 }
 
-export function html(status: number, text: string): Response {
-  return new Response(text, {
-    status,
-    headers: { ...pageHeaders, 'Content-Type': 'text/html; charset=utf-8' },
+export interface GuidesOptions {
+  /** The public URL of the service, or an empty string. */
+  readonly root: string;
+  /** Returns the address of the service. Called once it is listening. */
+  readonly address: () => string;
+  /** Returns the OpenAPI document as text. Called once the service is listening. */
+  readonly openapi: () => string;
+}
+
+export interface Guides {
+  readonly routes: [path: string, page: (request: Request) => Response][];
+  /** Returns the response that browsers get for unknown paths. */
+  readonly notFound: () => Response;
+}
+
+/** The guides. Everything is rendered on its first request and cached. */
+export function guidesOf({ root, address, openapi }: GuidesOptions): Guides {
+  const searchIndex = once(() => searchIndexOf(openapi()));
+  const notFound = once(() => new Blob([notFoundText(root, searchIndex())]));
+  const notFoundHeaders = { ...pageHeaders, 'Content-Type': html };
+  return {
+    routes: [...guidePages(address, searchIndex)].map(([path, page]) => [path, served(path, page)]),
+    notFound: () =>
+      new Response(notFound(), { status: errors.route_not_found.status, headers: notFoundHeaders }),
+  };
+}
+
+/** Pages are cached as Blobs, which the runtime sends without copying. Browsers keep files whose address has a version. */
+function served(path: string, { contentType, text }: StaticPage): (request: Request) => Response {
+  const headers = { ...pageHeaders, 'Content-Type': contentType };
+  const permanent = { ...headers, 'Cache-Control': 'public, max-age=31536000, immutable' };
+  const page = once(() => {
+    const content = text();
+    return { body: new Blob([content]), permanentPath: versioned(path, content) };
   });
+  return ({ url }) => {
+    const { body, permanentPath } = page();
+    return new Response(body, { headers: url.endsWith(permanentPath) ? permanent : headers });
+  };
+}
+
+function once<T>(compute: () => T): () => T {
+  let result: { readonly value: T } | undefined;
+  return () => {
+    result ??= { value: compute() };
+    return result.value;
+  };
 }

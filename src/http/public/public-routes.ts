@@ -9,7 +9,7 @@ import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 import { errorPageHeaders, type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
 import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.ts';
 import { clientPackageRoutes, currentClientPath } from './client-packages.ts';
-import { guideRoutes, html, notFoundPage } from './guides.ts';
+import { type Guides, guidesOf } from './guides.ts';
 import { docsPage, docsScript } from './reference.ts';
 
 /** Routes outside /v1, which need no credential. */
@@ -49,8 +49,9 @@ export function publicRoutesOf(
   const budget = new FreeBudget(options.perMinute, context.clock);
   const probeBudget = new FreeBudget(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
+  const guides = guidesOf({ ...options, root });
   const pages = new Map<string, Page>([
-    ...guideRoutes(options.address),
+    ...guides.routes,
     ['/', () => redirect(302, `${root}/docs`)],
     // In version 1.1.0, this was a separate page.
     ['/docs/guides/webhook-receivers', () => redirect(301, `${root}/docs/guides/webhooks#receiving`)],
@@ -71,7 +72,7 @@ export function publicRoutesOf(
     if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeCacheMs);
     const response =
       isProbe || waitSeconds === 0
-        ? await answer(context, incoming, page, root)
+        ? await answer(context, incoming, page, guides)
         : await tooMany(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     writeForMethod(response, request.method);
@@ -94,12 +95,11 @@ async function answer(
   context: RequestContext,
   { request, requestId }: IncomingRequest,
   page: Page | undefined,
-  root: string,
+  guides: Guides,
 ): Promise<Response> {
   if (hasSeveralHosts(request)) return refused(severalHosts());
   if (page === undefined) {
-    const refusal = new Refusal('route_not_found');
-    return wantsHtml(request) ? html(errors[refusal.code].status, notFoundPage(root)) : refused(refusal);
+    return wantsHtml(request) ? guides.notFound() : refused(new Refusal('route_not_found'));
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return refused(new Refusal('method_not_allowed'), { Allow: 'GET, HEAD' });
