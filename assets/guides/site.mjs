@@ -37,7 +37,7 @@ async function copy(code) {
   // The clipboard API exists only on secure origins.
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(code.textContent.trimEnd());
   getSelection().selectAllChildren(code);
-  document.execCommand('copy');
+  if (!document.execCommand('copy')) throw new Error('The browser did not copy the text.');
 }
 
 function addCopyButtons() {

@@ -7,10 +7,13 @@ import { pagesOf, TestBrowser } from '../support/browser.ts';
 import { focused, testInBrowser } from './given.ts';
 
 const app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '100000' });
-const browser = new TestBrowser();
+/** The address of the service on an origin that is not secure. */
+const insecureUrl = app.url.replace('127.0.0.1', 'animals.test');
+const browser = new TestBrowser(['animals.test']);
 const { openPage, closePages } = pagesOf(browser, app.url);
+const insecure = pagesOf(browser, insecureUrl);
 afterEach(async () => {
-  expect(await closePages()).toEqual([]);
+  expect([...(await closePages()), ...(await insecure.closePages())]).toEqual([]);
 });
 afterAll(async () => {
   await browser[Symbol.asyncDispose]();
@@ -72,6 +75,16 @@ testInBrowser('a copy button copies the text of its sample, with the address of 
   expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
     `export API=${app.url}/v1\nexport KEY=ask_your_api_key`,
   );
+});
+
+testInBrowser('a copy button works without TLS, where browsers have no clipboard API', async () => {
+  const page = await insecure.openPage();
+  await page.goto(`${insecureUrl}/docs/guides/quickstart`);
+  const sample = page.locator('.code', { hasText: 'npm install' });
+  await sample.getByRole('button', { name: 'Copy' }).click();
+  await sample.getByRole('button', { name: 'Copied' }).waitFor();
+  await page.getByRole('searchbox').press('Control+v');
+  expect(await page.getByRole('searchbox').inputValue()).toMatch(/^npm install .*\.tgz$/);
 });
 
 testInBrowser(
