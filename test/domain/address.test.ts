@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { isIP } from 'node:net';
 import fc from 'fast-check';
-import { isWithin, networkOf, parseNetwork, unmappedAddress } from '../../src/domain/address.ts';
+import { isWithin, networkOf, parseNetwork, peerOf, unmappedAddress } from '../../src/domain/address.ts';
 import { always } from '../support/property.ts';
 
 const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
@@ -51,4 +51,15 @@ test.each([
   const networks = [parseNetwork(text) ?? expect.unreachable()];
   for (const address of within) expect(isWithin(address, networks)).toBe(true);
   for (const address of without) expect(isWithin(address, networks)).toBe(false);
+});
+
+test.each([
+  ['127.0.0.1', [127, 0, 0, 1]],
+  ['127.0.0.1', [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1]],
+  ['::ffff:127.0.0.1', [127, 0, 0, 1]],
+  ['2001:db8::1', [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]],
+])('the peer with the address %s is the same from its text and its bytes %p', (text, bytes) => {
+  expect(peerOf(text, 80)).toBe(peerOf(new Uint8Array(bytes), 80));
+  expect(peerOf(text, 80)).not.toBe(peerOf(text, 81));
+  expect(peerOf(text, 80)).not.toBe(peerOf('127.0.0.2', 80));
 });
