@@ -101,7 +101,7 @@ export async function openCluster(
   const versions = new SharedVersions();
   const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
   const lineage = opened.use(new Lineage(database, notice));
-  const poll = () => pollVersions(read, { versions, lineage, replicas });
+  const poll = () => pollVersions(read, { database, versions, lineage, replicas });
   if (serving) opened.use(await watch(poll));
   else opened.use(new PeriodicTask(readClockEveryMs, read));
   // The store is served even if it could not be marked, because the next poll tries again.
@@ -236,6 +236,7 @@ async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
 const readClockEveryMs = 10_000;
 
 interface Polled {
+  readonly database: PostgresDatabase;
   readonly versions: SharedVersions;
   readonly lineage: Lineage;
   readonly replicas: Replicas | undefined;
@@ -260,10 +261,15 @@ async function recordSteps(database: PostgresDatabase, before: number, after: nu
 
 async function pollVersions(
   read: () => Promise<ServerState>,
-  { versions, lineage, replicas }: Polled,
+  { database, versions, lineage, replicas }: Polled,
 ): Promise<void> {
   const askedAt = performance.now();
   const state = await read();
+  if (state.isStandby) {
+    // What was read since the last poll may have been outdated.
+    versions.raiseAll();
+    database.refuseStandby();
+  }
   versions.applyPostgres(state.versions, askedAt);
   const isMarked = lineage.isMarked(state, askedAt);
   replicas?.applyPrimary(isMarked ? state : undefined);

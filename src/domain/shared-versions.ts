@@ -74,6 +74,11 @@ export class SharedVersions {
     }
   }
 
+  /** Makes all cached data outdated. */
+  raiseAll(): void {
+    for (const what of resources) this.#raise(what);
+  }
+
   get isConfirmed(): boolean {
     return performance.now() - this.#askedAt < maxStaleMs;
   }

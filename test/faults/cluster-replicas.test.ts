@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/replica.ts';
-import type { Reply } from '../support/client.ts';
+import { clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { load, readiness } from '../support/load.ts';
 import { movableAddress } from '../support/movable-address.ts';
@@ -247,6 +247,27 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     const added = await reader.client.add('after');
     expect((await reader.client.get(uncached())).text).toContain(added.text);
     expect(await reader.reads(nameOf(former))).toBe(reads);
+  });
+
+  test('a standby at the address of the primary is not served, and keys that were revoked in the meantime are refused afterwards', async () => {
+    await using standby = await replica();
+    await using address = movableAddress(shop.postgres.url);
+    const instance = await instanceOf(shop, [], { DATABASE_URL: address.url });
+    const { key, keyId } = await shop.issueKey();
+    const revoked = clientOf(instance.url, key);
+    expect((await revoked.get(uncached())).status).toBe(200);
+    await runOn(standby, 'SELECT pg_wal_replay_pause()');
+    address.move(standby.url);
+    await shop.operator.keys.revoke(keyId);
+    await until(async () => (await instance.client.get(uncached())).status === 503);
+    await instance.logged('the server is a standby');
+    expect((await revoked.get(uncached())).status).toBe(503);
+    expect((await instance.client.add('refused')).status).toBe(503);
+    await runOn(standby, 'SELECT pg_wal_replay_resume()');
+    address.move(shop.postgres.url);
+    await until(async () => (await instance.client.get(uncached())).status === 200);
+    expect((await revoked.get(uncached())).status).toBe(401);
+    expect((await instance.client.add('accepted')).status).toBe(201);
   });
 
   for (const [kind, makeCopy] of [

@@ -32,6 +32,9 @@ const retryIntervalMs = 500;
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
+/** A standby lacks the latest changes, for example that a key was revoked. */
+const standby = 'the server is a standby (in recovery): DATABASE_URL must lead to the primary';
+
 /** A PostgreSQL database with outage detection. Each connection prepares a statement once. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
@@ -64,10 +67,19 @@ export class PostgresDatabase implements AsyncDisposable {
       return new Breaker({ name, probe, probeEveryMs, notice });
     };
     this.#reaching = breaker('PostgreSQL', retryIntervalMs, async () => {
-      await this.#pool.read((sql) => sql`SELECT 1`);
+      const [row] = await this.#pool.read(
+        (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
+      );
+      if (row?.isStandby) throw new Error(standby);
     });
     this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
     this.#working = breaker('PostgreSQL queries', retryIntervalMs, () => this.#trialWrite());
+  }
+
+  /** Begins an outage that ends when the address leads to a primary. Throws `StorageUnavailable`. */
+  refuseStandby(): never {
+    this.#reaching.trip(new Error(standby));
+    throw new StorageUnavailable(standby);
   }
 
   get statementTimeoutMs(): number {
