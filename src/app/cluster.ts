@@ -266,7 +266,7 @@ async function pollVersions(
   const askedAt = performance.now();
   const state = await read();
   if (state.isStandby) {
-    // What was read since the last poll may have been outdated.
+    // Rows that were read since the last poll may be outdated.
     versions.raiseAll();
     database.refuseStandby();
   }

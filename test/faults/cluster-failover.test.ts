@@ -140,7 +140,9 @@ describe.skipIf(!hasServers)('after a failover that lost transactions', () => {
 
       const newest = eventIds(await (clients()[0] as typeof writer).get('/events?order=desc&limit=100'));
       const later = newest.filter((id) => id > keptEvent);
-      expect(later).toHaveLength(added.length);
+      // An instance may have stored an animal and responded that the outcome is unknown.
+      const { text } = await (clients()[0] as typeof writer).get(uncached(BigInt(Math.max(...lost)) + 1n));
+      expect(later).toHaveLength(JSON.parse(text).length);
       expect(Math.min(...later)).toBeGreaterThan(lostEvent);
       await until(() => later.every((id) => sent().includes(id)));
       // A delivery whose outcome was lost is repeated with the same body.
