@@ -62,7 +62,11 @@ export function isWithin(address: string, networks: readonly Network[]): boolean
  * address give the same text.
  */
 export function peerOf(address: string | Uint8Array, port: number): string {
-  const parsed = typeof address === 'string' ? ipaddr.parse(address) : ipaddr.fromByteArray([...address]);
+  // The text of a link-local address may name its interface (RFC 4007, section 11), which the bytes do not contain.
+  const parsed =
+    typeof address === 'string'
+      ? ipaddr.parse(address.replace(/%.*$/, ''))
+      : ipaddr.fromByteArray([...address]);
   const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress();
   return `${(isMapped ? parsed.toIPv4Address() : parsed).toNormalizedString()}:${port}`;
 }

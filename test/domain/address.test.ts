@@ -57,6 +57,7 @@ test.each([
   ['127.0.0.1', [127, 0, 0, 1]],
   ['127.0.0.1', [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1]],
   ['::ffff:127.0.0.1', [127, 0, 0, 1]],
+  ['fe80::1%eth0', [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]],
   ['2001:db8::1', [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]],
 ])('the peer with the address %s is the same from its text and its bytes %p', (text, bytes) => {
   expect(peerOf(text, 80)).toBe(peerOf(new Uint8Array(bytes), 80));

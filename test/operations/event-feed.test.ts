@@ -1,7 +1,7 @@
 /** Pages of events while new events are recorded. */
 import { describe, expect } from 'bun:test';
+import { Turns } from '../../src/domain/turns.ts';
 import { allEvents } from '../../src/operations/admin/events.ts';
-import { CatchUps } from '../../src/operations/events/catch-up.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
 import type { EventStore } from '../../src/storage/storage.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
@@ -83,7 +83,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       // On PostgreSQL, events get their ids after they are committed.
       await until(async () => (await store.events.bounds()).last === 10_501n);
       // No read waits for its turn, and the clock stands still.
-      using feed = new EventFeed(store.events, clock, new CatchUps(undefined, (_, next) => void next()));
+      using feed = new EventFeed(store.events, clock, new Turns());
       const categories = allEvents(['category.*']);
       const guard = () => () => undefined;
       const page = async (waitSeconds: number) => {

@@ -17,8 +17,8 @@ import type { FileContent } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Actor, actorText } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { Turns } from '../../domain/turns.ts';
 import { entryOf } from '../changes/by-operator.ts';
-import { CatchUps } from '../events/catch-up.ts';
 import { iso } from '../shown.ts';
 import type { UnitWriter } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -64,7 +64,7 @@ export class BackupOperations implements AsyncDisposable {
   readonly #stopping = new AbortController();
   /** Verifications that run or wait, by the name of the backup. */
   readonly #verifying = new Map<string, Promise<Verification>>();
-  readonly #turns = new CatchUps<string>(undefined, (_, next) => void next());
+  readonly #turns = new Turns<string>();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
   /** Time of the last failure (`steady`); undefined if the last backup succeeded. */

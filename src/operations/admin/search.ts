@@ -13,10 +13,10 @@ import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
 import { actorText } from '../../domain/actor.ts';
 import { eventLoopTick } from '../../domain/pacer.ts';
+import { Turns } from '../../domain/turns.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { caseFolded } from '../../tables/accounts.ts';
 import { batches } from '../batches.ts';
-import { CatchUps } from '../events/catch-up.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import type { Store } from '../units.ts';
@@ -215,7 +215,7 @@ async function categoriesNamed({ categories }: Services['store'], text: string) 
 }
 
 /** One search at a time, by turns between operators. Searches that run concurrently would delay the clients. */
-const turns = new CatchUps<string>(undefined, (_, next) => void next());
+const turns = new Turns<string>();
 
 export const searchHandlers = {
   search: async (services, { query }, { actor }): Promise<SearchResults> => {

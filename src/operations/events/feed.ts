@@ -6,6 +6,7 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type EventType, eventTypes, mayRead } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { Turns } from '../../domain/turns.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { restoreGap } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
@@ -67,12 +68,12 @@ interface EventRead {
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
-  readonly catchUps: CatchUps;
+  readonly catchUps: Turns<number>;
   readonly #slots = new WaitSlots();
   readonly #store: EventStore;
   readonly #clock: Clock;
 
-  constructor(store: EventStore, clock: Clock, catchUps = new CatchUps()) {
+  constructor(store: EventStore, clock: Clock, catchUps: Turns<number> = new CatchUps()) {
     this.#store = store;
     this.#clock = clock;
     this.catchUps = catchUps;
