@@ -264,7 +264,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect((await revoked.get(uncached())).status).toBe(503);
     expect((await instance.client.add('refused')).status).toBe(503);
     await runOn(standby, 'SELECT pg_wal_replay_resume()');
-    address.move(shop.postgres.url);
+    address.redirect(shop.postgres.url);
     await until(async () => (await instance.client.get(uncached())).status === 200);
     expect((await revoked.get(uncached())).status).toBe(401);
     expect((await instance.client.add('accepted')).status).toBe(201);

@@ -24,6 +24,10 @@ export function movableAddress(serverUrl: string) {
   url.port = String((server.address() as { port: number }).port);
   return {
     url: url.href,
+    /** New connections lead to another server. Existing ones stay open. */
+    redirect(to: string): void {
+      target = new URL(to);
+    },
     move(to: string): void {
       target = new URL(to);
       cut();

@@ -9,6 +9,7 @@ const solSocket = 1;
 const soAcceptConn = 30;
 const shutdownBoth = 2;
 const inet = 2;
+const inet6 = 10;
 
 interface PortSocket {
   readonly isListening: boolean;
@@ -59,10 +60,15 @@ function socketsOn(port: number): PortSocket[] {
   const address = new DataView(new ArrayBuffer(28));
   const length = new Uint32Array(1);
   const accepts = new Int32Array(1);
-  /** Returns 0 if the socket has no address. The port has the same offset in IPv4 and IPv6 addresses. */
+  /**
+   * Returns 0 if the socket has no IP address, such as a Unix socket. The port has the same offset in IPv4 and IPv6
+   * addresses.
+   */
   const portBy = (call: typeof symbols.getsockname, socket: number) => {
     length[0] = address.byteLength;
-    return call(socket, ptr(address), ptr(length)) === 0 ? address.getUint16(2) : 0;
+    if (call(socket, ptr(address), ptr(length)) !== 0) return 0;
+    const family = address.getUint16(0, true);
+    return family === inet || family === inet6 ? address.getUint16(2) : 0;
   };
   const isListening = (socket: number) => {
     length[0] = accepts.byteLength;

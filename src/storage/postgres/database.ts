@@ -70,7 +70,11 @@ export class PostgresDatabase implements AsyncDisposable {
       const [row] = await this.#pool.read(
         (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
       );
-      if (row?.isStandby) throw new Error(standby);
+      if (row?.isStandby) {
+        // The address may lead to the primary by now, but the session still leads to the standby.
+        this.#pool.connections.renew();
+        throw new Error(standby);
+      }
     });
     this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
     this.#working = breaker('PostgreSQL queries', retryIntervalMs, () => this.#trialWrite());
