@@ -225,7 +225,7 @@ function troublesOf(isLost: boolean, { servers }: RedisLimits, replicas: Replica
 
 async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
   return {
-    redisVersion: (await servers.version()) ?? null,
+    redisVersion: servers.version ?? null,
     redisTrouble: servers.trouble ?? null,
     redisRequests: servers.roundTrips.count,
     redisSeconds: servers.roundTrips.seconds,

@@ -4,16 +4,17 @@
  */
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import { troubles } from '../../src/domain/trouble.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';
 import { FakeClock } from '../support/clock.ts';
-import { testServers } from '../support/servers.ts';
+import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
-import { ban, caller, limitBench, take, takes } from './limit-bench.ts';
+import { ban, caller, type LimitBench, type LimitInstance, limitBench, take, takes } from './limit-bench.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -35,6 +36,67 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(second.store)).refusal).toBe('api_key_banned');
     const other = await take(second.store, { ...caller, keyId: 2 });
     expect([other.refusal, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
+  });
+
+  describe('survive a Redis that restarts from an older file', () => {
+    const second = { ...caller, keyId: 2 };
+
+    /** Bans the key after Redis has written its file, runs `beforeRestart`, and returns once Redis has restarted. */
+    async function restartedAfterBan(
+      redis: OwnServer,
+      { place, instance }: { place: LimitBench; instance: LimitInstance },
+      beforeRestart: () => unknown = () => undefined,
+    ): Promise<void> {
+      await takes(instance.store, 3);
+      const client = new RedisClient(redis.url);
+      await client.send('SAVE', []);
+      client.close();
+      await ban(instance, place.clock);
+      await beforeRestart();
+      await redis.stop('SIGKILL');
+      await redis.start();
+    }
+
+    test('in an instance that keeps running', async () => {
+      await using redis = await ownRedis();
+      if (redis === undefined) return;
+      await using place = await limitBench({ ...there, redisUrl: redis.url });
+      await using instance = await place.open();
+      await restartedAfterBan(redis, { place, instance });
+      await until(() => instance.notices.includes('Redis available again'));
+      await until(async () => (await instance.store.limits.bans()).length === 1);
+      expect((await instance.store.limits.standing(second)).verdict.minute.remaining).toBe(0);
+      expect((await take(instance.store)).refusal).toBe('api_key_banned');
+      expect(await take(instance.store, second)).toMatchObject({
+        refusal: 'rate_limit_exceeded',
+        day: { remaining: 10 },
+      });
+    });
+
+    test('in an instance that starts afterwards', async () => {
+      await using redis = await ownRedis();
+      if (redis === undefined) return;
+      await using place = await limitBench({ ...there, redisUrl: redis.url });
+      const before = await place.open();
+      await restartedAfterBan(redis, { place, instance: before }, () => before[Symbol.asyncDispose]());
+      await using instance = await place.open();
+      expect(await take(instance.store, second)).toMatchObject({
+        refusal: 'rate_limit_exceeded',
+        day: { remaining: 10 },
+      });
+      await until(async () => (await instance.store.limits.bans()).length === 1);
+      expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    });
+  });
+
+  test('count for at most one window if they were saved before the clock was set back', async () => {
+    await using place = await bench();
+    await using instance = await place.open();
+    const inAnHour = Math.floor(place.clock.now() / 1_000) + 3_600;
+    await place.sql`INSERT INTO usage_snapshots VALUES (${caller.accountId}, ${inAnHour}, 50, ${inAnHour}, 50)`;
+    expect((await take(instance.store)).refusal).toBe('rate_limit_exceeded');
+    place.clock.advance(60);
+    expect((await take(instance.store)).minute.remaining).toBe(49);
   });
 
   test("are enforced from the instance's last known state if Redis has lost its data and PostgreSQL does not respond", async () => {

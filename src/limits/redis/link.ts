@@ -50,6 +50,13 @@ export interface Connection {
   readonly url: string;
   readonly client: RedisClient;
   readonly run: Run;
+  /** The server's reply to INFO; empty if the user may not run INFO. */
+  readonly info: string;
+  /**
+   * Identifies the server process. Another process may lack changes that this one has confirmed. If the user may not
+   * run INFO, each connection has a different value.
+   */
+  readonly runId: string;
 }
 
 /**
@@ -86,10 +93,12 @@ export class RedisLink implements Disposable {
     return this.#breaker.trouble;
   }
 
-  async version(): Promise<string | undefined> {
-    const asked = this.#connection?.client.send('INFO', ['server']);
-    const info = asked && (await this.#timeouts.within(asked).catch(() => undefined));
-    return /^(?:redis|valkey)_version:(\S+)/m.exec(String(info))?.[1];
+  get version(): string | undefined {
+    return /^(?:redis|valkey)_version:(\S+)/m.exec(this.#connection?.info ?? '')?.[1];
+  }
+
+  get runId(): string | undefined {
+    return this.#connection?.runId;
   }
 
   get isBusy(): boolean {
@@ -172,7 +181,10 @@ export class RedisLink implements Disposable {
     }, connectTimeoutMs);
     try {
       await client.connect();
-      const connection = { url, client, run: await loaded(client, scripts) };
+      const run = await loaded(client, scripts);
+      const info = await client.send('INFO', []).then(String, () => '');
+      const runId = /^run_id:(\S+)/m.exec(info)?.[1] ?? `attempt ${this.#attempts}`;
+      const connection = { url, client, run, info, runId };
       // Uses the request timeout, so that a server that is too slow for requests is not considered recovered.
       await this.#timeouts.within(onConnect(connection));
       client.onclose = () =>

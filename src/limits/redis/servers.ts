@@ -104,9 +104,9 @@ export class RedisServers implements AsyncDisposable {
     return String(await link.run('server', [keys.server], [proposed]));
   }
 
-  async version(): Promise<string | undefined> {
+  get version(): string | undefined {
     const links = this.#nodes?.links ?? [this.#first];
-    return links.find((link) => link.trouble === undefined)?.version();
+    return links.find((link) => link.trouble === undefined)?.version;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -137,8 +137,7 @@ export class RedisServers implements AsyncDisposable {
    * Warns if the server evicts keys when its memory is full, because evicted counts and bans start over. Without
    * permission for INFO, the policy is unknown.
    */
-  async #checkEviction({ client, url }: Connection): Promise<void> {
-    const info = String(await client.send('INFO', ['memory']).catch(() => ''));
+  #checkEviction({ info, url }: Connection): void {
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
     if (policy === 'noeviction' || /^maxmemory:0\s/m.test(info)) return;
     const { host } = new URL(url);
@@ -151,13 +150,12 @@ export class RedisServers implements AsyncDisposable {
   }
 
   async #connected(connection: Connection): Promise<void> {
-    void this.#checkEviction(connection);
-    const { client, run, url } = connection;
+    this.#checkEviction(connection);
+    const { client, run, url, info } = connection;
     if (this.#nodes !== undefined) return;
     const { urls, versions } = this.#options;
     // Without permission for INFO, Redis is treated as a single server.
-    const info = await client.send('INFO', ['cluster']).catch(() => '');
-    if (/^cluster_enabled:1/m.test(String(info))) {
+    if (/^cluster_enabled:1/m.test(info)) {
       this.#divide(await client.send('CLUSTER', ['SLOTS']), url);
     } else if (urls.length > 1) {
       throw new Error('REDIS_URL has several hosts, but this host is not in cluster mode');
@@ -191,7 +189,7 @@ export class RedisServers implements AsyncDisposable {
 
   /** Exchanges versions with a node's shards, except for shards that have moved to another node. */
   async #joined(address: string, slots: readonly number[], connection: Connection): Promise<void> {
-    void this.#checkEviction(connection);
+    this.#checkEviction(connection);
     const { run, url } = connection;
     const exchanges = this.#shards.map(async (shard, index) => {
       if (this.#nodes?.isAt(slots[index] as number, address) !== true) return;

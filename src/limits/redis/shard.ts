@@ -14,6 +14,8 @@ export interface ShardLink {
   /** Reason for the outage; undefined if the link works. */
   readonly trouble: string | undefined;
   readonly isBusy: boolean;
+  /** Identifies the server process (`Connection`); undefined while disconnected. */
+  readonly runId: string | undefined;
   /**
    * Rejects with `NoAnswer` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
    */

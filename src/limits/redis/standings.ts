@@ -33,6 +33,7 @@ async function standingInRedis(
   const shard = servers.of(accountId);
   const { link, keys, clock } = shard;
   for (let tries = 0; tries < maxAttempts; tries++) {
+    if (!reconciliation.isReconciled(accountId)) await reconciliation.reconcile(accountId);
     reconciliation.reportFirst(accountId);
     const names = keys.ofStanding(accountId, keyId);
     const answer = (await link.ask('standing', names, clock.arguments())) as StateAnswer;

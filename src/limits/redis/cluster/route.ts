@@ -63,6 +63,10 @@ export class ShardRoute implements ShardLink, Disposable {
     return this.#nodes.ownerOf(this.#slot)?.isBusy ?? false;
   }
 
+  get runId(): string | undefined {
+    return this.#nodes.ownerOf(this.#slot)?.runId;
+  }
+
   async ask(...command: Parameters<Run>): Promise<unknown> {
     return this.#owner().limited(() => this.run(...command));
   }

@@ -21,7 +21,8 @@ local function counted(doubtful)
 end
 
 local function restored(old_at, old_count, length, first)
-  local at = moved(tonumber(ARGV[first]), -shown_by)
+  -- After the clock was set back, a window that was saved before would begin in the future and count until then.
+  local at = math.min(moved(tonumber(ARGV[first]), -shown_by), math.floor(now / 1000))
   local count, unreported = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   if old_at + length <= at then return at, count end
   if old_at >= at + length then return old_at, old_count end
