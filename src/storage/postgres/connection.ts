@@ -18,7 +18,10 @@ export interface ConnectionSettings {
   readonly url: string;
   /** The server cancels a statement after this time, in milliseconds. */
   readonly statementTimeoutMs: number;
-  /** Whether connections to a standby are refused, because it lacks the latest changes. */
+  /**
+   * Whether connections to a standby are refused, because it lacks the latest changes. Commands may read one, for example
+   * to export its data.
+   */
   readonly refusesStandby?: boolean;
 }
 
