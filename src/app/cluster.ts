@@ -81,7 +81,9 @@ export async function openCluster(
 ): Promise<LimitedStore> {
   await using opened = new AsyncDisposableStack();
   const { url, serving, create, migrates, units, notice, events, poolSize, statementTimeoutMs } = options;
-  const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
+  // Commands may read a standby, for example to export its data.
+  const connection = { url, statementTimeoutMs, refusesStandby: migrates };
+  const database = opened.use(new PostgresDatabase({ ...connection, poolSize, notice }));
   const clock = new ServerClock(options.clock, notice);
   const runner: Runner = { run: (statement) => database.read(statement) };
   let hasFormerInstances = false;

@@ -58,15 +58,18 @@ export function isWithin(address: string, networks: readonly Network[]): boolean
 }
 
 /**
- * The address and port of a connection's peer as text, from the address's text or its 4 or 16 bytes. Both forms of an
- * address give the same text.
+ * Identifies the peer of a connection by its port and the text or the 4 or 16 bytes of its address. Both forms of an
+ * address give the same result.
  */
 export function peerOf(address: string | Uint8Array, port: number): string {
   // The text of a link-local address may name its interface (RFC 4007, section 11), which the bytes do not contain.
-  const parsed =
+  const bytes =
     typeof address === 'string'
-      ? ipaddr.parse(address.replace(/%.*$/, ''))
-      : ipaddr.fromByteArray([...address]);
-  const isMapped = parsed instanceof ipaddr.IPv6 && parsed.isIPv4MappedAddress();
-  return `${(isMapped ? parsed.toIPv4Address() : parsed).toNormalizedString()}:${port}`;
+      ? Uint8Array.from(ipaddr.parse(address.replace(/%.*$/, '')).toByteArray())
+      : address;
+  const isMapped = mappedBytes.every((byte, index) => bytes[index] === byte);
+  return `${bytes.subarray(isMapped ? mappedBytes.length : 0).toHex()}:${port}`;
 }
+
+/** The beginning of IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2). */
+const mappedBytes = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];

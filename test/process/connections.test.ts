@@ -48,7 +48,7 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
   },
 );
 
-testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/net/tcp'])(
+testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
   'too many incomplete request heads at the admin port block neither operators nor clients',
   async () => {
     await using folder = await temporaryFolder();

@@ -1,9 +1,11 @@
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
 import { type Network, networkOf } from '../../domain/address.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
 import { BusyConnections } from '../listener/busy-connections.ts';
 import { boundOfOperators } from '../listener/connection-bounds.ts';
 import { connectionOf } from '../listener/free-budget.ts';
 import { Listener } from '../listener/listener.ts';
+import { LoopTurn } from '../listener/loop-turn.ts';
 import { afterChunkedBody } from '../listener/unread-body.ts';
 import { clientAddress, requestIdOf } from '../pipeline/head.ts';
 import { pathOf } from '../pipeline/query.ts';
@@ -60,15 +62,18 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       },
     };
   };
+  const turn = new LoopTurn();
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
-    const answer = adminPipeline(context, incomingOf(request, server, route));
+    const incoming = incomingOf(request, server, route);
+    const answer = turn.run(() => adminPipeline(context, incoming));
     return finish(context, request, server, answer, ({ status }) => status >= firstErrorStatus);
   };
   const page = (request: BunRequest, server: Server) => {
     const path = pathOf(request.url);
     const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
     if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
-    const answer = adminPage(context, console, incomingOf(request, server), path);
+    const incoming = incomingOf(request, server);
+    const answer = turn.run(() => adminPage(context, console, incoming, path));
     return finish(context, request, server, answer, () => true);
   };
   const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
@@ -101,7 +106,7 @@ async function finish(
   { freeResponses }: AdminContext,
   request: Request,
   server: Server,
-  answer: Promise<Response>,
+  answer: Awaitable<Response>,
   isFree: (response: Response) => boolean,
 ): Promise<Response> {
   if (request.headers.has('transfer-encoding')) return afterChunkedBody(request, answer);

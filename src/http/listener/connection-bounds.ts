@@ -1,6 +1,5 @@
 /** The maximum and current number of a listener's connections, which the runtime does not provide. */
-import { readFileSync } from 'node:fs';
-import { descriptorLimit, isOutOfDescriptors, openDescriptors } from './descriptors.ts';
+import { descriptorLimit, openDescriptors } from './descriptors.ts';
 import { connectionsOn } from './sockets.ts';
 
 export interface ConnectionBound {
@@ -21,7 +20,9 @@ const shareByDefault = 0.75;
 export const maxAdminConnections = 256;
 const shareOfOperators = 0.1;
 const minAdminConnections = 16;
+/** Counting connections takes longer the more descriptors are open, and may take at most 2 % of the time. */
 const countedForMs = 500;
+const restPerCount = 50;
 /** With fewer free descriptors, connections are closed without waiting for requests in flight. */
 const fewLeft = 8;
 
@@ -44,35 +45,17 @@ export function boundOfOperators(port: number): ConnectionBound {
   const others = openDescriptors();
   const share = Math.floor((descriptorLimit() - others) * shareOfOperators);
   const most = Math.min(maxAdminConnections, Math.max(minAdminConnections, share));
-  let counted = { at: Number.NEGATIVE_INFINITY, open: 0 };
+  let counted = { until: Number.NEGATIVE_INFINITY, open: 0 };
   const open = () => {
     // Usually, few descriptors are open, so the connections need not be counted.
     if (openDescriptors() - others < most) return 0;
+    const before = performance.now();
+    if (before < counted.until) return counted.open;
+    const { length } = connectionsOn(port);
     const now = performance.now();
-    if (now - counted.at > countedForMs) counted = { at: now, open: connectionsTo(port) };
-    return counted.open;
+    counted = { until: now + Math.max(countedForMs, restPerCount * (now - before)), open: length };
+    return length;
   };
   // If clients use all descriptors, closing the few connections of operators does not help.
   return { maxConnections: most, open, isExhausted: () => false };
-}
-
-/** Number of connections to a local port; 0 on a system without proc(5). A system without IPv6 has no tcp6 file. */
-function connectionsTo(port: number): number {
-  const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  // The second column is the local address; state 01 is an open connection.
-  const open = new RegExp(`^ *\\d+: [0-9A-F]+:${hex} [0-9A-F]+:[0-9A-F]{4} 01 `, 'gm');
-  const count = (path: string) => {
-    try {
-      return readFileSync(path, 'latin1').match(open)?.length ?? 0;
-    } catch (error) {
-      // The files cannot be opened.
-      if (isOutOfDescriptors(error)) throw error;
-      return 0;
-    }
-  };
-  try {
-    return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
-  } catch {
-    return connectionsOn(port).length;
-  }
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { onTicks } from '../../domain/ticks.ts';
 import type { BusyConnections } from './busy-connections.ts';
 import type { ConnectionBound } from './connection-bounds.ts';
-import { prepareSockets, refuseNewConnections } from './sockets.ts';
+import { type PortSocket, prepareSockets, refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
 
@@ -143,17 +143,18 @@ export class Listener implements Disposable {
    * Closes the given connections or, if all of them are already closed, every connection without an authenticated
    * request in flight. Aborts authenticated requests only if there are none to close and descriptors run out.
    */
-  #drop(former: Server, others: ReadonlySet<string>): void {
-    const dropped =
-      this.#options.busy.close(this.port, others) || this.#options.busy.close(this.port, this.#others());
-    const isNeeded = former.pendingRequests > 0 && (dropped > 0 || !this.#bound.isExhausted());
+  #drop(former: Server, before: ReadonlySet<string>): void {
+    const { open = [], others = [] } = Object.groupBy(this.#others(), ({ peer }) =>
+      before.has(peer) ? 'open' : 'others',
+    );
+    const [dropped, rest] = open.length > 0 ? [open, others] : [others, []];
+    for (const socket of dropped) socket.shutDown();
+    const isNeeded = former.pendingRequests > 0 && (dropped.length > 0 || !this.#bound.isExhausted());
     if (!isNeeded) void former.stop(true);
-    this.#former = isNeeded
-      ? { server: former, since: performance.now(), others: this.#others() }
-      : undefined;
+    this.#former = isNeeded ? { server: former, since: performance.now(), others: peersOf(rest) } : undefined;
   }
 
-  #others(): ReadonlySet<string> {
+  #others(): readonly PortSocket[] {
     return this.#options.busy.others(this.port);
   }
 
@@ -167,7 +168,7 @@ export class Listener implements Disposable {
       );
     }
     void this.#current.stop();
-    this.#former = { server: this.#current, since: now, others: this.#others() };
+    this.#former = { server: this.#current, since: now, others: peersOf(this.#others()) };
     this.#listenAgain();
   }
 
@@ -180,4 +181,8 @@ export class Listener implements Disposable {
       this.#isListening = false;
     }
   }
+}
+
+function peersOf(sockets: readonly PortSocket[]): ReadonlySet<string> {
+  return new Set(sockets.map(({ peer }) => peer));
 }

@@ -11,8 +11,8 @@ const shutdownBoth = 2;
 const inet = 2;
 const inet6 = 10;
 
-interface PortSocket {
-  readonly isListening: boolean;
+export interface PortSocket {
+  isListening(): boolean;
   /** The address and port of the peer, in the form of `peerOf`; empty for a listening socket. */
   readonly peer: string;
   /** Sets an option at the SOL_SOCKET level. Returns whether the system accepts the option. */
@@ -60,19 +60,20 @@ function socketsOn(port: number): PortSocket[] {
   const address = new DataView(new ArrayBuffer(28));
   const length = new Uint32Array(1);
   const accepts = new Int32Array(1);
+  const [addressAt, lengthAt, acceptsAt] = [ptr(address), ptr(length), ptr(accepts)];
   /**
    * Returns 0 if the socket has no IP address, such as a Unix socket. The port has the same offset in IPv4 and IPv6
    * addresses.
    */
   const portBy = (call: typeof symbols.getsockname, socket: number) => {
     length[0] = address.byteLength;
-    if (call(socket, ptr(address), ptr(length)) !== 0) return 0;
+    if (call(socket, addressAt, lengthAt) !== 0) return 0;
     const family = address.getUint16(0, true);
     return family === inet || family === inet6 ? address.getUint16(2) : 0;
   };
   const isListening = (socket: number) => {
     length[0] = accepts.byteLength;
-    symbols.getsockopt(socket, solSocket, soAcceptConn, ptr(accepts), ptr(length));
+    symbols.getsockopt(socket, solSocket, soAcceptConn, acceptsAt, lengthAt);
     return accepts[0] === 1;
   };
   const peer = (socket: number) => {
@@ -85,7 +86,7 @@ function socketsOn(port: number): PortSocket[] {
   return descriptors()
     .filter((socket) => portBy(symbols.getsockname, socket) === port)
     .map((socket) => ({
-      isListening: isListening(socket),
+      isListening: () => isListening(socket),
       peer: peer(socket),
       setOption: (option, value, bytes) => symbols.setsockopt(socket, solSocket, option, value, bytes) === 0,
       shutDown: () => void symbols.shutdown(socket, shutdownBoth),
@@ -95,7 +96,7 @@ function socketsOn(port: number): PortSocket[] {
 /** The established connections to a port; empty if they cannot be listed. */
 export function connectionsOn(port: number): PortSocket[] {
   try {
-    return socketsOn(port).filter(({ isListening, peer }) => !isListening && peer !== '');
+    return socketsOn(port).filter(({ peer }) => peer !== '');
   } catch {
     return [];
   }
@@ -134,7 +135,7 @@ export function refuseNewConnections(port: number): boolean {
     // struct sock_fprog: the number of instructions and, at offset 8, their address.
     const program = new BigUint64Array([BigInt(dropSyn.length), BigInt(ptr(instructions))]);
     return socketsOn(port)
-      .filter(({ isListening }) => isListening)
+      .filter((socket) => socket.isListening())
       .map(({ setOption }) => setOption(soAttachFilter, ptr(program), program.byteLength))
       .includes(true);
   } catch {

@@ -10,12 +10,17 @@ export const maxDroppedBytes = 65_536;
 export const maxDroppedChunks = 256;
 
 /**
- * Closes the connection after the response to a chunked request, because the runtime itself sends an error response for
- * a malformed chunk or a trailer, even after the service's response. A proxy would treat that error as the response to
- * another client's request (RFC 9112, section 9.6). The response waits for the end of the body, up to a limit, because
+ * Closes the connection after the response if the request is chunked, because the runtime itself sends an error response
+ * for a malformed chunk or a trailer, even after the service's response. A proxy would treat that error as the response
+ * to another client's request (RFC 9112, section 9.6). The response waits for the end of the body, up to a limit, because
  * a client that is still sending may see the connection reset before the response.
  */
-export async function afterChunkedBody(request: Request, answer: Awaitable<Response>): Promise<Response> {
+export function afterChunkedBody(request: Request, answer: Awaitable<Response>): Awaitable<Response> {
+  // Uses `get`, because it is twice as fast as `has`.
+  return request.headers.get('transfer-encoding') === null ? answer : closing(request, answer);
+}
+
+async function closing(request: Request, answer: Awaitable<Response>): Promise<Response> {
   const response = await answer;
   // After a read timeout, the body is still locked by its reader.
   if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
