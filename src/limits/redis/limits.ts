@@ -277,7 +277,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     localLimits.learnPenalty(caller.keyId, penalty);
     if (kind === replyKinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
     if (kind === replyKinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
-    return { verdict: banned(usage, penalty, caller.quota, nowMs), versions };
+    const isNewBan = kind === replyKinds.newly_banned;
+    return { verdict: banned(usage, penalty, caller.quota, nowMs, isNewBan), versions };
   }
 
   async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {
