@@ -263,7 +263,7 @@ const addedTo11: SchemaChange = {
 /**
  * While a transaction is open, such as that of `pg_dump`, PostgreSQL keeps all versions of a row that is updated,
  * and a search for the row by its key visits all of them. Rows that every change updates therefore have a generation, which
- * increases with every 512th update, and a search begins with the highest. Other updates leave the index unchanged.
+ * increases with every 128th update, and a search begins with the highest. Other updates leave the index unchanged.
  */
 const generations = ['counters (name', 'inventory_by_category (category_id', 'inventory (singleton'];
 
@@ -297,7 +297,7 @@ const newest = (columns: string, table: string, key: string, value: string) =>
   `SELECT ${columns} FROM ${table} WHERE ${table}.${key} BETWEEN ${value} AND ${value}
     ORDER BY ${table}.${key} DESC, generation DESC LIMIT 1`;
 
-const nextGeneration = 'updates = it.updates + 1, generation = (it.updates + 1) / 512';
+const nextGeneration = 'updates = it.updates + 1, generation = (it.updates + 1) / 128';
 
 /**
  * A row is updated at its place (`ctid`), because an `UPDATE` cannot choose the order of its search. The update sees the

@@ -232,11 +232,14 @@ const recordedEvents = `recorded AS (
   SELECT new.type, new.data, new.account_id, new.created_at FROM ${relation('events', eventColumns, 'new', 'filled')}
   WHERE ${isStored('new')} ORDER BY new.number)`;
 
-/** Omits rows that the group may replace, because a statement can change a row only once. */
+/**
+ * Omits rows that the group may replace, because a statement can change a row only once. The time is a subquery, because a
+ * join with the input would compare it with every stored response.
+ */
 const expiredAnswers = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
-    SELECT id FROM idempotent_answers, input
-    WHERE kept_at < (given->>'answersSince')::bigint
+    SELECT id FROM idempotent_answers
+    WHERE kept_at < (SELECT (given->>'answersSince')::bigint FROM input)
       AND id NOT IN (SELECT id FROM ${parts.read(answers as Table)})
     ORDER BY kept_at LIMIT (SELECT ${answerRemovalBatch} * (given->>'answers')::bigint FROM input)
     FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;
