@@ -7,11 +7,7 @@ import { type PortSocket, prepareSockets, refuseNewConnections } from './sockets
 
 type Server = Bun.Server<undefined>;
 
-/** Interval at which connections are counted, when there have recently been many and otherwise. */
-const countEveryMs = { many: 100, few: 1_000 };
-/** Fraction of the limit from which there are many connections. */
-const manyShare = 0.5;
-const manyForMs = 10_000;
+const countEveryMs = 100;
 /** Time allowed for requests in flight on connections that will be closed. */
 const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
@@ -47,8 +43,7 @@ export class Listener implements Disposable {
   readonly port: number;
   readonly #options: ListenerOptions;
   readonly #bound: ConnectionBound;
-  #timer: Disposable | undefined;
-  #manyUntil = Number.NEGATIVE_INFINITY;
+  readonly #timer: Disposable;
   #current: Server;
   #isListening = true;
   /** Time until which connections are refused. */
@@ -68,7 +63,10 @@ export class Listener implements Disposable {
     this.hostname = this.#current.hostname;
     this.#bound = bound(this.port);
     setImmediate(prepareSockets);
-    this.#startTimer();
+    this.#timer = onTicks(
+      () => countEveryMs,
+      () => this.#sample(),
+    );
   }
 
   /**
@@ -79,7 +77,7 @@ export class Listener implements Disposable {
     const deadline = performance.now() + withinMs;
     const lastCall = Math.min(maxLastCallMs, Math.max(minLastCallMs, drainMs * lastCallShare));
     await sleep(Math.max(0, drainMs - lastCall));
-    this.#stopTimer();
+    this.#timer[Symbol.dispose]();
     refuseNewConnections(this.port);
     await sleep(lastCall);
     await this.finish(deadline - performance.now());
@@ -88,9 +86,7 @@ export class Listener implements Disposable {
   /** Closes all connections and refuses new ones for `ms` milliseconds; used by the sandbox. */
   refuse(ms: number): void {
     this.#refusesUntil = performance.now() + ms;
-    this.#manyUntil = this.#refusesUntil + manyForMs;
     this.#isListening = false;
-    if (this.#timer !== undefined) this.#startTimer();
     void this.#former?.server.stop(true);
     this.#former = undefined;
     void this.#current.stop(true);
@@ -99,14 +95,14 @@ export class Listener implements Disposable {
   /** Stops listening immediately, and finishes requests in flight within the given time. */
   async finish(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
-    this.#stopTimer();
+    this.#timer[Symbol.dispose]();
     void this.#current.stop();
     while (this.inFlight > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
-    this.#stopTimer();
+    this.#timer[Symbol.dispose]();
     void this.#former?.server.stop(true);
     void this.#current.stop(true);
   }
@@ -115,24 +111,10 @@ export class Listener implements Disposable {
     return this.#current.pendingRequests + (this.#former?.server.pendingRequests ?? 0);
   }
 
-  #startTimer(): void {
-    this.#stopTimer();
-    this.#timer = onTicks(
-      () => (performance.now() < this.#manyUntil ? countEveryMs.many : countEveryMs.few),
-      () => this.#sample(),
-    );
-  }
-
-  #stopTimer(): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
-  }
-
   #sample(): void {
     if (performance.now() < this.#refusesUntil) return;
     if (!this.#isListening) this.#listenAgain();
     const open = this.#bound.open();
-    if (open >= manyShare * this.#bound.maxConnections) this.#manyUntil = performance.now() + manyForMs;
     if (open < this.#bound.maxConnections) return;
     if (this.#former === undefined) this.#renew(open);
     else if (performance.now() - this.#former.since > lastRequestsMs || this.#bound.isExhausted())
