@@ -126,7 +126,13 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using place = await limitBench({ ...there, redisUrl: first.url });
     await using instance = await place.open();
     await takes(instance.store, 3);
+    const usageKeys = async () => clients[0]?.send('KEYS', ['*:usage']);
+    const before = await usageKeys();
     await follow(1, first);
+    // The primary's data is not lost if a replica follows it.
+    await using other = await place.open();
+    await take(other.store);
+    expect(await usageKeys()).toEqual(before);
     await clients[1]?.send('REPLICAOF', ['NO', 'ONE']);
     await ban(instance, place.clock);
     await until(async () => (await place.sql`SELECT FROM ban_snapshots WHERE banned_until > 0`).length === 1);

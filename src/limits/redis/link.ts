@@ -92,8 +92,8 @@ export class RedisLink implements Disposable {
     return /^(?:redis|valkey)_version:(\S+)/m.exec(this.#connection?.info ?? '')?.[1];
   }
 
-  get mayMove(): boolean {
-    return this.#options.isNode;
+  get detectsProcess(): boolean {
+    return !this.#options.isNode && this.#connection?.info !== '';
   }
 
   get isBusy(): boolean {

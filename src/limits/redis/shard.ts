@@ -14,8 +14,11 @@ export interface ShardLink {
   /** Reason for the outage; undefined if the link works. */
   readonly trouble: string | undefined;
   readonly isBusy: boolean;
-  /** Whether the data may move to another server process without loss, like the slots of a cluster. */
-  readonly mayMove: boolean;
+  /**
+   * Whether another server process may have lost changes. False if the server may not be asked (INFO), and on a cluster,
+   * whose slots move between processes without loss.
+   */
+  readonly detectsProcess: boolean;
   /**
    * Rejects with `NoAnswer` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
    */
@@ -59,7 +62,7 @@ export class Shard {
   async exchangeVersions(
     versions: SharedVersions,
     run: Run = (...command) => this.link.run(...command),
-    detectsProcess = !this.link.mayMove,
+    detectsProcess = this.link.detectsProcess,
   ): Promise<Versions> {
     const { postgres } = versions;
     const { keys } = this;

@@ -35,7 +35,7 @@ const probeEveryMs = 250;
 
 /** Routes the commands of a shard to the node that owns its slot. */
 export class ShardRoute implements ShardLink, Disposable {
-  readonly mayMove = true;
+  readonly detectsProcess = false;
   readonly #nodes: Nodes;
   readonly #slot: number;
   readonly #breaker: Breaker;

@@ -16,13 +16,13 @@ local function micros()
   return time[1] * 1000000 + time[2]
 end
 
--- Returns an identity of this server's process and of the history of its data: the process of a replica that was promoted
--- differs from that of the former primary, and a primary that became a replica and was promoted again has another history.
--- Returns nil without permission for INFO.
+-- Returns an identity of this server's process, and of the primary from which its data came if it was a replica: a primary
+-- that became a replica and was promoted again may have lost changes. Returns nil without permission for INFO.
 local function this_process()
   local info, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
   if type(info) ~= 'string' or type(replication) ~= 'string' then return nil end
-  return string.match(info, 'run_id:(%x+)') .. '/' .. string.match(replication, 'master_replid:(%x+)')
+  local run, former = string.match(info, 'run_id:(%x+)'), string.match(replication, 'master_replid2:(%x+)')
+  return run and run .. '/' .. (former or '')
 end
 
 -- Formats an integer exactly, because Lua would round it to 14 digits.
@@ -144,4 +144,5 @@ end
 local function list_ban(key, who, banned, level, now)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', text(math.floor(now / 1000)))
   redis.call('ZADD', key, text(banned), who .. ':' .. text(level))
+  redis.call('PEXPIRE', key, text(rules.longest_ban * 1000 + kept_ms))
 end

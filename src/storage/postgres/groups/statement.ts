@@ -7,7 +7,7 @@ import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
 import { answerRemovalBatch } from '../../answer-row.ts';
 import { casts } from '../entities/entity.ts';
-import { versionCounter } from '../versions.ts';
+import { incrementVersionSql, versionCounter } from '../versions.ts';
 
 /** A group's changes to one table. */
 export interface TableChange {
@@ -120,10 +120,13 @@ export function groupText(tables: readonly TablePart[], order: LockOrder = 'rows
     ...early.map(({ table }) => changedRows(table)),
     ...removed.map(({ table }) => removedRows(table)),
     `counted AS MATERIALIZED (
-      SELECT DISTINCT used.name, coalesce((given->'numbers'->>used.name)::bigint, 0) AS added
-      FROM ${usedCounters} WHERE ${first}${isStored('used')} ORDER BY used.name)`,
-    `moved AS MATERIALIZED (
-      SELECT counted.name, last - added AS before, version FROM counted, move_counter(counted.name, added))`,
+      SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
+        SELECT used.name FROM ${usedCounters} WHERE ${isStored('used')}
+      )) ORDER BY name FOR UPDATE)`,
+    `moved AS (
+      UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${incrementVersionSql}
+      FROM counted, input WHERE counters.name = counted.name
+      RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
     filled,
     ...late.map(({ table }) => changedRows(table)),
     ...added.map(({ table }) => addedRows(table)),
