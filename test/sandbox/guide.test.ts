@@ -74,7 +74,7 @@ testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}',
 
 test('the program of the sandbox guide prints the documented output', async () => {
   const parts = steps(between('program: robust'), 'ts');
-  expect(parts).toHaveLength(8);
+  expect(parts).toHaveLength(6);
   await Bun.write(join(folder.path, 'robust.ts'), parts.map(({ code }) => code).join('\n'));
   const output = await run([process.execPath, 'robust.ts']);
   expect(output).toBe(parts.map(({ output: printed }) => printed).join(''));
