@@ -20,7 +20,6 @@ export async function generatedDocs(): Promise<GeneratedDoc[]> {
     await withTable('docs/guides/sandbox.md', 'faults', faultsTable()),
     await withTable('docs/monitoring.md', 'metrics', metricsTable()),
     await withExamples('docs/errors.md'),
-    await withExamples('docs/admin-errors.md'),
     { path: 'docs/commands.md', text: await commandsText() },
   ];
 }
