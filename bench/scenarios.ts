@@ -34,6 +34,8 @@ export interface PlanOptions {
 
 /** Number of different requests in one plan. */
 const planLength = 20_000;
+/** Number in plans of pages: more than the page cache remembers until a page is requested again. */
+const pagePlanLength = 100_000;
 
 /** Mixed load: 90% list requests, 9% requests by id and 1% create requests. These fractions are cumulative. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
@@ -170,9 +172,10 @@ function randomly(
   { animals }: PlanOptions,
   seed: number,
   requestOf: (id: number) => PlannedRequest,
+  length = planLength,
 ): PlannedRequest[] {
   const chance = chances(seed);
-  return Array.from({ length: planLength }, () => requestOf(1 + Math.floor(chance() * animals)));
+  return Array.from({ length }, () => requestOf(1 + Math.floor(chance() * animals)));
 }
 
 /** Returns a scenario in which each request reads another page, as clients do that follow links or search. */
@@ -186,7 +189,7 @@ function pages(name: string, title: string, isAvailable: boolean): Scenario {
       return (
         page &&
         called(
-          randomly(load, 3, (id) => get(page(id, isAvailable))),
+          randomly(load, 3, (id) => get(page(id, isAvailable)), pagePlanLength),
           load,
         )
       );

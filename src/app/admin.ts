@@ -13,7 +13,7 @@ import type { AdminContext } from '../http/admin/context.ts';
 import { metricsText, metricsType } from '../http/admin/metrics.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
-import { freeResponsesOf } from '../http/listener/free-budget.ts';
+import { FreeResponses } from '../http/listener/free-budget.ts';
 import { addressOf, listeningAddress } from '../http/listener/host.ts';
 import type { Outages } from '../http/logs/outages.ts';
 import { requestIds } from '../http/pipeline/head.ts';
@@ -119,7 +119,7 @@ function contextOf(
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
     log,
     outages,
-    freeResponses: freeResponsesOf(clock),
+    freeResponses: new FreeResponses(clock),
     makeRequestId: requestIds(randomBytes),
   };
 }

@@ -75,13 +75,13 @@ export interface ClusterSettings {
   readonly replicaUrls?: readonly string[];
 }
 
+type ClusterOptions = ClusterSettings & LimitedStoreSettings & { readonly url: string };
+
 /** Throws `StorageUnusable`. The store opens even if Redis is down. */
-export async function openCluster(
-  options: ClusterSettings & LimitedStoreSettings & { url: string },
-): Promise<LimitedStore> {
+export async function openCluster(options: ClusterOptions): Promise<LimitedStore> {
   await using opened = new AsyncDisposableStack();
-  const { url, serving, create, migrates, units, notice, events, poolSize, statementTimeoutMs } = options;
-  const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
+  const { serving, create, migrates, units, notice, events } = options;
+  const database = opened.use(new PostgresDatabase({ ...options, refusesStandby: migrates }));
   const clock = new ServerClock(options.clock, notice);
   const runner: Runner = { run: (statement) => database.read(statement) };
   let hasFormerInstances = false;

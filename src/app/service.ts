@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import type { Listener } from '../http/listener/listener.ts';
-import { banLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { RequestContext } from '../http/pipeline/context.ts';
 import { requestIds } from '../http/pipeline/head.ts';
@@ -92,7 +91,6 @@ function contextOf(
     get requestLog() {
       return watch.logging.requestLog;
     },
-    logBan: banLog(parts.log),
     makeRequestId: requestIds(randomBytes),
   };
 }

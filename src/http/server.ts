@@ -4,9 +4,8 @@ import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { BusyConnections, keepOpenUntilAnswered } from './listener/busy-connections.ts';
 import { boundOfClients } from './listener/connection-bounds.ts';
-import { connectionOf, type FreeBudget, freeResponsesOf } from './listener/free-budget.ts';
+import { FreeResponses } from './listener/free-budget.ts';
 import { Listener } from './listener/listener.ts';
-import { LoopTurn } from './listener/loop-turn.ts';
 import { streamOf } from './listener/stream.ts';
 import { afterChunkedBody } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
@@ -24,7 +23,7 @@ type BunRequest = Request & { readonly params?: Record<string, string> };
 interface ListenerContext {
   readonly makeRequestId: () => string;
   readonly trustedProxies: readonly Network[];
-  readonly freeResponses: FreeBudget;
+  readonly freeResponses: FreeResponses;
   readonly busy: BusyConnections;
 }
 
@@ -62,7 +61,7 @@ class Incoming implements IncomingRequest {
   }
 
   countFree(): boolean {
-    return this.#listener.freeResponses.take(connectionOf(this.request, this.#server)) > 0;
+    return this.#listener.freeResponses.isLast(this.request, this.#server);
   }
 
   keep(): void {
@@ -107,12 +106,11 @@ export function startServer(options: ServerOptions): Listener {
   const { context, routes, publicRoutes, hostname, port, idleTimeoutSeconds, processes, middleware } =
     options;
   const busy = new BusyConnections();
-  const { makeRequestId, clock } = context;
-  const freeResponses = freeResponsesOf(clock);
+  const { makeRequestId } = context;
+  const freeResponses = new FreeResponses(context.clock);
   const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, freeResponses, busy };
-  const turn = new LoopTurn();
   const answered = (incoming: Incoming, server: Server, answer: () => Awaitable<Response>) => {
-    if (middleware === undefined) return turn.run(answer, incoming.startedAt);
+    if (middleware === undefined) return answer();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
     const refuseConnections = (ms: number) => listener.refuse(ms);
     return middleware({ context, incoming, closeAfter, refuseConnections, answer });

@@ -53,6 +53,8 @@ export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api
 export interface Verdict {
   /** Why the request is rejected; undefined if it is admitted. */
   readonly refusal: LimitRefusal | undefined;
+  /** Whether this request caused the ban. */
+  readonly isNewBan: boolean;
   /** The binding window, which the X-RateLimit headers show. */
   readonly limit: number;
   readonly remaining: number;
@@ -118,7 +120,7 @@ export function decide(
   const penalized = penalize(penalty, rules, verdict.retryAfterSeconds, nowMs);
   const kept = withoutUnopened(open, usage);
   if (nowMs < penalized.bannedUntil * 1_000) {
-    return { verdict: banned(open, penalized, quota, nowMs), usage: kept, penalty: penalized };
+    return { verdict: banned(open, penalized, quota, nowMs, true), usage: kept, penalty: penalized };
   }
   return { verdict, usage: kept, penalty: penalized };
 }
@@ -244,7 +246,16 @@ export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const dayBinds =
     day.remaining < minute.remaining || (day.remaining === minute.remaining && day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt } = dayBinds ? day : minute;
-  return { refusal: undefined, limit, remaining, resetAt, retryAfterSeconds: 0, minute, day };
+  return {
+    refusal: undefined,
+    isNewBan: false,
+    limit,
+    remaining,
+    resetAt,
+    retryAfterSeconds: 0,
+    minute,
+    day,
+  };
 }
 
 /** The verdict on a request over the limit. The binding window is the exhausted window that ends last. */
@@ -253,15 +264,22 @@ export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt, secondsLeft } = dayBinds ? day : minute;
   const refusal = dayBinds ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
-  return { refusal, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
+  return { refusal, isNewBan: false, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
 }
 
-export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
+export function banned(
+  usage: Usage,
+  penalty: KeyPenalty,
+  quota: Quota,
+  nowMs: number,
+  isNewBan = false,
+): Verdict {
   const resetAt = penalty.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);
   const windows = statesOf(usage, quota, nowMs);
   return {
     refusal: 'api_key_banned',
+    isNewBan,
     limit: quota.perMinute,
     remaining: 0,
     resetAt,

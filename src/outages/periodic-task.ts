@@ -1,22 +1,26 @@
+import { onTicks } from '../domain/ticks.ts';
+
 /** Runs work periodically until disposed of, without overlapping runs. */
 export class PeriodicTask implements AsyncDisposable {
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Disposable;
   #running: Promise<void> | undefined;
 
   /** `work` must report its failures, which do not stop the task. */
   constructor(everyMs: number, work: () => Promise<unknown>) {
-    this.#timer = setInterval(() => {
-      this.#running ??= work()
-        .catch(() => undefined)
-        .then(() => {
-          this.#running = undefined;
-        });
-    }, everyMs);
-    this.#timer.unref();
+    this.#timer = onTicks(
+      () => everyMs,
+      () => {
+        this.#running ??= work()
+          .catch(() => undefined)
+          .then(() => {
+            this.#running = undefined;
+          });
+      },
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     await this.#running;
   }
 }

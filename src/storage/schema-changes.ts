@@ -261,6 +261,152 @@ const addedTo11: SchemaChange = {
 };
 
 /**
+ * While a transaction is open, such as that of `pg_dump`, PostgreSQL keeps all versions of a row that is updated,
+ * and a search for the row by its key visits all of them. Rows that every change updates therefore have a generation, which
+ * increases with every 128th update, and a search begins with the highest. Other updates leave the index unchanged.
+ */
+const generations = ['counters (name', 'inventory_by_category (category_id', 'inventory (singleton'];
+
+const addedGenerations = `
+  ALTER TABLE counters
+    ADD COLUMN updates bigint NOT NULL DEFAULT 0, ADD COLUMN generation bigint NOT NULL DEFAULT 0,
+    -- The highest number of the events that have ids. See number_events().
+    ADD COLUMN numbered bigint NOT NULL DEFAULT 0;
+  ALTER TABLE inventory_by_category
+    ADD COLUMN updates bigint NOT NULL DEFAULT 0, ADD COLUMN generation bigint NOT NULL DEFAULT 0;
+  ALTER TABLE inventory
+    ADD COLUMN updates bigint NOT NULL DEFAULT 0, ADD COLUMN generation bigint NOT NULL DEFAULT 0,
+    -- Always 1, for an index of the only row.
+    ADD COLUMN singleton smallint NOT NULL DEFAULT 1;
+`;
+
+const generationIndexes = generations
+  .map((columns) => `CREATE INDEX ${columns.split(' ')[0]}_by_generation ON ${columns}, generation);`)
+  .join('\n');
+
+/**
+ * Excludes plans that read a whole table, or all versions of a row, which are cheap for a table that is small so far. A sort
+ * that is needed then seems so expensive that the server would compile the query first.
+ */
+const usesIndexes = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_incremental_sort', 'jit']
+  .map((setting) => `SET ${setting} = off`)
+  .join(' ');
+
+/** Selects from the current version of a row. `BETWEEN`, because the planner ignores the order of a single value. */
+const newest = (columns: string, table: string, key: string, value: string) =>
+  `SELECT ${columns} FROM ${table} WHERE ${table}.${key} BETWEEN ${value} AND ${value}
+    ORDER BY ${table}.${key} DESC, generation DESC LIMIT 1`;
+
+const nextGeneration = 'updates = it.updates + 1, generation = (it.updates + 1) / 128';
+
+/**
+ * A row is updated at its place (`ctid`), because an `UPDATE` cannot choose the order of its search. The update sees the
+ * version that was locked before, which cannot change until the commit.
+ */
+const newestRows = `
+  CREATE OR REPLACE FUNCTION read_counter(counter text) RETURNS TABLE (last bigint, version bigint)
+  LANGUAGE plpgsql STABLE ROWS 1 ${usesIndexes} AS $$
+  BEGIN
+    RETURN QUERY ${newest('counters.last, counters.version', 'counters', 'name', 'counter')};
+  END $$;
+
+  -- Locks a counter, adds to it, and raises its version. Returns the new values.
+  CREATE OR REPLACE FUNCTION move_counter(counter text, added bigint) RETURNS TABLE (last bigint, version bigint)
+  LANGUAGE plpgsql ROWS 1 ${usesIndexes} AS $$
+  DECLARE
+    place tid;
+  BEGIN
+    ${newest('ctid INTO place', 'counters', 'name', 'counter')} FOR UPDATE;
+    RETURN QUERY UPDATE counters AS it SET last = it.last + added, ${nextGeneration},
+      version = greatest(it.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+      WHERE it.ctid = place RETURNING it.last, it.version;
+  END $$;
+
+  -- Moves committed events to the table of events, at most 400 of them, and returns how many.
+  CREATE OR REPLACE FUNCTION number_events() RETURNS bigint LANGUAGE plpgsql ${usesIndexes} AS $$
+  DECLARE
+    moved bigint;
+    place tid;
+    since bigint := 0;
+  BEGIN
+    -- The index may still contain the rows that were moved. Events of a transaction that was overtaken by 10,000 events are
+    -- found by the complete search, in one of five seconds.
+    IF floor(extract(epoch FROM clock_timestamp()))::bigint % 5 > 0 THEN
+      ${newest('numbered - 10000 INTO since', 'counters', 'name', "'events'")};
+    END IF;
+    PERFORM FROM unnumbered_events WHERE number > since ORDER BY number LIMIT 1;
+    IF NOT FOUND THEN
+      RETURN 0;
+    END IF;
+    -- One process numbers at a time. Behind the lock, statements see the events that the one before left.
+    ${newest('ctid INTO place', 'counters', 'name', "'events'")} FOR UPDATE;
+    WITH taken AS (
+      DELETE FROM unnumbered_events
+      -- As an array, because a join would read the whole backlog for each event while statistics say it is empty.
+      WHERE number = ANY (ARRAY(SELECT number FROM unnumbered_events WHERE number > since ORDER BY number LIMIT 400))
+      RETURNING *
+    ), counted AS (
+      UPDATE counters AS it SET last = last + (SELECT count(*) FROM taken), ${nextGeneration},
+        numbered = greatest(numbered, (SELECT max(number) FROM taken))
+      WHERE it.ctid = place
+      RETURNING last - (SELECT count(*) FROM taken) AS before
+    )
+    INSERT INTO events (id, type, data, account_id, created_at)
+    SELECT before + row_number() OVER (ORDER BY number), type, data, account_id, created_at FROM counted, taken;
+    GET DIAGNOSTICS moved = ROW_COUNT;
+    RETURN moved;
+  END $$;
+
+  CREATE OR REPLACE FUNCTION note_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO changed_ranges (resource, range, version)
+    SELECT TG_ARGV[0], ranges.range, version
+    FROM (SELECT DISTINCT id / 16 AS range FROM changed) AS ranges, read_counter(TG_ARGV[0])
+    ON CONFLICT (resource, range) DO UPDATE SET version = excluded.version;
+    RETURN NULL;
+  END $$;
+
+  -- Every writer of animals first locks their counter, so no other transaction adds the same category.
+  CREATE OR REPLACE FUNCTION count_pets() RETURNS trigger LANGUAGE plpgsql ${usesIndexes} AS $$
+  DECLARE
+    sign bigint := TG_ARGV[0];
+    counted record;
+    total record;
+    place tid;
+    is_empty boolean;
+  BEGIN
+    FOR counted IN
+      SELECT category_id, sign * count(*) FILTER (WHERE status = 'available') AS available,
+             sign * count(*) FILTER (WHERE status = 'pending') AS pending,
+             sign * count(*) FILTER (WHERE status = 'sold') AS sold
+      FROM changed GROUP BY category_id
+    LOOP
+      ${newest('ctid INTO place', 'inventory_by_category', 'category_id', 'counted.category_id')};
+      IF FOUND THEN
+        UPDATE inventory_by_category AS it SET ${nextGeneration}, available = it.available + counted.available,
+          pending = it.pending + counted.pending, sold = it.sold + counted.sold
+        WHERE it.ctid = place
+        RETURNING it.ctid, it.available = 0 AND it.pending = 0 AND it.sold = 0 INTO place, is_empty;
+        IF sign < 0 AND is_empty THEN
+          DELETE FROM inventory_by_category WHERE ctid = place;
+        END IF;
+      ELSE
+        INSERT INTO inventory_by_category (category_id, available, pending, sold)
+        VALUES (counted.category_id, counted.available, counted.pending, counted.sold);
+      END IF;
+    END LOOP;
+    SELECT sign * count(*) FILTER (WHERE status = 'available') AS available,
+           sign * count(*) FILTER (WHERE status = 'pending') AS pending,
+           sign * count(*) FILTER (WHERE status = 'sold') AS sold
+    INTO total FROM changed;
+    ${newest('ctid INTO place', 'inventory', 'singleton', '1::smallint')};
+    UPDATE inventory AS it SET ${nextGeneration}, available = it.available + total.available,
+      pending = it.pending + total.pending, sold = it.sold + total.sold
+    WHERE it.ctid = place;
+    RETURN NULL;
+  END $$;
+`;
+
+/**
  * Migration steps of both engines, which follow the earlier, engine-specific steps. Append new steps; never change
  * existing steps.
  */
@@ -550,4 +696,6 @@ export const schemaChanges: readonly SchemaChange[] = [
     ALTER TABLE redis_readings ADD COLUMN is_confirmed boolean NOT NULL DEFAULT true;
     `,
   },
+  { postgres: addedGenerations },
+  { postgresIndexes: generationIndexes, postgres: newestRows },
 ];

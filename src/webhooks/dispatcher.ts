@@ -1,4 +1,5 @@
 /** Sends the deliveries of a store: leases due deliveries, sends them, and stores the outcomes. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -13,6 +14,7 @@ import {
   type TakeRequest,
 } from '../domain/delivery.ts';
 import { scopeOf } from '../domain/event-type.ts';
+import { onTicks } from '../domain/ticks.ts';
 import { type DisablingOutcome, type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
 import { fastMs, Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
@@ -78,7 +80,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #inFlight = new Set<Promise<void>>();
   readonly #ending = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Disposable;
   readonly #lanes = new Lanes();
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
@@ -97,7 +99,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#timer = setInterval(this.#check, pollIntervalMs).unref();
+    this.#timer = onTicks(() => pollIntervalMs, this.#check);
     this.#check();
   }
 
@@ -113,7 +115,7 @@ export class Dispatcher {
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     clearTimeout(this.#pacedTimer);
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);

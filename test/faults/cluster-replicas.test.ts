@@ -4,12 +4,14 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
+import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/replica.ts';
 import { clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { load, readiness } from '../support/load.ts';
 import { movableAddress } from '../support/movable-address.ts';
 import { ownPgBouncer, pgBouncerProgram, throughPgBouncer } from '../support/pgbouncer.ts';
+import { consoleOf } from '../support/process.ts';
 import { idOf, instanceOf, nameOf, runOn, uncached, untilUsed } from '../support/replicas.ts';
 import { missing } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
@@ -268,6 +270,47 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     await until(async () => (await instance.client.get(uncached())).status === 200);
     expect((await revoked.get(uncached())).status).toBe(401);
     expect((await instance.client.add('accepted')).status).toBe(201);
+  });
+
+  test('an operator who was revoked is refused while a standby is at the address, also by the supervisor of workers', async () => {
+    await using standby = await replica();
+    await using address = movableAddress(shop.postgres.url);
+    const settings = { DATABASE_URL: address.url, WORKERS: '2', ADMIN_PORT: '0' };
+    const console = await consoleOf(await shop.startInstance(settings));
+    const { token, operator } = await shop.operator.operators.create('former', 'admin');
+    const headers = { Authorization: `Bearer ${token}` };
+    const statusOf = async () => (await fetch(`${console}/admin/v1/accounts`, { headers })).status;
+    expect(await statusOf()).toBe(200);
+    await runOn(standby, 'SELECT pg_wal_replay_pause()');
+    await shop.operator.operators.revoke(operator.id);
+    await until(async () => (await statusOf()) === 401);
+    address.move(standby.url);
+    const isBlocked = async () => {
+      const status = await statusOf();
+      expect([401, 503]).toContain(status);
+      return status === 503;
+    };
+    await until(isBlocked);
+    await runOn(standby, 'SELECT pg_wal_replay_resume()');
+    address.redirect(shop.postgres.url);
+    await until(async () => (await statusOf()) === 401);
+  });
+
+  test('no session is used that leads to a standby, even if other sessions lead to the primary', async () => {
+    await using standby = await replica();
+    await using address = movableAddress(shop.postgres.url);
+    const connection = { url: address.url, statementTimeoutMs: 60_000, refusesStandby: true };
+    const notices: string[] = [];
+    const notice = (text: string) => void notices.push(text);
+    await using database = new PostgresDatabase({ ...connection, poolSize: 8, notice });
+    await database.migrate();
+    address.redirect(standby.url);
+    const reads = Array.from({ length: 100 }, () =>
+      database.read((sql) => sql`SELECT pg_is_in_recovery() AS "isStandby", pg_sleep(0.01)::text`),
+    );
+    const rows = (await Promise.all(reads)).flatMap((row) => [...(row as { isStandby: boolean }[])]);
+    expect(rows.filter(({ isStandby }) => isStandby)).toEqual([]);
+    await until(() => notices.some((text) => text.includes('the server is a standby')));
   });
 
   for (const [kind, makeCopy] of [

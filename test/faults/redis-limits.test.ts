@@ -89,6 +89,55 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     });
   });
 
+  test('a ban that was lifted is not restored by a Redis that restarts from an older file', async () => {
+    await using redis = await ownRedis();
+    if (redis === undefined) return;
+    await using place = await limitBench({ ...there, redisUrl: redis.url });
+    await using instance = await place.open();
+    const { limits } = instance.store;
+    await ban(instance, place.clock);
+    const client = new RedisClient(redis.url);
+    await client.send('SAVE', []);
+    client.close();
+    await limits.lift(caller.keyId);
+    // PostgreSQL remembers only the last lifted ban of a key.
+    place.clock.advance(60);
+    await ban(instance, place.clock);
+    await limits.lift(caller.keyId);
+    await redis.stop('SIGKILL');
+    await redis.start();
+    await until(() => instance.notices.includes('Redis available again'));
+    expect((await take(instance.store)).refusal).not.toBe('api_key_banned');
+    expect(await limits.bans()).toEqual([]);
+  });
+
+  test('survive a failover to a replica that lags behind and back, although each server process keeps running', async () => {
+    const settings = { 'repl-diskless-sync-delay': '0' };
+    await using first = await ownRedis(settings);
+    await using second = await ownRedis(settings);
+    if (first === undefined || second === undefined) return;
+    const clients = [first, second].map(({ url }) => new RedisClient(url));
+    const follow = async (index: number, { url }: OwnServer) => {
+      const { hostname, port } = new URL(url);
+      await clients[index]?.send('REPLICAOF', [hostname, port]);
+      const isUp = async () => String(await clients[index]?.send('INFO', ['replication'])).includes(':up');
+      await until(isUp);
+    };
+    await using place = await limitBench({ ...there, redisUrl: first.url });
+    await using instance = await place.open();
+    await takes(instance.store, 3);
+    await follow(1, first);
+    await clients[1]?.send('REPLICAOF', ['NO', 'ONE']);
+    await ban(instance, place.clock);
+    await until(async () => (await place.sql`SELECT FROM ban_snapshots WHERE banned_until > 0`).length === 1);
+    await follow(0, second);
+    await until(() => instance.notices.length > 0);
+    await clients[0]?.send('REPLICAOF', ['NO', 'ONE']);
+    await until(() => instance.notices.includes('Redis available again'));
+    expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    for (const client of clients) client.close();
+  });
+
   test('count for at most one window if they were saved before the clock was set back', async () => {
     await using place = await bench();
     await using instance = await place.open();

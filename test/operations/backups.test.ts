@@ -213,7 +213,7 @@ describe('createBackup', () => {
 });
 
 describe('verifyBackup', () => {
-  test('verifies one backup at a time, by turns, and requests for the same backup share the result', async () => {
+  test("verifies one backup at a time, by turns, and an operator's requests for the same backup share the result", async () => {
     const operations = started();
     const { name: first } = await operations.create(actor, 'one');
     clock.advance(1_000);
@@ -226,6 +226,24 @@ describe('verifyBackup', () => {
     });
     const [one, two, again] = await Promise.all(verifying);
     expect([again, two?.name, ended]).toEqual([one, second, [first, first, second]]);
+  });
+
+  test('does not make an operator wait for the turns of another who wants the same backup', async () => {
+    const operations = started();
+    const names: string[] = [];
+    for (const label of ['one', 'two', 'three']) {
+      clock.advance(1_000);
+      names.push((await operations.create(actor, label)).name);
+    }
+    const ended: string[] = [];
+    const wanted = [...names.map((name) => ['till', name]), ['other', names[2]]] as [string, string][];
+    await Promise.all(
+      wanted.map(async ([by, name]) => {
+        await operations.verify({ ...actor, name: by }, name);
+        ended.push(`${by} ${names.indexOf(name)}`);
+      }),
+    );
+    expect(ended).toEqual(['till 0', 'till 1', 'other 2', 'till 2']);
   });
 
   const verify = (operations: BackupOperations, name: string) =>

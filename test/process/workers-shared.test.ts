@@ -55,7 +55,7 @@ embeddedTest(
   },
 );
 
-embeddedTest('a ban imposed by one worker applies to all workers until it is lifted', async (stores) => {
+embeddedTest('a ban applies to all workers until it is lifted, and is logged once', async (stores) => {
   await using service = await stores.startInstance({
     ...settings,
     BAN_STRIKES: '3',
@@ -77,6 +77,9 @@ embeddedTest('a ban imposed by one worker applies to all workers until it is lif
   for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('api_key_banned');
   await stores.operator.bans.lift(keyId);
   for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('daily_quota_exceeded');
+  service.signal('SIGTERM');
+  await service.exited;
+  expect(service.stderr().match(/"API key banned"/g)).toHaveLength(1);
 });
 
 embeddedTest(

@@ -18,3 +18,34 @@ test('while Redis is unreachable, the number of accounts with local state is bou
   localLimits.requeueChanged([...changed, 1]);
   expect(localLimits.takeChanged(Number.POSITIVE_INFINITY).length).toBe(100_000);
 });
+
+const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
+const second = 1_800_000_000;
+const usageOf = (count: number) => ({
+  minute: { openedAt: second, count },
+  day: { openedAt: second, count },
+});
+
+test('counts that Redis has not received are not saved, so that no instance adds them to a count that includes them', () => {
+  const localLimits = new LocalLimits(strictRules);
+  localLimits.learnUsage(caller.accountId, usageOf(3));
+  for (let count = 0; count < 5; count++) localLimits.take(caller, second * 1_000);
+  expect(localLimits.takeChanged(1)).toEqual([{ accountId: caller.accountId, usage: usageOf(3) }]);
+});
+
+test('counts that other instances have saved are added to the counts that Redis has not received', () => {
+  const localLimits = new LocalLimits(strictRules);
+  localLimits.learnUsage(caller.accountId, usageOf(3));
+  localLimits.take(caller, second * 1_000);
+  localLimits.recall(caller.accountId, caller.keyId, usageOf(10), { bannedUntil: 0, level: 0 });
+  expect(localLimits.held(caller.accountId)).toMatchObject({ usage: usageOf(11), day: { count: 1 } });
+});
+
+test('counts that Redis has not received are saved when the instance stops', () => {
+  const localLimits = new LocalLimits(strictRules);
+  localLimits.learnUsage(caller.accountId, usageOf(3));
+  localLimits.take(caller, second * 1_000);
+  localLimits.takeChanged(1);
+  localLimits.giveUpReports();
+  expect(localLimits.takeChanged(1)).toEqual([{ accountId: caller.accountId, usage: usageOf(4) }]);
+});

@@ -135,7 +135,9 @@ export async function inventories(session: SQL): Promise<{ kept: unknown; counte
   const read = async (text: string) => [...(await session.unsafe(text))];
   const kept = [
     await read('SELECT available, pending, sold FROM inventory'),
-    await read('SELECT * FROM inventory_by_category ORDER BY category_id'),
+    await read(
+      'SELECT category_id, available, pending, sold FROM inventory_by_category ORDER BY category_id',
+    ),
   ];
   const counted = [
     await read(`SELECT ${counts} FROM pets`),

@@ -8,6 +8,7 @@ import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { testServers } from '../support/servers.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 import {
   alive,
@@ -56,6 +57,24 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     );
     return (await Promise.all(pids)).flatMap((rows: { pid: number }[]) => rows.map(({ pid }) => pid));
   }
+
+  test('reports an outage although attempts to connect overlap', async () => {
+    await using schema = await makeSchema();
+    await using address = await tcpProxy(schema.url);
+    await using database = new PostgresDatabase({
+      ...{ url: address.url, poolSize, statementTimeoutMs: 2_000, notice },
+    });
+    await untilDone(() => database.migrate());
+    address.hold();
+    address.drop();
+    await until(() => {
+      // Each read that waits begins another attempt.
+      void outcomeOf(database.read((sql) => sql`SELECT 1`));
+      return notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable'));
+    });
+    await address.heal();
+    await untilDone(() => database.read((sql) => sql`SELECT 1`));
+  });
 
   test('when reads are blocked by a lock, rejects them at their deadline, keeps its connections and reports no outage', async () => {
     // A connection is considered lost after 1.5 times this timeout, which is long because machines may be busy.

@@ -60,6 +60,14 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual([]);
   });
 
+  test('a start fails if the schema in DATABASE_URL does not exist, and the message names the remedy', async () => {
+    await using schema = await makeSchema();
+    const url = new URL(schema.url);
+    url.searchParams.set('search_path', 'no_such_schema');
+    await using database = open(url.href);
+    expect(await messageOf(database.migrate())).toMatch(/does not exist.*CREATE SCHEMA/);
+  });
+
   test("a migration waits for another process's migration, and logs which session is migrating", async () => {
     await using schema = await makeSchema();
     await using other = new SQL(schema.url, { max: 1 });

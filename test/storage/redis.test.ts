@@ -111,7 +111,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await store.limits.take(caller, callers);
     await store.limits.fail('192.0.2.1');
     const keys = (await command('KEYS', `${prefix}*`)) as string[];
-    const lasting = [...resources, 'bans', 'clock', 'server'];
+    const lasting = [...resources, 'bans', 'clock', 'process', 'server'];
     const passing = keys.filter((key) => !lasting.some((name) => key.endsWith(`:${name}`)));
     expect(passing.map((key) => key.slice(prefix.length + storeIdLength)).toSorted()).toEqual([
       ':failures:192.0.2.1',

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pino, { type Logger } from 'pino';
 import { webhookParts } from '../../src/app/webhooks.ts';
-import { banLog } from '../../src/http/logs/ban-log.ts';
 import { Outages } from '../../src/http/logs/outages.ts';
 import type { IncomingRequest, RequestContext } from '../../src/http/pipeline/context.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
@@ -48,7 +47,6 @@ export function requestContextOf(
     failedRequests: new FailedRequests(clock),
     traffic: new TrafficCounter(clock),
     requestLog: undefined,
-    logBan: banLog(log),
     makeRequestId: () => 'made',
     isDraining: () => false,
   };

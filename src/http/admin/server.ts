@@ -1,11 +1,8 @@
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
 import { type Network, networkOf } from '../../domain/address.ts';
-import type { Awaitable } from '../../domain/awaitable.ts';
 import { BusyConnections } from '../listener/busy-connections.ts';
 import { boundOfOperators } from '../listener/connection-bounds.ts';
-import { connectionOf } from '../listener/free-budget.ts';
 import { Listener } from '../listener/listener.ts';
-import { LoopTurn } from '../listener/loop-turn.ts';
 import { afterChunkedBody } from '../listener/unread-body.ts';
 import { clientAddress, requestIdOf } from '../pipeline/head.ts';
 import { pathOf } from '../pipeline/query.ts';
@@ -62,18 +59,15 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       },
     };
   };
-  const turn = new LoopTurn();
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
-    const incoming = incomingOf(request, server, route);
-    const answer = turn.run(() => adminPipeline(context, incoming));
+    const answer = adminPipeline(context, incomingOf(request, server, route));
     return finish(context, request, server, answer, ({ status }) => status >= firstErrorStatus);
   };
   const page = (request: BunRequest, server: Server) => {
     const path = pathOf(request.url);
     const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
     if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
-    const incoming = incomingOf(request, server);
-    const answer = turn.run(() => adminPage(context, console, incoming, path));
+    const answer = adminPage(context, console, incomingOf(request, server), path);
     return finish(context, request, server, answer, () => true);
   };
   const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
@@ -106,12 +100,11 @@ async function finish(
   { freeResponses }: AdminContext,
   request: Request,
   server: Server,
-  answer: Awaitable<Response>,
+  answer: Promise<Response>,
   isFree: (response: Response) => boolean,
 ): Promise<Response> {
   if (request.headers.has('transfer-encoding')) return afterChunkedBody(request, answer);
   const response = await answer;
-  if (isFree(response) && freeResponses.take(connectionOf(request, server)) > 0)
-    response.headers.set('Connection', 'close');
+  if (isFree(response) && freeResponses.isLast(request, server)) response.headers.set('Connection', 'close');
   return response;
 }

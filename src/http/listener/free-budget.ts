@@ -56,11 +56,38 @@ export class FreeBudget {
  */
 export const freeResponsesPerMinute = 30;
 
-export function freeResponsesOf(clock: Clock): FreeBudget {
-  return new FreeBudget(freeResponsesPerMinute, clock);
-}
+/** Time after which a turn of the event loop is long. */
+const longTurnMs = 5;
 
-export function connectionOf(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): string {
-  const peer = server.requestIP(request);
-  return `${peer?.address} ${peer?.port}`;
+/**
+ * The responses of a listener that do not count against a limit. In one turn of the event loop, the runtime accepts
+ * connections and serves their first requests until no more connections arrive. Clients that reconnect as soon as they
+ * are served could keep the turn going, while other connections, timers and writes wait. In a long turn, each connection
+ * therefore gets only one such response.
+ */
+export class FreeResponses {
+  readonly #budget: FreeBudget;
+  /** Time at which the current turn becomes long; undefined before its first response. */
+  #longAt: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#budget = new FreeBudget(freeResponsesPerMinute, clock);
+  }
+
+  /** Counts a response. Returns whether to close the connection after it. */
+  isLast(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): boolean {
+    if (this.#isLongTurn()) return true;
+    const peer = server.requestIP(request);
+    return this.#budget.take(`${peer?.address} ${peer?.port}`) > 0;
+  }
+
+  #isLongTurn(): boolean {
+    const now = performance.now();
+    if (this.#longAt !== undefined) return now > this.#longAt;
+    this.#longAt = now + longTurnMs;
+    setImmediate(() => {
+      this.#longAt = undefined;
+    });
+    return false;
+  }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { onTicks } from '../../domain/ticks.ts';
 import type { BusyConnections } from './busy-connections.ts';
 import type { ConnectionBound } from './connection-bounds.ts';
 import { type PortSocket, prepareSockets, refuseNewConnections } from './sockets.ts';
@@ -42,7 +43,7 @@ export class Listener implements Disposable {
   readonly port: number;
   readonly #options: ListenerOptions;
   readonly #bound: ConnectionBound;
-  readonly #timer: Timer;
+  readonly #timer: Disposable;
   #current: Server;
   #isListening = true;
   /** Time until which connections are refused. */
@@ -62,8 +63,10 @@ export class Listener implements Disposable {
     this.hostname = this.#current.hostname;
     this.#bound = bound(this.port);
     setImmediate(prepareSockets);
-    this.#timer = setInterval(() => this.#sample(), countEveryMs);
-    this.#timer.unref();
+    this.#timer = onTicks(
+      () => countEveryMs,
+      () => this.#sample(),
+    );
   }
 
   /**
@@ -74,7 +77,7 @@ export class Listener implements Disposable {
     const deadline = performance.now() + withinMs;
     const lastCall = Math.min(maxLastCallMs, Math.max(minLastCallMs, drainMs * lastCallShare));
     await sleep(Math.max(0, drainMs - lastCall));
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     refuseNewConnections(this.port);
     await sleep(lastCall);
     await this.finish(deadline - performance.now());
@@ -92,14 +95,14 @@ export class Listener implements Disposable {
   /** Stops listening immediately, and finishes requests in flight within the given time. */
   async finish(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     void this.#current.stop();
     while (this.inFlight > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     void this.#former?.server.stop(true);
     void this.#current.stop(true);
   }

@@ -30,7 +30,6 @@ export interface RequestContext {
   readonly failedRequests: FailedRequests;
   /** Undefined if requests are not logged. */
   readonly requestLog: RequestLog | undefined;
-  readonly logBan: (refused: Authenticated) => void;
   readonly makeRequestId: () => string;
   readonly isDraining: () => boolean;
 }

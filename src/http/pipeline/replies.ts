@@ -3,6 +3,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
+import { logBan } from '../logs/bans.ts';
 import { errorPath } from '../public/guides.ts';
 import type { Answer } from './answers.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
@@ -67,7 +68,7 @@ export function refuse(
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
   if (status >= 500) logFailure(context, incoming, refusal, status);
-  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) context.logBan(admission);
+  if (admission?.caller !== undefined && admission.verdict.isNewBan) logBan(context.log, admission);
   const isCharged = !(incoming.routed?.operation.free ?? false);
   const afterRefund = status === 503 && isCharged ? refunded(context, admission) : admission;
   const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));

@@ -9,6 +9,8 @@ import type { Shard } from './shard.ts';
 
 const maxUnconfirmed = 100_000;
 const groupSize = 500;
+/** Unsaved bans of other instances are read once a second, because only an instance that stopped leaves them unsaved. */
+const pollsPerTakeOver = 4;
 
 /**
  * Saves bans in PostgreSQL, and restores bans that Redis lost before they were saved. Every instance that learns of a
@@ -22,6 +24,7 @@ export class BanKeeper implements AsyncDisposable {
   readonly #unconfirmed = new LRUCache<number, AccountBan>(atMost(maxUnconfirmed));
   #saving: Promise<void> | undefined;
   #task: PeriodicTask | undefined;
+  #polls = 0;
   #turns = 0;
 
   constructor(context: RedisContext) {
@@ -30,7 +33,9 @@ export class BanKeeper implements AsyncDisposable {
 
   /** Starts periodic retries of pending bans. */
   start(): void {
-    this.#task = new PeriodicTask(pollIntervalMs, () => this.keepAll());
+    this.#task = new PeriodicTask(pollIntervalMs, () =>
+      this.#keepPending(++this.#polls % pollsPerTakeOver === 0),
+    );
   }
 
   keep(ban: AccountBan): void {
@@ -41,11 +46,16 @@ export class BanKeeper implements AsyncDisposable {
   }
 
   /** Retries pending bans. Resolves when Redis has the bans or is unavailable. Saving the bans may take longer. */
-  async keepAll(): Promise<void> {
+  keepAll(): Promise<void> {
+    return this.#keepPending(true);
+  }
+
+  async #keepPending(takesOver: boolean): Promise<void> {
     void this.#save();
     if (this.#context.servers.anyAvailable() === undefined) return;
     const unconfirmed = [...this.#unconfirmed.values()].slice(0, groupSize);
-    await Promise.allSettled([this.#restoreLost(), this.#takeOver(), this.#confirm(unconfirmed)]);
+    const taken = takesOver ? this.#takeOver() : undefined;
+    await Promise.allSettled([this.#restoreLost(), taken, this.#confirm(unconfirmed)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -157,7 +157,10 @@ export async function restoreBans(context: RedisContext, accountId: number): Pro
   const { snapshotStore, servers } = context;
   const { link, keys } = servers.of(accountId);
   for (let reading = 0; reading < maxReads; reading++) {
-    const [callers = 0] = (await link.run('versions', [keys.callers], [0])) as number[];
+    const [, callers] = (await link.run('versions', [keys.process, keys.callers], [0, 0])) as [
+      string,
+      number,
+    ];
     const snapshot = await snapshotStore.find(accountId);
     const restored = snapshot.bans.map((ban) => restoreBan(context, { ...ban, accountId }, callers));
     if ((await Promise.all(restored)).every((isRestored) => isRestored)) return snapshot;

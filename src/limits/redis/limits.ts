@@ -97,7 +97,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.servers.open();
     this.#context.snapshotStore.start();
     if (this.#serving) {
-      void this.#reconciliation.reconcileBanned().catch(() => undefined);
       this.#polling = new PeriodicTask(pollIntervalMs, async () => {
         const behind = this.#behind().filter(({ link }) => link.trouble === undefined);
         const shards = new Set([...behind, ...this.servers.inTurn(++this.#turns)]);
@@ -196,7 +195,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     this.#liftedBans.forget();
     await Promise.allSettled([this.#liftedBans.apply(), this.#banKeeper.keepAll()]);
     await this.#reconciliation.reportAll();
-    await this.#reconciliation.reconcileBanned().catch(() => undefined);
   }
 
   /** Returns the shards that may lack a change made in PostgreSQL. */
@@ -220,11 +218,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     for (let tries = 0; tries < maxAttempts; tries++) {
       const { now } = versions;
       if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
-      if (!this.#reconciliation.isReconciled(accountId)) {
-        const decided = await this.#reconciled(caller, callersVersion);
-        if (decided !== undefined) return decided;
-        continue;
-      }
       this.#reconciliation.reportFirst(accountId);
       const number = nextNumber();
       const args = [shard.lastReported.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
@@ -284,7 +277,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     localLimits.learnPenalty(caller.keyId, penalty);
     if (kind === replyKinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
     if (kind === replyKinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
-    return { verdict: banned(usage, penalty, caller.quota, nowMs), versions };
+    const isNewBan = kind === replyKinds.newly_banned;
+    return { verdict: banned(usage, penalty, caller.quota, nowMs, isNewBan), versions };
   }
 
   async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {

@@ -52,11 +52,6 @@ export interface Connection {
   readonly run: Run;
   /** The server's reply to INFO; empty if the user may not run INFO. */
   readonly info: string;
-  /**
-   * Identifies the server process. Another process may lack changes that this one has confirmed. If the user may not
-   * run INFO, each connection has a different value.
-   */
-  readonly runId: string;
 }
 
 /**
@@ -97,8 +92,8 @@ export class RedisLink implements Disposable {
     return /^(?:redis|valkey)_version:(\S+)/m.exec(this.#connection?.info ?? '')?.[1];
   }
 
-  get runId(): string | undefined {
-    return this.#connection?.runId;
+  get mayMove(): boolean {
+    return this.#options.isNode;
   }
 
   get isBusy(): boolean {
@@ -183,8 +178,7 @@ export class RedisLink implements Disposable {
       await client.connect();
       const run = await loaded(client, scripts);
       const info = await client.send('INFO', []).then(String, () => '');
-      const runId = /^run_id:(\S+)/m.exec(info)?.[1] ?? `attempt ${this.#attempts}`;
-      const connection = { url, client, run, info, runId };
+      const connection = { url, client, run, info };
       // Uses the request timeout, so that a server that is too slow for requests is not considered recovered.
       await this.#timeouts.within(onConnect(connection));
       client.onclose = () =>

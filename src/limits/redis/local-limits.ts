@@ -18,6 +18,7 @@ import {
   type WindowState,
 } from '../limit.ts';
 import type { Ban, CountedCaller, FailureVerdict, Standing } from '../limit-store.ts';
+import { withoutUnopened } from './answers.ts';
 
 /** Maximum number of entries in each cache: accounts, keys and addresses. */
 const maxStates = 100_000;
@@ -91,12 +92,13 @@ export class LocalLimits {
     const held = this.#accounts.get(accountId);
     if (held === undefined) this.learnUsage(accountId, usage);
     else {
-      const [minute, isNewMinute] = later(held.usage.minute, usage.minute);
-      const [day, isNewDay] = later(held.usage.day, usage.day);
+      const reported = reportedUsage(held);
+      const [minute, isNewMinute] = later(reported.minute, usage.minute);
+      const [day, isNewDay] = later(reported.day, usage.day);
+      const unreported = { minute: isNewMinute ? none : held.minute, day: isNewDay ? none : held.day };
       this.#accounts.set(accountId, {
-        usage: { minute, day },
-        minute: isNewMinute ? none : held.minute,
-        day: isNewDay ? none : held.day,
+        usage: { minute: plus(minute, unreported.minute), day: plus(day, unreported.day) },
+        ...unreported,
       });
     }
     const known = this.penalty(keyId);
@@ -194,15 +196,27 @@ export class LocalLimits {
     });
   }
 
+  /**
+   * Returns changed usage, up to this number of accounts, without counts that have not been reported to Redis: every
+   * instance reports these itself, and would otherwise add them to a count that already includes them.
+   */
   takeChanged(count: number): { accountId: number; usage: Usage }[] {
     const changed: { accountId: number; usage: Usage }[] = [];
     for (const accountId of this.#changed) {
       if (changed.length === count) break;
       this.#changed.delete(accountId);
       const held = this.#accounts.get(accountId);
-      if (held !== undefined) changed.push({ accountId, usage: held.usage });
+      if (held !== undefined) changed.push({ accountId, usage: withoutUnopened(reportedUsage(held)) });
     }
     return changed;
+  }
+
+  /** Treats all counts as reported, so that they are saved although this instance stops before it can report them. */
+  giveUpReports(): void {
+    for (const accountId of this.#unreported) {
+      this.#changed.add(accountId);
+      this.takeUnreported(accountId);
+    }
   }
 
   requeueChanged(accountIds: readonly number[]): void {
@@ -221,6 +235,15 @@ export class LocalLimits {
     this.#unreported.add(accountId);
     this.#changed.add(accountId);
   }
+}
+
+/** Returns the usage without the counts that have not been reported to Redis. */
+function reportedUsage({ usage, minute, day }: LocalState): Usage {
+  return { minute: plus(usage.minute, minute, -1), day: plus(usage.day, day, -1) };
+}
+
+function plus({ openedAt, count }: Window, unreported: Unreported, sign = 1): Window {
+  return { openedAt, count: count + sign * unreported.count };
 }
 
 /** Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. */

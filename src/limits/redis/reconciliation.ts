@@ -12,10 +12,7 @@ import type { LocalState, Unreported } from './local-limits.ts';
 const maxRecalled = 100_000;
 const recalledForMs = 1_000;
 
-const groupSize = 500;
-
-/** Maximum number of accounts that are remembered as reconciled. */
-const maxReconciled = 100_000;
+const reportGroup = 500;
 
 /** Maximum number of attempts to run a script for an account that is unknown to Redis. */
 export const maxAttempts = 4;
@@ -32,23 +29,12 @@ export class Reconciliation {
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
   readonly #recalledAt = new LRUCache<number, number>(atMost(maxRecalled));
-  /** The server process with which an account was reconciled, by account id. */
-  readonly #reconciledWith = new LRUCache<number, string>(atMost(maxReconciled));
 
   constructor(context: RedisContext) {
     this.#context = context;
   }
 
-  /**
-   * Whether this instance has reconciled the account with the current process of its Redis server. A process that loaded
-   * an older file, or was a replica that lagged behind, lacks recent counts and bans.
-   */
-  isReconciled(accountId: number): boolean {
-    const { runId } = this.#context.servers.of(accountId).link;
-    return runId !== undefined && this.#reconciledWith.get(accountId) === runId;
-  }
-
-  /** Restores what Redis lacks of an account. Rejects with `StorageUnavailable`; the next request retries. */
+  /** Restores an account that is missing from Redis. Rejects with `StorageUnavailable`; the next request retries. */
   reconcile(accountId: number): Promise<void> {
     return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
@@ -96,7 +82,7 @@ export class Reconciliation {
   async reportAll(): Promise<void> {
     const unreported = this.#context.localLimits.unreported();
     while (unreported.length > 0) {
-      const group = unreported.splice(0, groupSize).map(async (accountId) => {
+      const group = unreported.splice(0, reportGroup).map(async (accountId) => {
         if (!(await this.reportAccount(accountId))) await this.reconcile(accountId);
       });
       // A failed report is retried on the account's next request.
@@ -104,28 +90,15 @@ export class Reconciliation {
     }
   }
 
-  /** Restores all current bans that Redis lacks, so that operators' lists have them before a banned key is used. */
-  async reconcileBanned(): Promise<void> {
-    const { snapshotStore, servers } = this.#context;
-    const bans = await snapshotStore.listBans(servers.earliestSecond);
-    const accountIds = new Set(bans.map(({ accountId }) => accountId));
-    const pending = [...accountIds].filter((accountId) => !this.isReconciled(accountId));
-    while (pending.length > 0) {
-      await Promise.allSettled(pending.splice(0, groupSize).map((accountId) => this.reconcile(accountId)));
-    }
-  }
-
   async #reconcile(accountId: number): Promise<void> {
-    const { localLimits, servers } = this.#context;
-    const { runId } = servers.of(accountId).link;
+    const { localLimits } = this.#context;
     // Bans are restored first, so that no request with a banned key is admitted.
     const { usage } = await restoreBans(this.#context, accountId);
     const snapshot = { usage: usage ?? noUsage, minute: nothing, day: nothing };
-    // Local counts are reported first, because the snapshot may include them.
-    const isReported = !localLimits.knows(accountId) || (await this.reportAccount(accountId));
-    await this.#restore(accountId, snapshot, 0);
-    if (!isReported) await this.reportAccount(accountId);
-    if (runId !== undefined) this.#reconciledWith.set(accountId, runId);
+    await Promise.all([
+      this.#restore(accountId, snapshot, 0),
+      localLimits.knows(accountId) ? this.reportAccount(accountId) : undefined,
+    ]);
   }
 
   async #recall({ accountId, keyId }: CountedCaller): Promise<void> {

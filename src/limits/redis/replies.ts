@@ -48,7 +48,7 @@ const isReply: Readonly<Record<ScriptName, IsReply>> = {
   restore: isNumber,
   restoreBan: isNumber,
   fail: (reply) => reply === replyKinds.stale || numbers(4)(reply),
-  versions: areNumbers,
+  versions: (reply) => Array.isArray(reply) && typeof reply[0] === 'string' && areNumbers(reply.slice(1)),
   announce: isNumber,
   bans: (reply) => Array.isArray(reply) && reply.length === 2 && areBans(reply[0]) && areNumbers(reply[1]),
   unsaved: areBans,

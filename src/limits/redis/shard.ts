@@ -14,8 +14,8 @@ export interface ShardLink {
   /** Reason for the outage; undefined if the link works. */
   readonly trouble: string | undefined;
   readonly isBusy: boolean;
-  /** Identifies the server process (`Connection`); undefined while disconnected. */
-  readonly runId: string | undefined;
+  /** Whether the data may move to another server process without loss, like the slots of a cluster. */
+  readonly mayMove: boolean;
   /**
    * Rejects with `NoAnswer` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
    */
@@ -52,15 +52,25 @@ export class Shard {
     }
   }
 
-  /** Exchanges versions with Redis. Each side adopts newer versions from the other side. */
+  /**
+   * Exchanges versions with Redis. Each side adopts newer versions from the other side. With `detectsProcess`, which takes
+   * Redis longer, a new generation of counts and bans begins if another server process has the data.
+   */
   async exchangeVersions(
     versions: SharedVersions,
     run: Run = (...command) => this.link.run(...command),
+    detectsProcess = !this.link.mayMove,
   ): Promise<Versions> {
     const { postgres } = versions;
+    const { keys } = this;
     const minVersions = resources.map((resource) => postgres[resource]);
-    const reply = await run('versions', this.keys.versions, minVersions);
-    return versions.applyRedis(this, versionsOf(reply as number[]));
+    const args = [detectsProcess ? 1 : 0, ...minVersions];
+    const [generation, ...reported] = (await run('versions', [keys.process, ...keys.versions], args)) as [
+      string,
+      ...number[],
+    ];
+    keys.generation = generation;
+    return versions.applyRedis(this, versionsOf(reported));
   }
 
   /** Announces a change. `version` is the change's version in PostgreSQL, or 0 if unknown. */

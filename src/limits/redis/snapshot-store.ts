@@ -87,6 +87,7 @@ export class SnapshotStore implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.#saving;
+    this.#localLimits.giveUpReports();
     await this.#save();
   }
 

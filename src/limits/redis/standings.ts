@@ -33,7 +33,6 @@ async function standingInRedis(
   const shard = servers.of(accountId);
   const { link, keys, clock } = shard;
   for (let tries = 0; tries < maxAttempts; tries++) {
-    if (!reconciliation.isReconciled(accountId)) await reconciliation.reconcile(accountId);
     reconciliation.reportFirst(accountId);
     const names = keys.ofStanding(accountId, keyId);
     const answer = (await link.ask('standing', names, clock.arguments())) as StateAnswer;
@@ -58,7 +57,7 @@ export async function currentVersions({ servers, versions }: RedisContext): Prom
   const shard = servers.anyAvailable();
   if (shard === undefined) return versions.fallback();
   return shard.shared(
-    () => shard.exchangeVersions(versions, (...command) => shard.link.ask(...command)),
+    () => shard.exchangeVersions(versions, (...command) => shard.link.ask(...command), false),
     async () => versions.fallback(),
   );
 }

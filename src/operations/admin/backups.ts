@@ -62,7 +62,7 @@ export interface BackupFigures {
 export class BackupOperations implements AsyncDisposable {
   readonly #context: BackupContext;
   readonly #stopping = new AbortController();
-  /** Verifications that run or wait, by the name of the backup. */
+  /** Verifications that run or wait, by the name of the backup and the operator. */
   readonly #verifying = new Map<string, Promise<Verification>>();
   readonly #turns = new Turns<string>();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
@@ -127,16 +127,19 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. One process verifies at a time, by turns between operators, and requests for
-   * the same backup share the result. Throws `backup_not_found`, or `backup_damaged` with a description of the damage.
+   * Verifies a backup and stores the result. One process verifies at a time, by turns between operators, and an operator's
+   * requests for the same backup share the result. Throws `backup_not_found`, or `backup_damaged` with a description of the
+   * damage.
    */
   verify(actor: Actor, name: string): Promise<Verification> {
-    const known = this.#verifying.get(name);
+    const owner = actorText(actor);
+    const key = `${name} ${owner}`;
+    const known = this.#verifying.get(key);
     if (known !== undefined) return known;
     const result = this.#turns
-      .take(actorText(actor), () => this.#verify(name))
-      .finally(() => this.#verifying.delete(name)) as Promise<Verification>;
-    this.#verifying.set(name, result);
+      .take(owner, () => this.#verify(name))
+      .finally(() => this.#verifying.delete(key)) as Promise<Verification>;
+    this.#verifying.set(key, result);
     return result;
   }
 

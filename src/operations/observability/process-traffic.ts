@@ -1,24 +1,26 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
+import { onTicks } from '../../domain/ticks.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
 import { sharedReading } from './shared-reading.ts';
 import type { EventLoopTimes, OutputHealth, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
 /** Sampling interval. Shorter delays may be missed. */
-const sampleIntervalMs = 500;
-const retainedSamples = 120;
+const sampleIntervalMs = 1_000;
+const retainedSamples = 60;
 
-/** Measures the event-loop delay with a timer, at the cost of two wake-ups per second. */
+/** Measures the event-loop delay with a timer, at the cost of one wake-up per second. */
 export class EventLoopDelay implements Disposable {
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Disposable;
   readonly #last = new Float64Array(retainedSamples);
   #samples = 0;
   #sumSeconds = 0;
-  #dueAt = performance.now() + sampleIntervalMs;
 
   constructor() {
-    this.#timer = setInterval(() => this.#sample(), sampleIntervalMs);
-    this.#timer.unref();
+    this.#timer = onTicks(
+      () => sampleIntervalMs,
+      (dueAt) => this.#sample(dueAt),
+    );
   }
 
   times(): EventLoopTimes {
@@ -26,16 +28,15 @@ export class EventLoopDelay implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
-  #sample(): void {
+  #sample(dueAt: number): void {
     const now = performance.now();
-    const lateSeconds = Math.max(0, now - this.#dueAt) / 1_000;
+    const lateSeconds = Math.max(0, now - dueAt) / 1_000;
     this.#last[this.#samples % retainedSamples] = lateSeconds;
     this.#samples++;
     this.#sumSeconds += lateSeconds;
-    this.#dueAt = now + sampleIntervalMs;
   }
 }
 

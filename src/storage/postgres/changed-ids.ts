@@ -132,7 +132,7 @@ class ChangedRanges {
         SELECT server, current, range, changed.version
         FROM (
           SELECT pg_postmaster_start_time()::text AS server, version AS current
-          FROM counters WHERE name = ${this.#resource}
+          FROM read_counter(${this.#resource})
         ) AS now LEFT JOIN (
           SELECT range, version FROM changed_ranges WHERE resource = ${this.#resource} AND version > ${this.#last ?? 0n}
           ORDER BY version DESC LIMIT ${maxCount}

@@ -18,7 +18,15 @@ export interface ConnectionSettings {
   readonly url: string;
   /** The server cancels a statement after this time, in milliseconds. */
   readonly statementTimeoutMs: number;
+  /**
+   * Whether connections to a standby are refused, because it lacks the latest changes. Commands may read one, for example
+   * to export its data.
+   */
+  readonly refusesStandby?: boolean;
 }
+
+/** A standby lacks the latest changes, for example that a key was revoked. */
+export const standbyReason = 'the server is a standby (in recovery): DATABASE_URL must lead to the primary';
 
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
@@ -78,6 +86,7 @@ export class Connection {
       timer = setTimeout(late, timeoutMs);
       if (this.throughPooler) await this.#checkSessions();
       else await expectSession(this.sql);
+      if (this.#settings.refusesStandby) await expectPrimary(this.sql);
     } catch (error) {
       throw isRefusedByPooler(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
     } finally {
@@ -141,6 +150,15 @@ export class Connection {
   get #openTimeoutMs(): number {
     return this.#settings.statementTimeoutMs * connectTimeouts;
   }
+}
+
+/**
+ * Throws if the server is a standby. The address may lead to a standby for a moment, and a session never changes its server,
+ * except through a pooler.
+ */
+async function expectPrimary(sql: SQL): Promise<void> {
+  const [row] = await sql.unsafe('SELECT pg_is_in_recovery() AS "isStandby"').simple();
+  if (row?.isStandby === true) throw new Error(standbyReason);
 }
 
 const timeouts = (statementTimeoutMs: number) => ({

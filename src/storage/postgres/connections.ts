@@ -33,8 +33,9 @@ export class Connections {
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
   /**
-   * True if the last attempt to open an additional connection failed. In that case, only `fill` retries, as long as
-   * other connections are open.
+   * True if the last attempt to open a connection failed. In that case, only `fill` retries, as long as other connections
+   * are open, and no attempt begins while others have not failed yet. Otherwise, attempts that overlap could fail for
+   * ever without being noticed.
    */
   #isShort = false;
   #closed = false;
@@ -70,7 +71,7 @@ export class Connections {
       if (!exclusive && takesMore && connection.active < (best?.active ?? maxPipelineDepth))
         best = connection;
     }
-    if (!this.#isFull() && !(this.#isShort && this.#open.size > 0)) this.#growInBackground();
+    if (!this.#isFull() && !(this.#isShort && this.#open.size + this.#opening > 0)) this.#growInBackground();
     return best;
   }
 
@@ -135,8 +136,8 @@ export class Connections {
 
   #growInBackground(): void {
     this.#grow().catch((error) => {
+      this.#isShort = true;
       if (this.#open.size > 0) {
-        this.#isShort = true;
         this.#releaseSlot(error);
         this.#options.onShortage(error);
       } else if (this.#opening === 0) this.#options.onUnreachable(error);
@@ -154,6 +155,7 @@ export class Connections {
       this.#opening--;
     }
     connection.movedAt = performance.now();
+    if (this.#open.size === 0) this.#isShort = false;
     if (this.#closed) connection.close();
     else this.#open.add(connection);
     this.#options.onChange();

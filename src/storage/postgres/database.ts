@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import { Breaker } from '../../outages/breaker.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../../outages/errors.ts';
 import type { Notice } from '../../outages/outage.ts';
+import { type ConnectionSettings, standbyReason } from './connection.ts';
 import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
 import {
   failureOf,
@@ -16,8 +17,7 @@ import { migrate } from './migrations.ts';
 import { Pool, type PoolFacts } from './pool.ts';
 import type { Execute, Statement } from './statements.ts';
 
-export interface PostgresOptions {
-  readonly url: string;
+export interface PostgresOptions extends ConnectionSettings {
   readonly poolSize: number;
   /**
    * Statement timeout in milliseconds, including time in the queue. A connection is closed if there is no reply for 1.5
@@ -31,9 +31,6 @@ const retryIntervalMs = 500;
 /** Interval between connection attempts after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;
-
-/** A standby lacks the latest changes, for example that a key was revoked. */
-const standby = 'the server is a standby (in recovery): DATABASE_URL must lead to the primary';
 
 /** A PostgreSQL database with outage detection. Each connection prepares a statement once. */
 export class PostgresDatabase implements AsyncDisposable {
@@ -73,7 +70,7 @@ export class PostgresDatabase implements AsyncDisposable {
       if (row?.isStandby) {
         // The address may lead to the primary by now, but the session still leads to the standby.
         this.#pool.connections.renew();
-        throw new Error(standby);
+        throw new Error(standbyReason);
       }
     });
     this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
@@ -82,8 +79,8 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Begins an outage that ends when the address leads to a primary. Throws `StorageUnavailable`. */
   refuseStandby(): never {
-    this.#reaching.trip(new Error(standby));
-    throw new StorageUnavailable(standby);
+    this.#reaching.trip(new Error(standbyReason));
+    throw new StorageUnavailable(standbyReason);
   }
 
   get statementTimeoutMs(): number {

@@ -78,8 +78,14 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
     SET LOCAL statement_timeout = 0;
     SET LOCAL lock_timeout = ${lockTimeoutMs};
     SET LOCAL idle_in_transaction_session_timeout = ${idleTimeoutMs}`);
-  const [{ isLocked }] =
-    await transaction`SELECT pg_try_advisory_xact_lock(${lockId}, hashtext(current_schema())) AS "isLocked"`;
+  const [{ schema, isLocked }] = await transaction`
+    SELECT current_schema() AS schema, pg_try_advisory_xact_lock(${lockId}, hashtext(current_schema())) AS "isLocked"`;
+  if (schema === null) {
+    throw new StorageUnusable(
+      'The schema in the search_path of DATABASE_URL or of the role does not exist, or the role may not use it. Create ' +
+        'it (CREATE SCHEMA), or grant the role USAGE and CREATE on it.',
+    );
+  }
   if (!isLocked) throw new MigrationLocked('Another process is migrating the database.');
   const version = await versionOf(transaction);
   if (version === migrationSteps.length) return { from: version, to: version };

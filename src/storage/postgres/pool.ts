@@ -57,7 +57,8 @@ export class Pool {
     overload: (size) => new TooLate(`too many queued statements (${size})`),
   });
   readonly #sent = new DeadlineQueue();
-  readonly #timer: NodeJS.Timeout;
+  /** Runs while there are statements. */
+  #timer: NodeJS.Timeout | undefined;
   #closed = false;
   readonly #roundTrips = new RoundTrips();
 
@@ -71,7 +72,6 @@ export class Pool {
         options.onUnreachable(error);
       },
     });
-    this.#timer = setInterval(() => this.#check(), this.#timeoutMs / checksPerTimeout).unref();
   }
 
   /** Runs a statement that may be pipelined. Rejects with `TooLate` at `dueAt` (`performance.now()`). */
@@ -166,6 +166,7 @@ export class Pool {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new TooLate('the store is closed');
       if (dueAt < performance.now()) throw new TooLate(`not sent within ${this.#timeoutMs} ms`);
+      this.#timer ??= setInterval(() => this.#check(), this.#timeoutMs / checksPerTimeout).unref();
       const start = (connection: Connection) => {
         this.connections.sent(connection, exclusive);
         const startedAt = performance.now();
@@ -220,7 +221,11 @@ export class Pool {
 
   /** Rejects statements past their deadline, and closes unresponsive connections. */
   #check(): void {
-    if (this.#waiting.size === 0 && this.connections.facts.busy === 0) return;
+    if (this.#waiting.size === 0 && this.connections.facts.busy === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
     afterUnreadReplies(() => {
       const now = performance.now();
       this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
+import { type Resource, resources, type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { Runner } from './statements.ts';
 
 /**
@@ -7,6 +7,8 @@ import type { Runner } from './statements.ts';
  * counter `keys` also covers accounts, plans and lifted bans.
  */
 export const versionCounter = (resource: Resource): string => (resource === 'callers' ? 'keys' : resource);
+
+const versionCounters = JSON.stringify(resources.map(versionCounter));
 
 /**
  * Raises a version to the server's time in microseconds, so that the version is new even after a restore from a backup.
@@ -88,7 +90,8 @@ export async function readState({ run }: Runner): Promise<ServerState> {
                WHERE seen_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - ${formerRunningMs}::bigint
              ) AS "hasFormerInstances",
              (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, clock_steps_ms AS "clockSteps"
-      FROM counters LEFT JOIN store ON true`,
+      FROM json_array_elements_text(${versionCounters}::text::json) AS name CROSS JOIN LATERAL read_counter(name)
+        LEFT JOIN store ON true`,
   );
   const versions = new Map(rows.map(({ name, version }) => [name, Number(version)]));
   const { store = null, lineage = null, started = '', now = 0n } = rows[0] ?? {};

@@ -1,4 +1,4 @@
-import { Database, type SQLiteError } from 'bun:sqlite';
+import type { Database, SQLiteError } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import {
   DataDamaged,
@@ -18,6 +18,7 @@ import {
   storeApplicationId,
 } from '../../store-files/sqlite-file.ts';
 import { outdatedStore, unfinishedCopy } from '../unusable.ts';
+import { PreparedDatabase } from './prepared.ts';
 
 type Migration = string | ((database: Database) => void);
 
@@ -59,7 +60,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { path, migrations, migrates, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
   try {
-    database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
+    database = new PreparedDatabase(path, { readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
     // Checked before setting the journal mode, which writes to the file.
     const isNew = check(database, options);

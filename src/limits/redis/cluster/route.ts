@@ -35,6 +35,7 @@ const probeEveryMs = 250;
 
 /** Routes the commands of a shard to the node that owns its slot. */
 export class ShardRoute implements ShardLink, Disposable {
+  readonly mayMove = true;
   readonly #nodes: Nodes;
   readonly #slot: number;
   readonly #breaker: Breaker;
@@ -61,10 +62,6 @@ export class ShardRoute implements ShardLink, Disposable {
 
   get isBusy(): boolean {
     return this.#nodes.ownerOf(this.#slot)?.isBusy ?? false;
-  }
-
-  get runId(): string | undefined {
-    return this.#nodes.ownerOf(this.#slot)?.runId;
   }
 
   async ask(...command: Parameters<Run>): Promise<unknown> {

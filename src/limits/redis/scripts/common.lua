@@ -16,6 +16,15 @@ local function micros()
   return time[1] * 1000000 + time[2]
 end
 
+-- Returns an identity of this server's process and of the history of its data: the process of a replica that was promoted
+-- differs from that of the former primary, and a primary that became a replica and was promoted again has another history.
+-- Returns nil without permission for INFO.
+local function this_process()
+  local info, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  if type(info) ~= 'string' or type(replication) ~= 'string' then return nil end
+  return string.match(info, 'run_id:(%x+)') .. '/' .. string.match(replication, 'master_replid:(%x+)')
+end
+
 -- Formats an integer exactly, because Lua would round it to 14 digits.
 local function text(number)
   return string.format('%.0f', number)

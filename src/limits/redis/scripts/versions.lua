@@ -1,11 +1,18 @@
--- Returns the versions, after raising them to the versions an instance read in PostgreSQL, in case a change was not
--- announced to Redis. Unchanged versions are written as well, so that the script fails if Redis rejects writes.
--- KEYS: versions of resources
--- ARGV: the minimum of each version
+-- Returns the generation of counts and bans (see keys.ts), followed by the versions, after raising them to the versions an
+-- instance read in PostgreSQL, in case a change was not announced to Redis. Unchanged versions are written as well, so
+-- that the script fails if Redis rejects writes.
+-- KEYS: the server process that has the data, versions of resources
+-- ARGV: 1 if a new generation begins with another process, 0 if not; the minimum of each version
 local values = redis.call('MGET', unpack(KEYS))
-local versions = {}
-for index, key in ipairs(KEYS) do
-  versions[index] = math.max(version(values[index]), tonumber(ARGV[index]))
-  redis.call('SET', key, text(versions[index]))
+local known, generation = string.match(values[1] or '', '^(%S+) (%d*)$')
+local process = ARGV[1] == '1' and this_process()
+if process and process ~= known then
+  generation = known and text(micros()) or ''
+  redis.call('SET', KEYS[1], process .. ' ' .. generation)
 end
-return versions
+local reply = { generation or '' }
+for index = 2, #KEYS do
+  reply[index] = math.max(version(values[index]), tonumber(ARGV[index]))
+  redis.call('SET', KEYS[index], text(reply[index]))
+end
+return reply

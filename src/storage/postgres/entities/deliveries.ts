@@ -130,7 +130,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
         CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
         CROSS JOIN LATERAL (
-          SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
+          SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM read_counter('events')
         ) AS bounds
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last THEN coalesce(${sql.unsafe(sending.hasRoom)}, false) ELSE false END AS is_behind OFFSET 0
@@ -174,9 +174,9 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             OFFSET 0
           ) AS event
         ), counted AS (
-          UPDATE counters SET last = last + (SELECT count(*) FROM wanted)
-          WHERE name = 'deliveries' AND EXISTS (SELECT FROM wanted)
-          RETURNING last - (SELECT count(*) FROM wanted) AS before
+          SELECT last - added AS before
+          FROM (SELECT count(*) AS added FROM wanted) AS wanted, move_counter('deliveries', added)
+          WHERE added > 0
         ), added AS (
           INSERT INTO deliveries (id, webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
           SELECT before + row_number() OVER (ORDER BY event_id, webhook_id), webhook_id, event_id, type, 'pending', '[]',

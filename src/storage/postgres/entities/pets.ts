@@ -6,7 +6,6 @@ import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { AddedEvents, PetWrites } from '../../transaction.ts';
 import type { Statements, Versioned } from '../statements.ts';
-import { incrementVersion } from '../versions.ts';
 import { PostgresEntity } from './entity.ts';
 import type { PostgresEventWrites } from './events.ts';
 
@@ -72,8 +71,7 @@ export class PostgresPetWrites implements PetWrites {
       'pets',
       (sql) => sql`
         WITH taken AS (
-          UPDATE counters SET last = last + ${added.length}::bigint, ${incrementVersion(sql)}
-          WHERE name = 'pets' RETURNING last, version
+          SELECT last, version FROM move_counter('pets', ${added.length}::bigint)
         ), numbered AS (
           SELECT last - ${added.length}::bigint + number AS id, pet.*
           FROM taken, json_to_recordset(${rowsOf(added, jsonBehindId)}::text::json)

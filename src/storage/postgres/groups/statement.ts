@@ -7,7 +7,7 @@ import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
 import { answerRemovalBatch } from '../../answer-row.ts';
 import { casts } from '../entities/entity.ts';
-import { incrementVersionSql, versionCounter } from '../versions.ts';
+import { versionCounter } from '../versions.ts';
 
 /** A group's changes to one table. */
 export interface TableChange {
@@ -120,13 +120,10 @@ export function groupText(tables: readonly TablePart[], order: LockOrder = 'rows
     ...early.map(({ table }) => changedRows(table)),
     ...removed.map(({ table }) => removedRows(table)),
     `counted AS MATERIALIZED (
-      SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
-        SELECT used.name FROM ${usedCounters} WHERE ${isStored('used')}
-      )) ORDER BY name FOR UPDATE)`,
-    `moved AS (
-      UPDATE counters SET last = last + coalesce((given->'numbers'->>counters.name)::bigint, 0), ${incrementVersionSql}
-      FROM counted, input WHERE counters.name = counted.name
-      RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
+      SELECT DISTINCT used.name, coalesce((given->'numbers'->>used.name)::bigint, 0) AS added
+      FROM ${usedCounters} WHERE ${first}${isStored('used')} ORDER BY used.name)`,
+    `moved AS MATERIALIZED (
+      SELECT counted.name, last - added AS before, version FROM counted, move_counter(counted.name, added))`,
     filled,
     ...late.map(({ table }) => changedRows(table)),
     ...added.map(({ table }) => addedRows(table)),
@@ -235,11 +232,14 @@ const recordedEvents = `recorded AS (
   SELECT new.type, new.data, new.account_id, new.created_at FROM ${relation('events', eventColumns, 'new', 'filled')}
   WHERE ${isStored('new')} ORDER BY new.number)`;
 
-/** Omits rows that the group may replace, because a statement can change a row only once. */
+/**
+ * Omits rows that the group may replace, because a statement can change a row only once. The time is a subquery, because a
+ * join with the input would compare it with every stored response.
+ */
 const expiredAnswers = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
-    SELECT id FROM idempotent_answers, input
-    WHERE kept_at < (given->>'answersSince')::bigint
+    SELECT id FROM idempotent_answers
+    WHERE kept_at < (SELECT (given->>'answersSince')::bigint FROM input)
       AND id NOT IN (SELECT id FROM ${parts.read(answers as Table)})
     ORDER BY kept_at LIMIT (SELECT ${answerRemovalBatch} * (given->>'answers')::bigint FROM input)
     FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;

@@ -45,12 +45,6 @@ interface PreparedList {
 /** Whether a list is read as rows or as JSON. */
 type Form = 'rows' | 'json';
 
-/**
- * A parameter of a list. Without the unary plus, SQLite would prepare the statement again whenever a value changes,
- * because the best plan could depend on the value (https://www.sqlite.org/c3ref/prepare.html).
- */
-const place = (number: number) => `+?${number}`;
-
 export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
   protected readonly read: ReadIn;
@@ -140,10 +134,10 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     if (known !== undefined) return known;
     const { equal, merged } = listPlan(this.#table, filtered);
     const { direction, behind: sign } = listOrder(isDescending);
-    const conditions = equal.map((column, index) => `${sqlName(column)} = ${place(index + 1)}`);
+    const conditions = equal.map((column, index) => `${sqlName(column)} = ?${index + 1}`);
     const key = this.#table.key.map(sqlName);
     const places = equal.length + (isContinued ? 1 : 0);
-    const behind = isContinued ? [`${key} ${sign} ${place(places)}`] : [];
+    const behind = isContinued ? [`${key} ${sign} ?${places}`] : [];
     const range = (also: readonly string[]) => {
       const all = [...conditions, ...also, ...behind];
       return all.length === 0 ? this.select : `${this.select} WHERE ${all.join(' AND ')}`;
@@ -152,7 +146,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const ranges = merged?.values.map((value) => range([`${sqlName(merged.name)} = '${value}'`])) ?? [
       range([]),
     ];
-    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key}${direction} LIMIT ${place(places + 1)}`;
+    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key}${direction} LIMIT ?${places + 1}`;
     const list = {
       statement: this.prepare(form === 'rows' ? text : this.#asJson(text)),
       equal,

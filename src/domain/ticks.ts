@@ -1,0 +1,34 @@
+/**
+ * Calls `work` at every multiple of an interval of the process's monotonic clock, with the time at which the call was
+ * due, until the result is disposed of. Unlike the timers of `setInterval`, which drift apart, such timers wake an idle
+ * process together. They do not keep it running. `everyMs` is called before each wait.
+ */
+export function onTicks(everyMs: () => number, work: (dueAt: number) => void): Disposable {
+  let timer: NodeJS.Timeout | undefined;
+  let isEnded = false;
+  const wait = () => {
+    if (isEnded) return;
+    const ms = untilTick(everyMs());
+    const dueAt = performance.now() + ms;
+    timer = setTimeout(() => {
+      try {
+        work(dueAt);
+      } finally {
+        wait();
+      }
+    }, ms).unref();
+  };
+  wait();
+  return {
+    [Symbol.dispose]: () => {
+      isEnded = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Milliseconds until the next multiple of the interval. A timer may run early, so a multiple that is very near is skipped. */
+function untilTick(everyMs: number): number {
+  const rest = everyMs - (performance.now() % everyMs);
+  return Math.ceil(rest < everyMs / 4 ? rest + everyMs : rest);
+}
