@@ -59,7 +59,6 @@ const testPython = testWith(python, ['python3', '--version']);
 const samples = [
   { name: 'curl', file: 'first.sh', command: ['sh'], testIt: testWith(curl, ['curl', '--version']) },
   { name: 'client', file: 'first.ts', command: [process.execPath], testIt: test },
-  { name: 'typescript', file: 'first.ts', command: [process.execPath], testIt: test },
   { name: 'python', file: 'first.py', command: ['python3'], testIt: testPython },
   { name: 'go', file: 'first.go', command: ['go', 'run'], testIt: testWith(go, ['go', 'version']) },
 ] as const;
