@@ -1,5 +1,4 @@
 /** Sends the deliveries of a store: leases due deliveries, sends them, and stores the outcomes. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -14,7 +13,6 @@ import {
   type TakeRequest,
 } from '../domain/delivery.ts';
 import { scopeOf } from '../domain/event-type.ts';
-import { onTicks } from '../domain/ticks.ts';
 import { type DisablingOutcome, type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
 import { fastMs, Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
@@ -80,7 +78,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #inFlight = new Set<Promise<void>>();
   readonly #ending = new AbortController();
-  readonly #timer: Disposable;
+  readonly #timer: NodeJS.Timeout;
   readonly #lanes = new Lanes();
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
@@ -99,7 +97,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#timer = onTicks(() => pollIntervalMs, this.#check);
+    this.#timer = setInterval(this.#check, pollIntervalMs).unref();
     this.#check();
   }
 
@@ -115,7 +113,7 @@ export class Dispatcher {
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#timer[Symbol.dispose]();
+    clearInterval(this.#timer);
     clearTimeout(this.#pacedTimer);
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
