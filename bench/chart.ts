@@ -16,12 +16,14 @@ const style = `
   .service { fill: #1a7f5a } .limit { fill: #b9bec7 } .peer { fill: #6a8fc5 }
   @media (prefers-color-scheme: dark) { text { fill: #ddd } .limit { fill: #666b75 } }`;
 
-/** Returns a chart of all loads. */
+/** Returns a chart of all loads. For durable writes, it includes only contenders whose writes are durable. */
 export function comparisonChart(results: Results): string {
   let top = 0;
   const parts: string[] = [];
   for (const { name, title, callers } of scenarios) {
-    const figures = figuresOf(results, name);
+    const figures = figuresOf(results, name).filter(
+      ({ entrant }) => name !== 'create' || entrant.does.includes('durable POST'),
+    );
     if (figures.length < 2 || callers !== undefined) continue;
     parts.push(scenarioBars(title, figures, top));
     top += titleHeight + figures.length * rowHeight + gap;

@@ -4,6 +4,9 @@ import { sandboxTool } from '../sandbox/command.ts';
 import { faultNames } from '../sandbox/fault.ts';
 import { programOf } from '../src/cli/program.ts';
 import { settings } from '../src/config/settings.ts';
+import type { ErrorCode } from '../src/contract/errors.ts';
+import { allMetrics } from './all-metrics.ts';
+import { errorExample } from './openapi/error-examples.ts';
 
 export interface GeneratedDoc {
   readonly path: string;
@@ -15,6 +18,8 @@ export async function generatedDocs(): Promise<GeneratedDoc[]> {
   return [
     await withTable('docs/settings.md', 'settings', settingsTable()),
     await withTable('docs/guides/sandbox.md', 'faults', faultsTable()),
+    await withTable('docs/monitoring.md', 'metrics', metricsTable()),
+    await withExamples('docs/errors.md'),
     { path: 'docs/commands.md', text: await commandsText() },
   ];
 }
@@ -30,6 +35,19 @@ function settingsTable(): string {
 function faultsTable(): string {
   const rows = Object.values(faultNames).map(({ example, about }) => `| \`${example}\` | ${about} |`);
   return ['| Fault | Meaning |', '|---|---|', ...rows].join('\n');
+}
+
+function metricsTable(): string {
+  const rows = allMetrics.map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |`);
+  return ['| Metric | Type | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** Returns the file with an example in each section whose heading is an error code. */
+async function withExamples(path: string): Promise<GeneratedDoc> {
+  const text = await Bun.file(path).text();
+  const section = /^(## (\w+)\n[\s\S]*?```json\n)[\s\S]*?```$/gm;
+  const exampleOf = (code: string) => JSON.stringify(errorExample(code as ErrorCode), undefined, 2);
+  return { path, text: text.replace(section, (_, start, code) => `${start}${exampleOf(code)}\n\`\`\``) };
 }
 
 /** Returns the file with the table inserted between the two marker comments with this name. */

@@ -2,13 +2,10 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { allMetrics as all } from '../../scripts/all-metrics.ts';
 import { metricsText } from '../../src/http/admin/metrics.ts';
-import type { Metric } from '../../src/operations/observability/metric.ts';
-import { metricsOf } from '../../src/operations/observability/metrics.ts';
-import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { FakeClock } from '../support/clock.ts';
 import { newPet } from '../support/pets.ts';
 import { metricsIn, parseMetrics, samplesIn } from '../support/prometheus.ts';
 
@@ -30,39 +27,6 @@ async function useInEveryWay(app: TestApp): Promise<void> {
   await app.call('GET', '/pets', { key: null });
 }
 
-/** All possible metrics, for an embedded store and for database servers. */
-const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
-const all: readonly Metric[] = metricsOf({
-  processes: [
-    {
-      ...new TrafficCounter(new FakeClock()).traffic(),
-      ...{ startedAt: 0, inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 1, store: {} },
-      pageCache: { hits: 0, misses: 0 },
-      output: { linesLost: 0, trouble: undefined },
-      eventLoop: { maxSeconds: 0, sumSeconds: 0, looks: 0 },
-    },
-  ],
-  facts: {
-    ...store,
-    ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, freeBytes: 4 },
-    ...{ poolConnections: 4, poolBusy: 1, poolWaiting: 0, postgresStatements: 9, postgresSeconds: 0.1 },
-    ...{ redisRequests: 9, redisSeconds: 0.1 },
-    ...{ primaryReads: 1, replica1: 'a', replica1InUse: true, replica1LagSeconds: 0, replica1Reads: 1 },
-  },
-  troubles: [],
-  bans: 0,
-  events: { last: 9, oldestAgeMs: 1, keepMs: 1 },
-  deliveries: { pending: 1, oldestPendingAgeMs: 1 },
-  backups: {
-    everyMs: 1,
-    latest: { name: 'made', bytes: 1, label: null, verified: null, createdAt: 1 },
-    seconds: 1,
-    made: 1,
-    failed: 0,
-  },
-  about: { version: '1.0.0' },
-  startedAt: 0,
-});
 /** Metric names that can be used in queries. */
 const names = new Set(
   all.flatMap(({ name, type }) => {
@@ -254,13 +218,6 @@ test('every alert has a summary and a remedy', () => {
     expect(annotations.summary).toMatch(/\.$/);
     expect(annotations.remedy).toMatch(/\.$/);
   }
-});
-
-test('docs/monitoring.md lists every metric with its type and help', () => {
-  const rows = [...file('docs/monitoring.md').matchAll(/^\| `(animal_store_\w+)` \| (\w+) \| (.+) \|$/gm)];
-  expect(rows.map(([, name, type, help]) => [name, type, help])).toEqual(
-    all.map(({ name, type, help }) => [name, type, help]),
-  );
 });
 
 test('the store folder is moved away: only the figures that cannot be read are missing', async () => {

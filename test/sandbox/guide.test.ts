@@ -74,7 +74,7 @@ testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}',
 
 test('the program of the sandbox guide prints the documented output', async () => {
   const parts = steps(between('program: robust'), 'ts');
-  expect(parts).toHaveLength(8);
+  expect(parts).toHaveLength(6);
   await Bun.write(join(folder.path, 'robust.ts'), parts.map(({ code }) => code).join('\n'));
   const output = await run([process.execPath, 'robust.ts']);
   expect(output).toBe(parts.map(({ output: printed }) => printed).join(''));
@@ -86,8 +86,17 @@ test("the guide's test for Vitest passes under bun test, which has the same func
   await run([process.execPath, 'test', 'bun.test.ts']);
 });
 
+/** The guide's test in JavaScript with the import line for a test runner. */
+function testWithImport(line: string): string {
+  expect(blockBelow('runners').split('\n')).toContain(line);
+  return `${line}\n${blockBelow('file: vitest')
+    .replace(/^import .*\n/gm, '')
+    .replace(': Sandbox', '')}`;
+}
+
 test("the guide's test for Jest passes under bun test, which provides Jest's functions", async () => {
-  await Bun.write(join(folder.path, 'jest.test.cjs'), blockBelow('file: jest'));
+  const text = testWithImport("const { startSandbox } = require('@animal-store/client/sandbox');");
+  await Bun.write(join(folder.path, 'jest.test.cjs'), text);
   await run([process.execPath, 'test', 'jest.test.cjs']);
 });
 
@@ -116,7 +125,11 @@ testWith({ name: 'Node.js 20', package: 'nodejs' }, [
   '-e',
   'process.exit(+(+process.versions.node.split(".")[0] < 20))',
 ])("the guide's test for node:test passes", async () => {
-  await Bun.write(join(folder.path, 'node.test.mjs'), blockBelow('file: node'));
+  const text = testWithImport("import { after as afterAll, before as beforeAll, test } from 'node:test';");
+  const imports =
+    "import assert from 'node:assert/strict';\nimport { startSandbox } from '@animal-store/client/sandbox';\n";
+  const asserting = text.replace(/expect\((.*)\)\.toEqual\((.*)\);/, 'assert.deepEqual($1, $2);');
+  await Bun.write(join(folder.path, 'node.test.mjs'), `${imports}${asserting}`);
   expect(await run(['node', '--test', 'node.test.mjs'])).toMatch(/# pass 1|pass 1/);
 });
 
