@@ -30,8 +30,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads and checks every setting. Throws a `ConfigError` that lists every problem, including the given ones of the
- * `.env` files.
+ * Reads and checks every setting. Throws a `ConfigError` that lists every problem, including those in
+ * `envFileMistakes`.
  */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,

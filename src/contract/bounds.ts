@@ -13,7 +13,7 @@ export const maxDetails = 20;
 /** Maximum length of a name in an error response, in UTF-16 code units. Longer names are truncated. */
 export const maxNameLength = 64;
 
-/** Maximum number of webhooks of an account. */
+/** Maximum number of webhooks per account. */
 export const maxWebhooks = 16;
 
 /** Maximum length of a cursor that the service creates, in characters: that of a list ordered by name. */

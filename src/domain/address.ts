@@ -71,5 +71,5 @@ export function peerOf(address: string | Uint8Array, port: number): string {
   return `${bytes.subarray(isMapped ? mappedBytes.length : 0).toHex()}:${port}`;
 }
 
-/** The beginning of IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2). */
+/** The prefix of IPv4-mapped IPv6 addresses (RFC 4291, section 2.5.5.2). */
 const mappedBytes = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];

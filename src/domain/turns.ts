@@ -34,7 +34,7 @@ export class Turns<Owner> {
     }
   }
 
-  /** Skips all tasks that wait for their turn. */
+  /** Skips all tasks that are waiting for their turn. */
   close(): void {
     for (const turns of this.#waiting.values()) for (const turn of turns) turn(false);
     this.#waiting.clear();

@@ -158,7 +158,7 @@ export class WriteServer {
   /** Failure of the last write; undefined if the write succeeded. */
   #failure: SentError | undefined;
   #lossCheck: NodeJS.Timeout | undefined;
-  /** Whether the failure is a loss, which may end without a write. */
+  /** Whether the failure is a lost file of the store, which may be put back without a write. */
   #isLost = false;
 
   constructor(writer: CountingWriter) {

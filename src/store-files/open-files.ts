@@ -41,7 +41,7 @@ interface WalIndexState {
   readonly walBytes: number;
   /** Identifies the contents of the WAL; also in the header of the WAL. */
   readonly salts: Buffer;
-  /** False while pages are copied to the data file, and after the copy failed or the WAL was recovered. */
+  /** False while pages are being copied to the data file, and after a failed copy or a recovery of the WAL. */
   readonly isCheckpointed: boolean;
 }
 
@@ -72,7 +72,7 @@ function bytesOf(pageSize: number): number {
   return pageSize === 1 ? 65_536 : pageSize;
 }
 
-/** The salts in the header of a WAL (sqlite.org/walformat.html section 1.1); undefined if it is shorter. */
+/** The salts in a WAL's header (sqlite.org/walformat.html section 1.1); undefined if the file is too short for a header. */
 function readSalts(wal: number): Buffer | undefined {
   const bytes = Buffer.alloc(walHeaderBytes);
   if (readSync(wal, bytes, 0, walHeaderBytes, 0) < walHeaderBytes) return undefined;

@@ -10,8 +10,8 @@ interface Frame {
 }
 
 /**
- * Whether the data file contains pages of its WAL. A checkpoint writes pages in ascending order, so that the first one is
- * enough. Does not consider page 1, which may be the same in another store. No process may use the files, and this process
+ * Whether the data file contains pages of its WAL. A checkpoint writes pages in ascending order, so it is enough to check
+ * the first one. Does not consider page 1, which may be the same in another store. No process may use the files, and this process
  * must not have opened them. Throws system errors.
  */
 export function showsCheckpoint(data: string): boolean {

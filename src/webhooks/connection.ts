@@ -222,7 +222,7 @@ export class IdleConnections implements Disposable {
       idle.socket.destroy();
   }
 
-  /** Keeps a connection open. Closes it if there are too many, or if the endpoint is distrusted. */
+  /** Keeps a connection open. Closes it if too many are open, or if the endpoint is distrusted. */
   add(endpoint: string, connection: Connection): void {
     const { socket } = connection;
     const idle = this.#idle.get(endpoint) ?? new Map<Connection, () => void>();

@@ -36,7 +36,7 @@ function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
   return new AnimalStore(all);
 }
 
-/** A name with line separators, which JSON does not escape and event streams do not split. */
+/** A name with line separators, which JSON does not escape and which are not line breaks in event streams. */
 const name = 'Oz\u2028zy\u2029';
 const add = (count: number, of = store) =>
   Promise.all(Array.from({ length: count }, () => of.pets.create({ name, categoryId: 7n })));

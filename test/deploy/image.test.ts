@@ -14,7 +14,7 @@ const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].f
   paths.split(' '),
 );
 
-test('the image copies only files that exist and are not excluded by .dockerignore', () => {
+test('the Dockerfile copies only files that exist and are not excluded by .dockerignore', () => {
   const letIn = read('.dockerignore').matchAll(/^!(\S+)$/gm);
   expect(copied.toSorted()).toEqual([...letIn].map(([, path = '']) => path).toSorted());
   expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);

@@ -18,7 +18,7 @@ import { maxParameters, readQuery } from '../../src/http/pipeline/query.ts';
 
 /** Maximum size of a request head. */
 const maxHeadBytes = 16_384;
-/** Repeats the text until it has the size of the largest head, or body. */
+/** Repeats the text to exactly `length` characters, by default the maximum size of a head. */
 const filled = (text: string, length = maxHeadBytes) =>
   text.repeat(Math.ceil(length / text.length)).slice(0, length);
 const loopback = parseNetwork('127.0.0.0/8') as Network;

@@ -5,7 +5,7 @@ interface Entry extends Pending {
   readonly id: number;
 }
 
-/** A queue whose entries use their id as deadline, and the ids of rejected entries. */
+/** A queue whose entries use their id as the deadline, and the ids of rejected entries. */
 function queueOf(most: number, ...ids: number[]) {
   const rejected: number[] = [];
   const queue = new DeadlineQueue<Entry>({ maxEntries: most, overload: (size) => new Error(`${size} wait`) });

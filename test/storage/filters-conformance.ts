@@ -56,8 +56,8 @@ function fits(pet: Pet, { ids, status, categoryId }: PetFilter): boolean {
 }
 
 /**
- * The animals of a page, which must be the same as JSON and, without ids, as rows. The page also reports its last id
- * and the next one.
+ * The animals of a page, which must be the same as JSON and, without ids, as rows. The page also reports the ids of
+ * its last animal and of the next one.
  */
 async function listed(
   { pets }: { readonly pets: PetStore },

@@ -1,4 +1,4 @@
-/** Merging of the versions reported by Redis and PostgreSQL. */
+/** Merging versions reported by Redis and PostgreSQL. */
 import { afterEach, beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
 import { resources, type Versions, versionsFrom } from '../../src/domain/resources.ts';
 import { maxStaleMs, SharedVersions } from '../../src/domain/shared-versions.ts';

@@ -10,7 +10,7 @@ export function parseMetrics(text: string) {
   }));
 }
 
-/** Samples of a metrics text, keyed by name and labels exactly as written. */
+/** The samples in a Prometheus response, keyed by name and labels exactly as written. */
 export function samplesIn(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(

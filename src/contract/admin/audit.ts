@@ -42,7 +42,7 @@ const ExportAuditQuery = z.strictObject(filters);
 
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
-/** An entry of the audit log. `before` and `after` are JSON with exact integers. */
+/** An entry in the audit log. `before` and `after` are JSON with exact integers. */
 export interface RecordedEntry extends Omit<AuditEntry, 'before' | 'after'> {
   readonly before: string | null;
   readonly after: string | null;

@@ -91,7 +91,7 @@ function inQuery(value: string): string {
   return encodeURIComponent(value).replaceAll('%2C', ',');
 }
 
-/** A proxy such as nginx takes a service whose response head exceeds 4 kB for failed, and stops sending requests to it. */
+/** If a response head exceeds 4 kB, a proxy such as nginx considers the service failed and stops sending requests to it. */
 const maxLinkBytes = 3_072;
 
 /**

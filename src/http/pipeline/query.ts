@@ -25,7 +25,7 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1);
 }
 
-/** Maximum number of parameters in a query, including repeated ones. No valid query has as many: `id` has 100 values. */
+/** Maximum number of parameters in a query, including repeated ones. Valid queries have fewer: at most 100 values of `id`. */
 export const maxParameters = 128;
 
 /**

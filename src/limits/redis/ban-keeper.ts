@@ -86,8 +86,8 @@ export class BanKeeper implements AsyncDisposable {
   }
 
   /**
-   * Restores bans that Redis lost while they were being saved, because an account restored before a ban was saved lacks
-   * the ban.
+   * Restores bans that Redis lost while they were being saved. An account that was restored before the ban was saved
+   * does not have the ban.
    */
   async #confirm(bans: readonly AccountBan[]): Promise<void> {
     const { servers } = this.#context;

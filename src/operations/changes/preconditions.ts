@@ -13,8 +13,8 @@ export interface Preconditions {
 }
 
 /**
- * Throws `precondition_failed`. Must be called in the transaction of the change, so that only one of two clients with
- * the same version succeeds.
+ * Throws `precondition_failed`. Must be called in the transaction that makes the change, so that only one of two
+ * clients that read the same version succeeds.
  */
 export function checkPreconditions(
   { ifMatch, isNew }: Preconditions,

@@ -42,7 +42,7 @@ interface SessionToAdd {
   readonly lastFour: string | undefined;
 }
 
-/** Starts a session, unless the operator was revoked or the token was replaced since it was read. */
+/** Starts a session, unless the operator has been revoked or the token has been replaced since the operator was read. */
 async function addSession(
   { sessions, operators }: Transaction,
   { session, idleMs, lastFour }: SessionToAdd,

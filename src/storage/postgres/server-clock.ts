@@ -10,8 +10,8 @@ const maxUnnoticedStepMs = 60_000;
 const part = 'clock';
 
 /**
- * The clock of the PostgreSQL server. Instances compare its times with each other: leases, retries, expiry dates and the
- * ages of stored rows. Between two readings, the time advances with this machine's monotonic time, so that a step of
+ * The clock of the PostgreSQL server. All instances use it for leases, retries, expiry dates and the ages of stored
+ * rows, so that their times are comparable. Between two readings, the time advances with this machine's monotonic time, so that a step of
  * this machine's clock has no effect. Until the first reading, the time is that of this machine.
  *
  * The store's time ignores steps of the server's clock. The process that detects a step adds it to the sum of all steps,

@@ -111,7 +111,7 @@ export class ShardRoute implements ShardLink, Disposable {
     return new StorageUnavailable(`Redis Cluster slot ${this.#slot}: ${reason}`);
   }
 
-  /** Commands that wait at the same time are retried in a group, in their original order. */
+  /** Commands waiting at the same time are retried together, in their original order. */
   #paused(): Promise<void> {
     this.#pause ??= sleep(pauseMs).then(() => {
       this.#pause = undefined;
