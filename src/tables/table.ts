@@ -114,6 +114,8 @@ interface Description<C extends Columns> {
   readonly silentInsert?: string;
   /** Reason why `copy` skips the rows. */
   readonly notCopied?: string;
+  /** Reason why PostgreSQL runs units that use the table in a transaction, and not in memory as part of a group. */
+  readonly notGrouped?: string;
 }
 
 /** A table and its description. `Row` is the type of rows that are read, `New` the type of rows to insert. */
@@ -131,6 +133,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly resource: Resource | undefined;
   readonly raisesOnInsert: boolean;
   readonly notCopied: string | undefined;
+  readonly notGrouped: string | undefined;
   /** Conversions for rows whose structure differs from the columns. */
   readonly shape?: Shape<Row, New> | undefined;
   /** Exists only at the type level. */
@@ -167,7 +170,8 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     lookups = {},
     references = {},
   } = settings;
-  const { deleted, resource, silentInsert, notCopied } = settings;
+  const { deleted, resource, silentInsert, notCopied, notGrouped } = settings;
+  const hasNumericIds = isCounted && columns.id !== int64;
   return {
     name,
     columns,
@@ -182,6 +186,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     resource,
     raisesOnInsert: resource !== undefined && silentInsert === undefined,
     notCopied,
+    notGrouped: notGrouped ?? (hasNumericIds ? 'groups assign only int64 ids' : undefined),
   };
 }
 

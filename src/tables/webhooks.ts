@@ -42,6 +42,7 @@ export const webhooks = table(
     filters: ['accountId', 'enabled'],
     deleted: { name: 'accountId', is: deletedWebhookOwner },
     resource: 'webhooks',
+    notGrouped: 'sending events changes rows that a group has read',
   },
 );
 

@@ -119,6 +119,16 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(accounts).toBe(2);
   });
 
+  test('a unit that adds a row with a numeric id runs in a transaction, whichever resources it declares', async () => {
+    const open = async ({ accounts, pets }: Transaction) => {
+      await pets.add([newPet('first')]);
+      return accounts.add(account);
+    };
+    await using store = await opened([{ open: { writes: ['pets'], run: open } }]);
+    expect(await store.write('open')).toMatchObject({ id: 1, name: 'shop' });
+    expect(await store.names()).toEqual(['first']);
+  });
+
   test('a statement or transaction that the server aborts because of a conflict is retried once', async () => {
     const addOrRefuse = async ({ pets }: Transaction, pet: NewPet) => {
       await Promise.resolve(pets.add([pet])).catch(() => {

@@ -1,6 +1,7 @@
 import { Refusal } from '../../contract/refusal.ts';
 import type { Resource } from '../../domain/resources.ts';
 import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
+import { tables } from '../../tables/tables.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf, writesOf } from '../unit-of-work.ts';
@@ -21,10 +22,12 @@ export type Announce = (resource: Resource, version: number) => Promise<void>;
 export type Moved = Map<Resource, number>;
 
 /**
- * Resources whose units run in a transaction, because they read lists or use hand-written statements. All other units run
- * in memory (`groups/`), and again in a transaction if they turn out to need one.
+ * Resources whose units run in a transaction. All other units run in memory (`groups/`), and again in a transaction if
+ * they turn out to need one, because they read a list or use a hand-written statement.
  */
-const transactional: ReadonlySet<Resource> = new Set<Resource>(['callers', 'webhooks']);
+const transactional = new Set(
+  tables.filter((its) => its.notGrouped !== undefined).map((its) => its.resource),
+);
 
 /**
  * Commits something, so that this statement waits until a synchronous standby has everything committed before:

@@ -33,7 +33,10 @@ export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Tra
       },
     });
   return {
-    ...entitiesOf<EntityTransaction>(written, (table) => new GroupEntity(table, unit)),
+    ...entitiesOf<EntityTransaction>(written, (table) => {
+      const { name, notGrouped } = table as Table;
+      return notGrouped === undefined ? new GroupEntity(table, unit) : needsTransaction(name);
+    }),
     pets: new GroupPets(unit, recordsEvents),
     answers: new GroupAnswers(unit),
     events: new GroupEvents(unit, recordsEvents),
