@@ -1,7 +1,7 @@
 /** Lists for operators: both sort orders, filters by time, sorting by usage, and totals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
-import { openDesk } from '../support/admin-answers.ts';
+import { nextOf, openDesk } from '../support/admin-answers.ts';
 import { newReport } from '../support/usage.ts';
 
 interface Named {
@@ -10,7 +10,7 @@ interface Named {
 }
 
 const desk = await openDesk();
-const { app, done, list } = desk;
+const { app, ask, done, list } = desk;
 afterAll(() => desk[Symbol.asyncDispose]());
 
 const idsOf = async (target: string) => (await list<Named>(target)).items.map(({ id }) => id);
@@ -69,19 +69,17 @@ test("accounts are listed with their usage, and can be sorted by name, today's r
     { requests: 2, lastUsedAt: hourStart, hour: hourStart },
     { requests: 9, lastUsedAt: dayStart, hour: dayStart },
   ];
-  const keys = used.map(({ requests, lastUsedAt, hour: at }, index) => {
+  const usageOf = ({ requests, lastUsedAt, hour: at }: (typeof used)[number], index: number) => {
     const { accountId = 0, keyId = 0 } = made[index] ?? {};
     const counts = { ok: requests, refused: 0, limited: 0, failed: 0, deprecated: 0 };
     return { accountId, keyId, ...counts, hour: at, lastUsedAt, operations: [] };
-  });
+  };
   const instance = { name: 'one', version: '1', startedAt: now, seenAt: now };
-  await app.app.admin.storage.write('recordUsage', {
-    minutes: [],
-    latencies: [],
-    keys,
-    number: newReport(now),
-    instance,
-  });
+  const record = (keys: readonly ReturnType<typeof usageOf>[]) => {
+    const report = { minutes: [], latencies: [], keys, number: newReport(now), instance };
+    return app.app.admin.storage.write('recordUsage', report);
+  };
+  await record(used.map(usageOf));
 
   const ours = (names: readonly string[]) => names.filter((name) => ['zebra', 'Ant', 'mole'].includes(name));
   expect(ours(await namesOf('/accounts?sort=name&limit=2'))).toEqual(['Ant', 'mole', 'zebra']);
@@ -97,6 +95,11 @@ test("accounts are listed with their usage, and can be sorted by name, today's r
   });
   const all = new Set((await list<Named>('/accounts?sort=requestsToday&limit=1')).items.map(({ id }) => id));
   expect([...all].sort()).toEqual((await idsOf('/accounts?sort=id')).sort());
+
+  // A page begins after the last account of the page before, wherever that account has moved since.
+  const next = nextOf(await ask('GET', '/accounts?sort=requestsToday&limit=1')) ?? '';
+  await record([usageOf({ requests: 20, lastUsedAt: hourStart, hour: hourStart }, 0)]);
+  expect(ours(await namesOf(next))).toEqual(['Ant']);
 });
 
 test('keys are listed newest first, and can be filtered by state', async () => {

@@ -197,9 +197,17 @@ async function storedPage(services: Lists, query: Query, sort: 'id' | 'name'): P
   );
 }
 
-/**
- * A page sorted by usage. Usage is not stored per account, so the cursor is the number of accounts before the page.
- */
+/** An account in a list sorted by usage. */
+interface Ranked {
+  readonly id: number;
+  /** The number of requests today, or the time of the last use (Unix ms); 0 if the account was not used. */
+  readonly amount: number;
+}
+
+/** Compares by amount in descending order, then by id. */
+const compareRanks = (one: Ranked, other: Ranked) => other.amount - one.amount || one.id - other.id;
+
+/** A page sorted by usage. The cursor contains the amount and the id of the last account on the page. */
 async function pageByUse(
   services: Lists,
   query: Query,
@@ -207,18 +215,17 @@ async function pageByUse(
 ): Promise<Page<ShownAccount>> {
   const { limit, cursor } = query;
   const filters = filtersText('/accounts', { ...query });
-  const before = cursor === undefined ? 0 : Number(readCursor(cursor, filters, 1n).after);
-  const needed = before + limit + 1;
-  const ranked = await rankedIds(services, sort, filterOf(query), needed);
-  const page = ranked.slice(before, needed);
-  const found = await services.store.accounts.findMany(page);
-  const inOrder = found.toSorted((one, other) => page.indexOf(one.id) - page.indexOf(other.id));
-  const uses = await usesOf(services, inOrder.slice(0, limit));
-  return pageFrom(
-    inOrder.map((account) => withUse(account, uses)),
-    limit,
-    () => writeCursor({ filters, after: BigInt(before + limit) }),
+  const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, true);
+  const after = start && { id: Number(start.after), amount: Number(start.name) };
+  const ranked = await rankedAfter(after, services, sort, filterOf(query), limit + 1);
+  const { items, next } = pageFrom(ranked, limit, ({ id, amount }) =>
+    writeCursor({ filters, after: BigInt(id), name: String(amount) }),
   );
+  const ids = items.map(({ id }) => id);
+  const accounts = await services.store.accounts.findMany(ids);
+  const uses = await usesOf(services, accounts);
+  const shown = new Map(accounts.map((account) => [account.id, withUse(account, uses)]));
+  return { items: ids.flatMap((id) => shown.get(id) ?? []), next };
 }
 
 /**
@@ -227,31 +234,36 @@ async function pageByUse(
  */
 const maxDays = 31;
 
-/** The first account ids in the given order: at least `needed` of them, or all if there are fewer. */
-async function rankedIds(
+/** The accounts after another one: at least `count` of them, or all if there are fewer. */
+async function rankedAfter(
+  after: Ranked | undefined,
   { store, clock }: Lists,
   sort: 'requestsToday' | 'lastUsedAt',
   filter: AccountFilter,
-  needed: number,
-): Promise<number[]> {
+  count: number,
+): Promise<Ranked[]> {
   const isFiltered = filter.name !== undefined || filter.isClosed !== undefined;
   const wanted = isFiltered ? new Set(await idsOf(store, filter)) : undefined;
-  const known = new Set<number>();
-  const ranked: number[] = [];
+  const isLater = (its: Ranked) => after === undefined || compareRanks(after, its) < 0;
+  const used = new Set<number>();
+  const ranked: Ranked[] = [];
+  const rank = (accounts: readonly Ranked[]) => {
+    for (const its of accounts.filter(isLater).sort(compareRanks)) ranked.push(its);
+  };
   const today = dayOf(clock.now());
   const days = sort === 'lastUsedAt' ? maxDays : 1;
-  for (let back = 0; back < days && ranked.length < needed; back++) {
+  for (let back = 0; back < days && ranked.length < count; back++) {
     const amounts = await amountsOn(store, sort, today - back * dayMs);
-    const accounts = [...amounts].filter(([id]) => !known.has(id) && (wanted?.has(id) ?? true));
-    accounts.sort(([one, its], [other, others]) => others - its || one - other);
-    for (const [id] of accounts) {
-      known.add(id);
-      ranked.push(id);
-    }
+    const accounts = [...amounts].map(([id, amount]) => ({ id, amount }));
+    const first = accounts.filter(
+      ({ id, amount }) => amount > 0 && !used.has(id) && (wanted?.has(id) ?? true),
+    );
+    for (const { id } of first) used.add(id);
+    rank(first);
   }
-  if (ranked.length < needed) {
-    const rest = wanted ?? (await idsOf(store, filter));
-    for (const id of [...rest].sort((one, other) => one - other)) if (!known.has(id)) ranked.push(id);
+  if (ranked.length < count) {
+    const rest = [...(wanted ?? (await idsOf(store, filter)))].filter((id) => !used.has(id));
+    rank(rest.map((id) => ({ id, amount: 0 })));
   }
   return ranked;
 }
