@@ -24,7 +24,7 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
   const { signal } = request;
   const gone = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => gone.resolve(), { once: true });
-  // Sets the timeout in the next event-loop tick, after `keepOpenUntilAnswered` has disabled it.
+  // Sets the timeout in the next event-loop tick, after `keepOpenUntilResponse` has disabled it.
   await sleep(0);
   closeAfter(minIdleSeconds);
   if (!signal.aborted) await gone.promise;

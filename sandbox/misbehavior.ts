@@ -99,7 +99,7 @@ export class Misbehavior {
   async #misbehave(asked: FaultedRequest, fault: Fault | undefined): Promise<Response> {
     const { exchange, entry } = asked;
     const { ending } = this.#options;
-    if (fault === undefined) return noted(entry, await exchange.answer());
+    if (fault === undefined) return noted(entry, await exchange.respond());
     const signals = [exchange.incoming.request.signal, ending];
     const isStaying = async () => fault.delayMs === undefined || held(fault.delayMs, signals);
     if (fault.cut === 'before') {
@@ -120,7 +120,7 @@ export class Misbehavior {
 
   async #replyTo(asked: FaultedRequest, fault: Fault): Promise<Response> {
     if (fault.reply === undefined) return this.#answerTo(asked, fault);
-    const response = isPerformed(fault.reply) ? await asked.exchange.answer() : undefined;
+    const response = isPerformed(fault.reply) ? await asked.exchange.respond() : undefined;
     return proxyReply(fault.reply, response);
   }
 
@@ -136,7 +136,7 @@ export class Misbehavior {
       if (code === 'daily_quota_exceeded') limits.useUp(caller, 'day', retryAfter);
     }
     // The service itself refuses the request, because it enforces the account's limits.
-    if (code === undefined || isLimit(code)) return exchange.answer();
+    if (code === undefined || isLimit(code)) return exchange.respond();
     return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
 }

@@ -63,7 +63,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   copyFileSync(files.data, files.start);
 
   const ending = new AbortController();
-  let middleware: Middleware = ({ answer }) => answer();
+  let middleware: Middleware = ({ respond }) => respond();
   const faults = new Faults();
   let admin: AdminServices | undefined;
   const webhooks = () => admin?.storage.webhooks;
@@ -174,7 +174,7 @@ function middlewareOf(parts: Parts): Middleware {
     parts.onRequest?.();
     const path = pathOf(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
-    const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.answer());
+    const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.respond());
     // Clients compare times in a response with its Date header.
     if (clock.advancedSeconds > 0) response.headers.set('Date', new Date(clock.now()).toUTCString());
     return response;

@@ -14,7 +14,7 @@ import type { Clock } from '../domain/clock.ts';
 import { BackupOperations, type BackupParts } from '../operations/admin/backups.ts';
 import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
-import { runTask, type TaskAnswer, TaskEnded, TaskFailed } from '../supervisor/task-process.ts';
+import { runTask, TaskEnded, TaskFailed, type TaskResult } from '../supervisor/task-process.ts';
 import { sqlitePath } from './store.ts';
 
 export { BackupError, type VerifiedFile } from '../backup/backup.ts';
@@ -86,7 +86,7 @@ function inProcess(command: readonly string[]): RunBackupTask {
   };
 }
 
-export async function doTask(task: unknown): Promise<TaskAnswer> {
+export async function doTask(task: unknown): Promise<TaskResult> {
   const asked = task as BackupTask;
   try {
     return { kind: 'done', result: perform(asked) };

@@ -14,11 +14,11 @@ import type { OutputHealth, TrafficSource } from '../operations/observability/tr
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
 import {
-  answerAsWorker,
-  answerWithinMs,
   failedRequestsOf,
   type LoggingControl,
   loggingOf,
+  replyTimeoutMs,
+  respondAsWorker,
   type WorkerQuestion,
   WorkersTraffic,
 } from '../operations/observability/worker-questions.ts';
@@ -121,7 +121,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   }
 
   answer(question: WorkerQuestion): Promise<unknown> {
-    return answerAsWorker(question, this.traffic, this.logging, this.failedRequests);
+    return respondAsWorker(question, this.traffic, this.logging, this.failedRequests);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -139,7 +139,7 @@ export function watchWorkers(
   config: Config,
   { log, output, startedAt, port }: Pick<Watch, 'startedAt' | 'output'> & { log: Logger; port: number },
 ): Watch {
-  const ask = (question: WorkerQuestion) => supervisor.ask(question, answerWithinMs);
+  const ask = (question: WorkerQuestion) => supervisor.ask(question, replyTimeoutMs);
   const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
   const logging = loggingOf(own, ask, ({ level, requests }) =>
     supervisor.change({ LOG_LEVEL: level, LOG_REQUESTS: requests }),

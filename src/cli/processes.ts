@@ -46,11 +46,11 @@ const politePriority = 15;
 export async function runBackupTask(): Promise<0> {
   ignoreInterruption();
   setPriority(politePriority);
-  const [{ answerTask }, { abandonTask, doTask }] = await Promise.all([
+  const [{ respondToTask }, { abandonTask, doTask }] = await Promise.all([
     import('../supervisor/task-link.ts'),
     import('../app/backups.ts'),
   ]);
-  await answerTask(doTask, abandonTask);
+  await respondToTask(doTask, abandonTask);
   return 0;
 }
 

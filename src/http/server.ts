@@ -2,7 +2,7 @@ import type { StreamSource } from '../contract/operation.ts';
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import { BusyConnections, keepOpenUntilAnswered } from './listener/busy-connections.ts';
+import { BusyConnections, keepOpenUntilResponse } from './listener/busy-connections.ts';
 import { boundOfClients } from './listener/connection-bounds.ts';
 import { FreeResponses } from './listener/free-budget.ts';
 import { Listener } from './listener/listener.ts';
@@ -95,7 +95,7 @@ export interface Exchange {
   readonly closeAfter: (idleSeconds: number) => void;
   /** Closes all connections and refuses new ones for `ms` milliseconds. */
   readonly refuseConnections: (ms: number) => void;
-  readonly answer: () => Awaitable<Response>;
+  readonly respond: () => Awaitable<Response>;
 }
 
 /** Wraps the handling of every request; used by the sandbox to inject faults. */
@@ -109,20 +109,20 @@ export function startServer(options: ServerOptions): Listener {
   const { makeRequestId } = context;
   const freeResponses = new FreeResponses(context.clock);
   const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, freeResponses, busy };
-  const answered = (incoming: Incoming, server: Server, answer: () => Awaitable<Response>) => {
-    if (middleware === undefined) return answer();
+  const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
+    if (middleware === undefined) return respond();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
     const refuseConnections = (ms: number) => listener.refuse(ms);
-    return middleware({ context, incoming, closeAfter, refuseConnections, answer });
+    return middleware({ context, incoming, closeAfter, refuseConnections, respond });
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const incoming = new Incoming(request, server, listenerContext, route);
-    const made = answered(incoming, server, () => pipeline(context, incoming));
-    const answer =
+    const made = exchanged(incoming, server, () => pipeline(context, incoming));
+    const response =
       made instanceof Promise
-        ? busy.releaseAfter(request, keepOpenUntilAnswered(server, request, made, idleTimeoutSeconds))
+        ? busy.releaseAfter(request, keepOpenUntilResponse(server, request, made, idleTimeoutSeconds))
         : made;
-    return afterChunkedBody(request, answer);
+    return afterChunkedBody(request, response);
   };
   const unknown = handle(undefined);
   const elsewhere = publicRoutesOf(context, publicRoutes);
@@ -149,8 +149,8 @@ export function startServer(options: ServerOptions): Listener {
         const path = pathOf(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
         const incoming = new Incoming(request, server, listenerContext);
-        const answer = answered(incoming, server, () => elsewhere(incoming, path));
-        return afterChunkedBody(request, answer);
+        const response = exchanged(incoming, server, () => elsewhere(incoming, path));
+        return afterChunkedBody(request, response);
       },
       // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
       error: (error) => failed(context, makeRequestId(), error),

@@ -73,7 +73,7 @@ export class Sweeper {
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
     await inSteps(() => store.write('pruneUsage', usageBounds(now)), this.#signal);
-    await inSteps(() => store.write('pruneAnswers', clock.storeTime() - retentionMs), this.#signal);
+    await inSteps(() => store.write('pruneResponses', clock.storeTime() - retentionMs), this.#signal);
     await inSteps(() => store.write('pruneDeliveries', now - deliveriesKeptForMs), this.#signal);
     await inOrder((after) => store.write('trimDeliveries', { keep: deliveriesKept, after }), this.#signal);
     const eventsBefore = events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER;

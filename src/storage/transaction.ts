@@ -21,7 +21,7 @@ import type { EntityWrites } from './entity.ts';
  */
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
-  readonly answers: AnswerWrites;
+  readonly storedResponses: ResponseWrites;
   readonly events: EventWrites;
   readonly deliveries: DeliveryWrites;
   readonly sessions: SessionWrites;
@@ -130,13 +130,13 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   trim(keep: number, after: SweptTo | null): Awaitable<SweptTo | undefined>;
 }
 
-export interface AnswerKey {
+export interface ResponseKey {
   readonly accountId: number;
   readonly key: string;
 }
 
 /** The response of a successful request, stored so that retries return it again (`Idempotency-Key`). */
-export interface KeptAnswer extends AnswerKey {
+export interface StoredResponse extends ResponseKey {
   readonly request: string;
   readonly status: SuccessStatus;
   readonly body: string | null;
@@ -146,14 +146,14 @@ export interface KeptAnswer extends AnswerKey {
 }
 
 /** If another transaction has stored a response since `find`, the transaction runs again. */
-export interface AnswerWrites {
+export interface ResponseWrites {
   /** The responses stored for each of these keys since `since` (Unix ms), in the order of the keys. */
-  find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
+  find(keys: readonly ResponseKey[], since: number): Awaitable<(StoredResponse | undefined)[]>;
   /**
    * Stores responses, which replace older responses with the same keys. Removes some responses that were stored before
    * `since` (Unix ms).
    */
-  keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
+  keep(storedResponses: readonly StoredResponse[], since: number): Awaitable<void>;
   /** Deletes some responses stored before `since` (Unix ms). Returns whether more responses may remain. */
   prune(since: number): Awaitable<boolean>;
 }

@@ -26,7 +26,7 @@ type SentOutcome =
   | { readonly id: number; readonly outcome: unknown }
   | { readonly id: number; readonly error: SentError };
 
-interface Answers {
+interface Outcomes {
   readonly outcomes: readonly SentOutcome[];
   readonly facts: QueueFacts;
 }
@@ -40,7 +40,7 @@ const statusOnlyId = 0;
 /** Maximum number of writes in flight. Additional writes are rejected immediately. */
 const maxPending = 10_000;
 /** Timeout for a write, in case the disk blocks its commit. */
-const answerWithinMs = 10_000;
+const replyTimeoutMs = 10_000;
 const checkIntervalMs = 500;
 
 /** Sends units of work to the other end of a port. Units of the same event-loop tick share a message. */
@@ -65,7 +65,7 @@ export class PortWriter implements Writer<Units> {
     port.listen((message) => {
       this.#silence = undefined;
       onOutcome();
-      const { outcomes, facts } = message as Answers;
+      const { outcomes, facts } = message as Outcomes;
       this.#facts = facts;
       for (const outcome of outcomes) this.#settle(outcome);
       this.#rest();
@@ -89,7 +89,7 @@ export class PortWriter implements Writer<Units> {
   write(name: string, input: unknown): Promise<never> {
     if (this.#silence !== undefined) return Promise.reject(new StorageUnavailable(this.#silence));
     return new Promise((resolve, reject) => {
-      const id = this.#pending.add({ resolve, reject, dueAt: performance.now() + answerWithinMs });
+      const id = this.#pending.add({ resolve, reject, dueAt: performance.now() + replyTimeoutMs });
       if (this.#calls.length === 0) setImmediate(() => this.#post());
       this.#calls.push({ id, name, input });
     });
@@ -111,20 +111,20 @@ export class PortWriter implements Writer<Units> {
     this.#port.post(calls);
   }
 
-  #settle(answer: SentOutcome): void {
-    const pending = this.#pending.remove(answer.id);
-    if ('outcome' in answer) {
+  #settle(sentOutcome: SentOutcome): void {
+    const pending = this.#pending.remove(sentOutcome.id);
+    if ('outcome' in sentOutcome) {
       this.#outage.end();
-      pending?.resolve(answer.outcome as never);
+      pending?.resolve(sentOutcome.outcome as never);
       return;
     }
-    const error = received(answer.error);
+    const error = received(sentOutcome.error);
     if (error instanceof StorageUnavailable) this.#outage.begin(failureText(error.cause));
     pending?.reject(error);
   }
 
   #giveUpLate(): void {
-    this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now());
+    this.#giveUp(`no commit was finished within ${replyTimeoutMs} ms`, performance.now());
   }
 
   /**
@@ -171,10 +171,10 @@ export class WriteServer {
    */
   serve(port: Port): Disposable {
     let outcomes: SentOutcome[] = [];
-    const answer = (outcome: SentOutcome) => {
+    const settle = (outcome: SentOutcome) => {
       if (outcomes.length === 0) {
         queueMicrotask(() => {
-          port.post(this.#answers(outcomes));
+          port.post(this.#outcomes(outcomes));
           outcomes = [];
         });
       }
@@ -184,14 +184,14 @@ export class WriteServer {
     port.listen((message) => {
       for (const { id, name, input } of message as SentCall[]) {
         this.#writer.write(name, input as never).then(
-          (outcome) => answer({ id, outcome }),
-          (error) => answer({ id, error: sent(error) }),
+          (outcome) => settle({ id, outcome }),
+          (error) => settle({ id, error: sent(error) }),
         );
       }
     });
     this.#ports.add(port);
     this.#lossCheck ??= setInterval(() => this.#checkLoss(), lossCheckIntervalMs).unref();
-    if (this.#failure !== undefined) port.post(this.#answers([{ id: statusOnlyId, error: this.#failure }]));
+    if (this.#failure !== undefined) port.post(this.#outcomes([{ id: statusOnlyId, error: this.#failure }]));
     return {
       [Symbol.dispose]: () => {
         this.#ports.delete(port);
@@ -219,10 +219,10 @@ export class WriteServer {
     this.#isLost = failure !== undefined && this.#writer.loss !== undefined;
     const status: SentOutcome =
       failure === undefined ? { id: statusOnlyId, outcome: null } : { id: statusOnlyId, error: failure };
-    for (const port of this.#ports) if (port !== sender) port.post(this.#answers([status]));
+    for (const port of this.#ports) if (port !== sender) port.post(this.#outcomes([status]));
   }
 
-  #answers(outcomes: readonly SentOutcome[]): Answers {
+  #outcomes(outcomes: readonly SentOutcome[]): Outcomes {
     return { outcomes, facts: this.#writer.facts };
   }
 }

@@ -1,10 +1,10 @@
-import type { TaskAnswer } from './task-process.ts';
+import type { TaskResult } from './task-process.ts';
 
 /**
  * Runs the task that the parent process sends. Calls `lost` if the parent has exited. Throws if there is no parent.
  */
-export async function answerTask(
-  work: (task: unknown) => Promise<TaskAnswer>,
+export async function respondToTask(
+  work: (task: unknown) => Promise<TaskResult>,
   lost: (task: unknown) => void,
 ): Promise<void> {
   if (process.send === undefined) throw new Error('This command can be started only by animal-store itself.');

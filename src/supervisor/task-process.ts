@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 const progressIntervalMs = 100;
 
-export type TaskAnswer =
+export type TaskResult =
   | { readonly kind: 'done'; readonly result: unknown }
   | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
@@ -28,17 +28,17 @@ interface TaskOptions {
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
-/** `command` starts a process that calls `answerTask`. Rejects with `TaskFailed` or `TaskEnded`. */
+/** `command` starts a process that calls `respondToTask`. Rejects with `TaskFailed` or `TaskEnded`. */
 export async function runTask(
   command: readonly string[],
   task: unknown,
   { signal, onRead }: TaskOptions = {},
 ): Promise<unknown> {
-  let answer: TaskAnswer | undefined;
+  let answer: TaskResult | undefined;
   const child = Bun.spawn([...command], {
     stdio: ['ignore', 'ignore', 'inherit'],
     serialization: 'advanced',
-    ipc: (message: TaskAnswer) => {
+    ipc: (message: TaskResult) => {
       answer = message;
     },
   });

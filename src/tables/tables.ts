@@ -1,12 +1,12 @@
 /** Every table that both engines have. No table references a table that comes later in this list. */
 import { accounts, keys } from './accounts.ts';
-import { answers } from './answers.ts';
 import { categories } from './categories.ts';
 import { events } from './events.ts';
 import { imports } from './imports.ts';
 import { audit, operators, sessions } from './operators.ts';
 import { orders } from './orders.ts';
 import { pets } from './pets.ts';
+import { storedResponses } from './stored-responses.ts';
 import { int64, integer, type Table, table, text } from './table.ts';
 import {
   instances,
@@ -42,7 +42,7 @@ export const tables: readonly Table[] = [
   categories,
   orders,
   events,
-  answers,
+  storedResponses,
   operators,
   audit,
   usageMinutes,

@@ -39,7 +39,7 @@ export interface Delivery {
   readonly signal?: AbortSignal;
 }
 
-interface Answer {
+interface ReceiverResponse {
   readonly status: number;
   readonly milliseconds: number;
   /** The first 1,024 bytes of the response body, as text. */
@@ -58,7 +58,7 @@ export interface Failure {
   readonly milliseconds: number;
 }
 
-export type Outcome = Answer | Failure;
+export type Outcome = ReceiverResponse | Failure;
 
 export interface SenderOptions extends Pick<Routes, 'allowed'> {
   readonly resolve: ResolveFor;

@@ -72,9 +72,9 @@ test('after a failed build of the console, the next request builds it again', as
     return new Map([['/', { type: 'text/html', body: new Blob(['hello']) }]]);
   });
   const request = new Request('http://localhost/', { headers: { 'Accept-Encoding': 'identity' } });
-  expect(await pages.answer(request, '/').catch((error: Error) => error.message)).toBe('no space');
-  expect((await pages.answer(request, '/'))?.status).toBe(200);
-  await pages.answer(request, '/');
+  expect(await pages.respond(request, '/').catch((error: Error) => error.message)).toBe('no space');
+  expect((await pages.respond(request, '/'))?.status).toBe(200);
+  await pages.respond(request, '/');
   expect(attempts).toBe(2);
 });
 

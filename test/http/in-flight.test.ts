@@ -1,7 +1,7 @@
 /** A connection with a request in flight is not idle, however long the request takes. */
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { keepOpenUntilAnswered } from '../../src/http/listener/busy-connections.ts';
+import { keepOpenUntilResponse } from '../../src/http/listener/busy-connections.ts';
 
 /** The shortest possible timeout. */
 const idleSeconds = 1;
@@ -30,7 +30,7 @@ test('a connection outlasts the idle timeout while its request is in flight, and
     fetch: (request, its) => {
       const isKept = request.url.endsWith('/kept');
       return isKept
-        ? keepOpenUntilAnswered(its, request, late.promise, idleSeconds)
+        ? keepOpenUntilResponse(its, request, late.promise, idleSeconds)
         : new Promise<Response>(() => {});
     },
   });

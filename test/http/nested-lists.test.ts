@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { type Operation, operations } from '../../src/contract/operations.ts';
 import { versionsFrom } from '../../src/domain/resources.ts';
-import { successAnswer } from '../../src/http/pipeline/answers.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
+import { successResponse } from '../../src/http/pipeline/plain-response.ts';
 
 const nested: Operation = {
   ...operations.listPets,
@@ -11,7 +11,7 @@ const nested: Operation = {
   params: operations.getCategory.params,
 };
 const result = { status: 200, body: '[]', location: undefined, next: 'abc', isReplayed: false } as const;
-const answer = successAnswer(nested, { limit: 20 }, result, { base: '/v1', params: { categoryId: -7n } });
+const answer = successResponse(nested, { limit: 20 }, result, { base: '/v1', params: { categoryId: -7n } });
 
 test('the links of a nested list contain the id of the parent resource', () => {
   expect(answer.headers.Link).toBe(
@@ -22,7 +22,7 @@ test('the links of a nested list contain the id of the parent resource', () => {
 test('links are short enough for proxies that limit response heads to 4 kB', () => {
   const id = Array.from({ length: 100 }, (_, index) => -9_223_372_036_854_775_000n - BigInt(index));
   const query = { limit: 100, id, minId: -(2n ** 63n), maxId: 2n ** 63n - 1n, status: 'available' };
-  const { headers } = successAnswer(operations.listPets, query, result, { base: '/v1' });
+  const { headers } = successResponse(operations.listPets, query, result, { base: '/v1' });
   expect(headers.Link?.length).toBeLessThan(3_072);
   expect(headers.Link).toMatch(/^<[^>]+&cursor=abc>; rel="next"$/);
 });

@@ -28,7 +28,7 @@ test('every unit of work for operators declares which object it changes', () => 
   const ofTheServiceItself = [
     ...['createFirstKey', 'createPetOnce', 'once', 'audited'],
     ...['addSession', 'useSession', 'removeSession'],
-    ...['recordUsage', 'pruneUsage', 'pruneAnswers', 'recordAudit', 'commitImport'],
+    ...['recordUsage', 'pruneUsage', 'pruneResponses', 'recordAudit', 'commitImport'],
     ...[
       'pruneEvents',
       'skipEvents',

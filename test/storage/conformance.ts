@@ -1,7 +1,6 @@
 /** Guarantees of every store, regardless of the engine. `storage.test.ts` lists the stores. */
 import { describe } from 'bun:test';
 import { accountPagesConform, closingConforms } from './accounts-conformance.ts';
-import { answersConform } from './answers-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';
 import { firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { entitiesConform } from './entities-conformance.ts';
@@ -19,6 +18,7 @@ import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
 import { searchConforms } from './search-conformance.ts';
+import { answersConform } from './stored-responses-conformance.ts';
 import { unitsConform } from './units-conformance.ts';
 import { usageConforms } from './usage-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';

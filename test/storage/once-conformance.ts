@@ -72,7 +72,7 @@ export function onceConforms(check: StoreTest): void {
   check('an expired response that another change has pruned is replaced as well', async ({ store }) => {
     await added(store, 'key');
     const nextAt = at + retentionMs + 1;
-    await store.write('pruneAnswers', nextAt - retentionMs);
+    await store.write('pruneResponses', nextAt - retentionMs);
     const next = await added(store, 'key', { now: nextAt });
     expect(next).toMatchObject({ location: '/pets/2', isReplayed: false });
     expect(await added(store, 'key', { now: nextAt })).toEqual({

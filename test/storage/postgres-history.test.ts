@@ -1,7 +1,7 @@
 /** The cost of changes on PostgreSQL does not depend on history. */
 import { afterAll, expect, test } from 'bun:test';
 import { groupText, shaped } from '../../src/storage/postgres/groups/statement.ts';
-import { answers } from '../../src/tables/answers.ts';
+import { storedResponses } from '../../src/tables/stored-responses.ts';
 import type { Table } from '../../src/tables/table.ts';
 import { testServers } from '../support/servers.ts';
 import { openDatabase, openSession } from './postgres-kit.ts';
@@ -17,7 +17,7 @@ test.skipIf(servers === undefined)(
     await database.migrate();
     await using session = openSession(schema.url);
     await session`SET enable_seqscan = off`;
-    const change = { table: answers as Table, isAdded: true, isChanged: false, isRemoved: false };
+    const change = { table: storedResponses as Table, isAdded: true, isChanged: false, isRemoved: false };
     await session.unsafe(`PREPARE stored (text, text) AS ${groupText(shaped([change]))}`);
     const plan: { 'QUERY PLAN': string }[] = await session.unsafe("EXPLAIN EXECUTE stored ('{}', '')");
     const text = plan.map((line) => line['QUERY PLAN']).join('\n');

@@ -4,12 +4,12 @@
  */
 import { expect, test } from 'bun:test';
 import { groupText, shaped, type TableChange } from '../../src/storage/postgres/groups/statement.ts';
-import { answers } from '../../src/tables/answers.ts';
 import { categories } from '../../src/tables/categories.ts';
 import { imports } from '../../src/tables/imports.ts';
 import { audit } from '../../src/tables/operators.ts';
 import { orders } from '../../src/tables/orders.ts';
 import { pets } from '../../src/tables/pets.ts';
+import { storedResponses } from '../../src/tables/stored-responses.ts';
 import type { Table } from '../../src/tables/table.ts';
 
 const flags = [false, true];
@@ -27,7 +27,7 @@ const changesOf = (table: unknown): (TableChange | undefined)[] => [
 test('the changes of every group use one of a small number of statements', () => {
   const texts = new Set<string>();
   let groups: TableChange[][] = changesOf(pets).map((change) => (change === undefined ? [] : [change]));
-  for (const table of [categories, answers, audit, imports]) {
+  for (const table of [categories, storedResponses, audit, imports]) {
     groups = groups.flatMap((group) =>
       changesOf(table)
         .slice(0, 3)

@@ -219,7 +219,7 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
 export const finds: { readonly [Name in keyof Finders]: Calls<Finders[Name]> } = {
   ...ofEntities(findsOf),
   pets: { find: [[7n]] },
-  answers: { find: [[[{ accountId: 1, key: 'key' }], 0]] },
+  storedResponses: { find: [[[{ accountId: 1, key: 'key' }], 0]] },
   accounts: findsOf(accounts, positions),
   keys: findsOf(keys, positions, last),
   imports: findsOf(imports, ['7']),

@@ -121,7 +121,7 @@ const shopCallsBefore: readonly Call[] = [
     'createPetOnce',
     { input: { ...write, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' }, at: 1 },
   ],
-  ['pruneAnswers', now],
+  ['pruneResponses', now],
 ];
 
 const shopCallsAfter: readonly Call[] = [

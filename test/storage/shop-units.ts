@@ -4,7 +4,7 @@ import { Refusal } from '../../src/contract/refusal.ts';
 import type { Order, Pet } from '../../src/contract/representations.ts';
 import type { Resource, Versions } from '../../src/domain/resources.ts';
 import { resources } from '../../src/domain/resources.ts';
-import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
+import type { StoredResponse, Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn } from './place.ts';
 
 async function petOf({ pets }: Transaction, id: bigint): Promise<Pet> {
@@ -61,14 +61,14 @@ export const shopUnits = {
   findAnswer: {
     writes: [],
     run: async (
-      { answers }: Transaction,
+      { storedResponses }: Transaction,
       { accountId, key, since }: { accountId: number; key: string; since: number },
-    ) => (await answers.find([{ accountId, key }], since))[0],
+    ) => (await storedResponses.find([{ accountId, key }], since))[0],
   },
-  keepAnswer: {
+  keepResponse: {
     writes: [],
-    run: ({ answers }: Transaction, { answer, since }: { answer: KeptAnswer; since: number }) =>
-      answers.keep([answer], since),
+    run: ({ storedResponses }: Transaction, { answer, since }: { answer: StoredResponse; since: number }) =>
+      storedResponses.keep([answer], since),
   },
 } as const satisfies Units;
 

@@ -68,7 +68,7 @@ export const columnsOfOneEngine: Readonly<Record<string, string>> = {
 
 /** Units that touch a table without the lock it needs, each with the reason. */
 export const unlockedUses: Readonly<Record<string, string>> = {
-  'pruneAnswers idempotent_answers':
+  'pruneResponses idempotent_answers':
     'removes only answers that are too old to be found, and skips locked rows',
   'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
   'releaseDeliveries webhooks': 'changes no reference',

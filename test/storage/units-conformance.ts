@@ -54,11 +54,11 @@ function testUnits() {
     /** Reads lists and lookups of several tables. */
     listAll: {
       writes: ['pets', 'categories'],
-      run: async ({ pets, orders, categories, answers }: Transaction, pet: NewPet) => {
+      run: async ({ pets, orders, categories, storedResponses }: Transaction, pet: NewPet) => {
         const [added] = await pets.add([pet]);
         await categories.put({ id: 7n, name: pet.name });
         const names = (await categories.list()).map(({ name }) => name);
-        await answers.prune(0);
+        await storedResponses.prune(0);
         return { id: added?.id, names, orders: (await orders.list(undefined, 5)).length };
       },
     },

@@ -8,7 +8,7 @@ import { addCommand, type ReadConfig } from '../command.ts';
 import { CommandError, messageOf, printLine } from '../terminal.ts';
 
 /** Longer than any response should take, and longer than the timeouts of most health checks. */
-const answerWithinMs = 5_000;
+const replyTimeoutMs = 5_000;
 
 export function addReady(program: Command, config: ReadConfig): void {
   addCommand(program, 'ready', {
@@ -32,7 +32,7 @@ async function askReady({ host, port }: Config): Promise<void> {
 async function getReadiness(url: string): Promise<{ status: number | undefined; body: string }> {
   try {
     // `fetch` would send the request to the proxy in HTTP_PROXY.
-    const request = get(url, { signal: AbortSignal.timeout(answerWithinMs) });
+    const request = get(url, { signal: AbortSignal.timeout(replyTimeoutMs) });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: (await text(response)).trim() };
   } catch (error) {

@@ -5,8 +5,8 @@ import { actorText } from '../../domain/actor.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/refusals.ts';
 import { type SessionSecrets, sessionMs, sessionShown } from '../../operations/sign-in/sessions.ts';
-import type { Answer } from '../pipeline/answers.ts';
 import { credentialOf } from '../pipeline/head.ts';
+import type { PlainResponse } from '../pipeline/plain-response.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 
 export interface Authenticated extends SignedIn {
@@ -113,7 +113,7 @@ export async function signIn(
   incoming: AdminIncoming,
   operation: AdminOperation,
   { body }: AdminInputOf<'createSession'>,
-): Promise<Answer> {
+): Promise<PlainResponse> {
   const { sessions, site, log } = context;
   const { request, client, requestId } = incoming;
   try {
@@ -147,7 +147,7 @@ export async function signOut(
   { sessions, site }: AdminContext,
   { request }: AdminIncoming,
   operation: AdminOperation,
-): Promise<Answer> {
+): Promise<PlainResponse> {
   const secrets = sessionSecretsOf(request, site.isSecure);
   if (secrets !== undefined) await sessions.signOut(secrets);
   const { status } = resultOf(operation, undefined);

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib';
 import { acceptsGzip } from '../pipeline/head.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
 import type { ConsoleFiles } from './console-files.ts';
-import type { AdminAnswer } from './replies.ts';
+import type { AdminPlainResponse } from './replies.ts';
 
 interface ReadyFile {
   readonly headers: HeaderFields;
@@ -23,7 +23,7 @@ export class Console {
   }
 
   /** Resolves with undefined for an unknown path. Rejects if the files cannot be bundled. */
-  async answer(request: Request, path: string): Promise<AdminAnswer | undefined> {
+  async respond(request: Request, path: string): Promise<AdminPlainResponse | undefined> {
     this.#ready ??= this.#makeReady();
     const file = (await this.#ready).get(path);
     if (file === undefined) return undefined;

@@ -1,7 +1,7 @@
 import type { FileContent } from '../../contract/operation.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import type { AdminOperation } from './context.ts';
-import type { AdminAnswer } from './replies.ts';
+import type { AdminPlainResponse } from './replies.ts';
 
 /**
  * An NDJSON response that is generated while it is sent, at the reader's pace. An error before the first line results
@@ -13,7 +13,7 @@ export async function linesResponse(
   { method }: Request,
   lines: AsyncIterable<string>,
   ended: () => void = () => undefined,
-): Promise<AdminAnswer> {
+): Promise<AdminPlainResponse> {
   const headers = {
     'Content-Type': 'application/x-ndjson',
     'Content-Disposition': `attachment; filename="${operationId}.ndjson"`,
@@ -58,7 +58,7 @@ function streamOf(
 }
 
 /** A file that browsers save instead of displaying. The service chooses the file name. */
-export function fileResponse({ name, content }: FileContent): AdminAnswer {
+export function fileResponse({ name, content }: FileContent): AdminPlainResponse {
   const headers = {
     'Content-Type': 'application/octet-stream',
     'Content-Disposition': `attachment; filename="${name}"`,

@@ -2,7 +2,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import { authenticateInOutages } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { type AdminAnswer, refuse, reply } from './replies.ts';
+import { type AdminPlainResponse, refuse, reply } from './replies.ts';
 
 export const openapiPath = '/admin/v1/openapi.json';
 
@@ -16,31 +16,31 @@ export async function adminPage(
 ): Promise<Response> {
   try {
     context.site.checkHost(incoming.request);
-    return reply(incoming, await pageAnswer(context, console, incoming, path));
+    return reply(incoming, await pageResponse(context, console, incoming, path));
   } catch (error) {
     return refuse(context, incoming, error);
   }
 }
 
-async function pageAnswer(
+async function pageResponse(
   context: AdminContext,
   console: Console,
   incoming: AdminIncoming,
   path: string,
-): Promise<AdminAnswer> {
+): Promise<AdminPlainResponse> {
   const { request } = incoming;
   const isKnown = path === '/' || path.startsWith('/assets/') || path === openapiPath || path === '/metrics';
   if (isKnown && request.method !== 'GET' && request.method !== 'HEAD')
     throw new Refusal('method_not_allowed');
   if (path === openapiPath) return { status: 200, body: await adminOpenapi(), headers: {} };
   if (path === '/metrics') return metrics(context, incoming);
-  const file = isKnown ? await console.answer(request, path) : undefined;
+  const file = isKnown ? await console.respond(request, path) : undefined;
   if (file === undefined) throw new Refusal('route_not_found', { message: unknownPath });
   return file;
 }
 
 /** Metrics reveal each client's usage, so operators must sign in. */
-async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminAnswer> {
+async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminPlainResponse> {
   await authenticateInOutages(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };

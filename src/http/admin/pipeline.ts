@@ -9,13 +9,13 @@ import { Refusal } from '../../contract/refusal.ts';
 import { includesRole } from '../../domain/role.ts';
 import { type AdminRequest, isShopOperation } from '../../operations/admin/admin-operations.ts';
 import { minKeyLength } from '../../operations/changes/by-operator.ts';
-import { successAnswer } from '../pipeline/answers.ts';
 import { digestOf } from '../pipeline/idempotency.ts';
 import { type Input, readInput, refusalOf } from '../pipeline/input.ts';
+import { successResponse } from '../pipeline/plain-response.ts';
 import { type Authenticated, authenticate, signIn, signOut, unreadableSignIn } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 import { fileResponse, linesResponse } from './downloads.ts';
-import { type AdminAnswer, refuse, reply } from './replies.ts';
+import { type AdminPlainResponse, refuse, reply } from './replies.ts';
 
 export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
   let signedIn: Authenticated | undefined;
@@ -31,9 +31,9 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     const routed = routedOf(incoming);
     checkRole(routed, signedIn);
     incoming.mayTakeLong(signedIn !== undefined);
-    const answer = await answerTo(context, incoming, routed, signedIn);
-    if (!(answer.body instanceof ReadableStream)) incoming.mayTakeLong(false);
-    return reply(incoming, answer);
+    const response = await respond(context, incoming, routed, signedIn);
+    if (!(response.body instanceof ReadableStream)) incoming.mayTakeLong(false);
+    return reply(incoming, response);
   } catch (error) {
     incoming.mayTakeLong(false);
     return refuse(context, incoming, error, signedIn !== undefined);
@@ -69,12 +69,12 @@ async function readAdminInput(context: AdminContext, incoming: AdminIncoming, op
   }
 }
 
-async function answerTo(
+async function respond(
   context: AdminContext,
   incoming: AdminIncoming,
   operation: AdminOperation,
   signedIn: Authenticated | undefined,
-): Promise<AdminAnswer> {
+): Promise<AdminPlainResponse> {
   const { request, requestId } = incoming;
   const { operationId } = operation;
   const read = await readAdminInput(context, incoming, operation);
@@ -102,7 +102,7 @@ async function answerTo(
   // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
   // declares it, because they may contain a secret.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
-  return successAnswer(operation, input.query, performed, {
+  return successResponse(operation, input.query, performed, {
     base: adminBasePath,
     params: input.params,
     hasTag,

@@ -1,11 +1,11 @@
 import { errors } from '../../contract/errors.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import type { Answer } from '../pipeline/answers.ts';
 import { type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
+import type { PlainResponse } from '../pipeline/plain-response.ts';
 import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/replies.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 
-export type AdminAnswer = Omit<Answer, 'body'> & {
+export type AdminPlainResponse = Omit<PlainResponse, 'body'> & {
   readonly body: string | Blob | ReadableStream<Uint8Array> | null;
 };
 
@@ -13,7 +13,7 @@ const challenge = 'Bearer realm="animal-store-admin"';
 
 export function reply(
   { request: { method }, requestId }: Pick<AdminIncoming, 'request' | 'requestId'>,
-  { status, body, headers: own }: AdminAnswer,
+  { status, body, headers: own }: AdminPlainResponse,
 ): Response {
   const headers = new Headers({ ...adminHeaders, 'X-Request-Id': requestId });
   if (body !== null) headers.set('Content-Type', 'application/json');

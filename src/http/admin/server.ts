@@ -60,15 +60,15 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     };
   };
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
-    const answer = adminPipeline(context, incomingOf(request, server, route));
-    return finish(context, request, server, answer, ({ status }) => status >= firstErrorStatus);
+    const pending = adminPipeline(context, incomingOf(request, server, route));
+    return finish(context, request, server, pending, ({ status }) => status >= firstErrorStatus);
   };
   const page = (request: BunRequest, server: Server) => {
     const path = pathOf(request.url);
     const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
     if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
-    const answer = adminPage(context, console, incomingOf(request, server), path);
-    return finish(context, request, server, answer, () => true);
+    const pending = adminPage(context, console, incomingOf(request, server), path);
+    return finish(context, request, server, pending, () => true);
   };
   const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
   const serve = (port: number) =>
@@ -100,11 +100,11 @@ async function finish(
   { freeResponses }: AdminContext,
   request: Request,
   server: Server,
-  answer: Promise<Response>,
+  pending: Promise<Response>,
   isFree: (response: Response) => boolean,
 ): Promise<Response> {
-  if (request.headers.has('transfer-encoding')) return afterChunkedBody(request, answer);
-  const response = await answer;
+  if (request.headers.has('transfer-encoding')) return afterChunkedBody(request, pending);
+  const response = await pending;
   if (isFree(response) && freeResponses.isLast(request, server)) response.headers.set('Connection', 'close');
   return response;
 }

@@ -23,9 +23,9 @@ export class BusyConnections {
     if (this.#requests.size > 0) this.#requests.delete(request);
   }
 
-  async releaseAfter(request: Request, answer: Promise<Response>): Promise<Response> {
+  async releaseAfter(request: Request, response: Promise<Response>): Promise<Response> {
     try {
-      return await answer;
+      return await response;
     } finally {
       this.release(request);
     }
@@ -62,15 +62,15 @@ type Server = Pick<Bun.Server<undefined>, 'timeout'>;
  * Keeps the connection open until the response is ready. Otherwise, the runtime would close the connection as idle if
  * the response took longer than the idle timeout.
  */
-export async function keepOpenUntilAnswered(
+export async function keepOpenUntilResponse(
   server: Server,
   request: Request,
-  answer: Promise<Response>,
+  response: Promise<Response>,
   idleTimeoutSeconds: number,
 ): Promise<Response> {
   server.timeout(request, 0);
   try {
-    return await answer;
+    return await response;
   } finally {
     server.timeout(request, idleTimeoutSeconds);
   }

@@ -15,13 +15,13 @@ export const maxDroppedChunks = 256;
  * to another client's request (RFC 9112, section 9.6). The response waits for the end of the body, up to a limit, because
  * a client that is still sending may see the connection reset before the response.
  */
-export function afterChunkedBody(request: Request, answer: Awaitable<Response>): Awaitable<Response> {
+export function afterChunkedBody(request: Request, pending: Awaitable<Response>): Awaitable<Response> {
   // Uses `get`, because it is twice as fast as `has`.
-  return request.headers.get('transfer-encoding') === null ? answer : closing(request, answer);
+  return request.headers.get('transfer-encoding') === null ? pending : closing(request, pending);
 }
 
-async function closing(request: Request, answer: Awaitable<Response>): Promise<Response> {
-  const response = await answer;
+async function closing(request: Request, pending: Awaitable<Response>): Promise<Response> {
+  const response = await pending;
   // After a read timeout, the body is still locked by its reader.
   if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
   await remainderParsed();

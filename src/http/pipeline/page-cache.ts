@@ -3,7 +3,7 @@ import { isRead, type Operation } from '../../contract/operations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
-import type { Answer } from './answers.ts';
+import type { PlainResponse } from './plain-response.ts';
 
 /** Maximum size of the cache in bytes: small enough for the CPU cache, large enough for frequently requested pages. */
 const maxCacheBytes = 8_388_608;
@@ -14,7 +14,7 @@ const recentTargets = 16_384;
 
 interface CachedPage {
   versions: Versions;
-  readonly answer: Answer;
+  readonly response: PlainResponse;
   readonly span: IdSpan | undefined;
   readonly mark: number;
 }
@@ -44,7 +44,7 @@ export class PageCache {
   get(
     { operation, target, versions }: Reading,
     changed: ChangedIds | undefined,
-  ): Awaitable<Answer | undefined> {
+  ): Awaitable<PlainResponse | undefined> {
     if (!isHeld(operation)) return undefined;
     const page = this.#pages.get(target);
     if (page === undefined || isCurrent(operation, page.versions, versions)) return this.#counted(page);
@@ -67,11 +67,11 @@ export class PageCache {
   keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
     if (!isHeld(operation) || !this.#remember(target)) return () => undefined;
     const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
-    return (answer: Answer, span: IdSpan | undefined): void => {
+    return (response: PlainResponse, span: IdSpan | undefined): void => {
       // A `Response` with bytes costs 0.6 µs more than one with a Blob, because bytes are mutable and must be copied.
-      const body = new Blob([answer.body ?? '']);
+      const body = new Blob([response.body ?? '']);
       const size = body.size + target.length + entrySize;
-      this.#pages.set(target, { versions, answer: { ...answer, body }, span, mark }, { size });
+      this.#pages.set(target, { versions, response: { ...response, body }, span, mark }, { size });
     };
   }
 
@@ -84,10 +84,10 @@ export class PageCache {
     return false;
   }
 
-  #counted(page: CachedPage | undefined): Answer | undefined {
+  #counted(page: CachedPage | undefined): PlainResponse | undefined {
     if (page === undefined) this.misses++;
     else this.hits++;
-    return page?.answer;
+    return page?.response;
   }
 }
 

@@ -9,13 +9,13 @@ import {
 } from '../../operations/admission/admission.ts';
 import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
 import { insufficientScope } from '../../operations/refusals.ts';
-import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
 import { credentialOf, hasSeveralHosts, severalHosts } from './head.ts';
 import { onceOf } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
+import { notModified, type PlainResponse, successResponse, unseen } from './plain-response.ts';
 import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { RoutedOperation } from './routes.ts';
@@ -24,7 +24,7 @@ import type { RoutedOperation } from './routes.ts';
 export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
-  const answer = (isRetry = false) => {
+  const attempt = (isRetry = false) => {
     if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
       return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
@@ -37,10 +37,10 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
     );
   };
   const refused = (error: unknown) => refuse(context, incoming, admission, error);
-  return orElse(answer, (error) =>
+  return orElse(attempt, (error) =>
     orElse(
       // The retry does not count against the limits, because the request has already been counted.
-      () => (error instanceof CallerChanged ? orElse(() => answer(true), refused) : refused(error)),
+      () => (error instanceof CallerChanged ? orElse(() => attempt(true), refused) : refused(error)),
       (again) => {
         // Omits the rate limit headers, because the limits cannot be read either. If the original error is a 503, it is
         // returned, because its message says whether the request was applied.
@@ -77,33 +77,33 @@ function afterAdmission(
   const { scope } = routed.operation;
   if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScope([scope]);
 
-  const answered = answerTo(context, incoming, routed, admission);
-  if (answered instanceof Promise) incoming.keep();
-  return andThen(answered, (answer) =>
-    reply(context, incoming, admission, isHeldBy(incoming, answer) ? notModified(answer) : answer),
+  const pending = respond(context, incoming, routed, admission);
+  if (pending instanceof Promise) incoming.keep();
+  return andThen(pending, (response) =>
+    reply(context, incoming, admission, isHeldBy(incoming, response) ? notModified(response) : response),
   );
 }
 
-function answerTo(
+function respond(
   context: RequestContext,
   incoming: IncomingRequest,
   { operation }: RoutedOperation,
   admission: Authenticated,
-): Awaitable<Answer> {
+): Awaitable<PlainResponse> {
   const { pageCache, changedIds } = context;
   const read = { operation, target: targetOf(incoming.request.url), versions: admission.versions };
   return andThen(pageCache.get(read, changedIds), (cached) => {
     if (cached !== undefined) return cached;
-    const keepAnswer = pageCache.keeper(read, changedIds);
-    return andThen(performed(context, incoming, operation, admission), ({ answer, span }) => {
-      keepAnswer(answer, span);
-      return answer;
+    const keepResponse = pageCache.keeper(read, changedIds);
+    return andThen(performed(context, incoming, operation, admission), ({ response, span }) => {
+      keepResponse(response, span);
+      return response;
     });
   });
 }
 
 interface Shown {
-  readonly answer: Answer;
+  readonly response: PlainResponse;
   readonly span: IdSpan | undefined;
 }
 
@@ -145,8 +145,8 @@ async function changed(
     });
   const asked = { ...operationRequestOf(read, request, admission), confirm };
   const result = await context.operations.perform(operation, asked);
-  const { answer, span } = shown(context, operation, read, result);
-  return { answer: mayRead(operation, current) ? answer : unseen(answer), span };
+  const { response, span } = shown(context, operation, read, result);
+  return { response: mayRead(operation, current) ? response : unseen(response), span };
 }
 
 function operationRequestOf(
@@ -166,14 +166,14 @@ function shown(
   result: Performed,
 ): Shown {
   const base = (publicUrl ?? '') + basePath;
-  const answer = successAnswer(operation, input.query, result, { base, params: input.params });
-  return { answer, span: result.span };
+  const response = successResponse(operation, input.query, result, { base, params: input.params });
+  return { response, span: result.span };
 }
 
 function mayRead({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
   return readScope === undefined || caller.scopes.has(readScope);
 }
 
-function isHeldBy({ request: { method, headers } }: IncomingRequest, { etag }: Answer): boolean {
+function isHeldBy({ request: { method, headers } }: IncomingRequest, { etag }: PlainResponse): boolean {
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, etag);
 }

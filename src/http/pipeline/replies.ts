@@ -5,10 +5,10 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
 import { logBan } from '../logs/bans.ts';
 import { errorPath } from '../public/guides.ts';
-import type { Answer } from './answers.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { errorPageHeaders, type HeaderFields, headersOf, writeForMethod, writeLimit } from './headers.ts';
+import type { PlainResponse } from './plain-response.ts';
 
 const challenge = 'Bearer realm="animal-store"';
 
@@ -22,7 +22,7 @@ export function reply(
   context: RequestContext,
   incoming: IncomingRequest,
   admission: Authenticated | Unauthenticated,
-  { status, body, stream, headers: own }: Answer,
+  { status, body, stream, headers: own }: PlainResponse,
   code?: ErrorCode,
 ): Response {
   const {

@@ -72,7 +72,7 @@ export function publicRoutesOf(
     if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeCacheMs);
     const response =
       isProbe || waitSeconds === 0
-        ? await answer(context, incoming, page, guides)
+        ? await respond(context, incoming, page, guides)
         : await tooMany(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     writeForMethod(response, request.method);
@@ -91,7 +91,7 @@ async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Respons
   return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
 }
 
-async function answer(
+async function respond(
   context: RequestContext,
   { request, requestId }: IncomingRequest,
   page: Page | undefined,

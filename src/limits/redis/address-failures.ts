@@ -65,9 +65,9 @@ async function ask(
   const { link, keys, clock } = servers.ofAddress(address);
   const limit = rules.failuresPerMinute;
   const names = [keys.failures(address), keys.clock, keys.callers];
-  const answer = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);
-  if (!Array.isArray(answer)) return undefined;
-  const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer as number[];
+  const reply = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);
+  if (!Array.isArray(reply)) return undefined;
+  const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = reply as number[];
   const window = { openedAt, count: counted };
   localLimits.learnAddress(address, window);
   return { state: peek(window, limit, nowMs), refused: refused === 1 };

@@ -4,8 +4,8 @@ import { maxStaleMs } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { Ban } from '../limit-store.ts';
 import type { AccountBan } from '../snapshots.ts';
-import { bansOf } from './answers.ts';
 import type { RedisContext } from './context.ts';
+import { bansOf } from './script-replies.ts';
 import type { Shard } from './shard.ts';
 import type { AccountSnapshot } from './snapshot-store.ts';
 
@@ -75,8 +75,8 @@ async function bansInRedis(
   for (let from = 0; ; from += atOnce) {
     const asked = saved.slice(from, from + atOnce);
     const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
-    const answer = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
-    const [running, isKnown] = answer as [unknown, number[]];
+    const reply = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
+    const [running, isKnown] = reply as [unknown, number[]];
     known.push(...isKnown);
     if (from + atOnce >= saved.length) return { running: bansOf(running), known };
   }
@@ -179,10 +179,10 @@ export async function restoreBan(
 ): Promise<boolean> {
   const { link, keys, clock } = servers.of(accountId);
   const isUnsaved = snapshotStore.unsavedBans.has(keyId) ? 1 : 0;
-  const answer = await link.run(
+  const reply = await link.run(
     'restoreBan',
     [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
     [bannedUntil, level, `${keyId}:${accountId}`, callers, isUnsaved, ...clock.arguments()],
   );
-  return answer === 1;
+  return reply === 1;
 }

@@ -22,14 +22,14 @@ import {
 import type { Admission, Ban, CountedCaller, FailureVerdict, LimitStore, Standing } from '../limit-store.ts';
 import type { LimitSnapshots } from '../snapshots.ts';
 import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
-import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
 import { BanKeeper } from './ban-keeper.ts';
 import { LiftedBans, liftBan, listBans } from './ban-list.ts';
 import { Overloaded } from './concurrency-limit.ts';
 import type { RedisContext } from './context.ts';
-import { NoAnswer } from './link.ts';
+import { NoReply } from './link.ts';
 import { LocalLimits } from './local-limits.ts';
 import { discarding, maxAttempts, Reconciliation } from './reconciliation.ts';
+import { type StateReply, stateOf, usageOf, versionsOf, withoutUnopened } from './script-replies.ts';
 import { replyKinds, scriptTexts } from './scripts.ts';
 import { RedisServers } from './servers.ts';
 import type { Shard } from './shard.ts';
@@ -153,8 +153,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       async () => {
         const names = [keys.usage(caller.accountId), keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
-        const answer = await link.run('refund', names, [...opened, ...clock.arguments()]);
-        const [nowMs = 0, ...windows] = answer as number[];
+        const reply = await link.run('refund', names, [...opened, ...clock.arguments()]);
+        const [nowMs = 0, ...windows] = reply as number[];
         const usage = usageOf(windows);
         localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
         return admitted(usage, caller.quota, nowMs);
@@ -221,21 +221,21 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       this.#reconciliation.reportFirst(accountId);
       const number = nextNumber();
       const args = [shard.lastReported.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
-      let answer: StateAnswer;
+      let reply: StateReply;
       try {
         const ask = link.ask('take', names, [...args, process, number, ...clock.arguments()]);
-        answer = (await ask) as StateAnswer;
+        reply = (await ask) as StateReply;
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
-        if (error instanceof NoAnswer) localLimits.doubt(accountId, number);
+        if (error instanceof NoReply) localLimits.doubt(accountId, number);
         return this.#takeLocally(caller, callersVersion);
       }
-      if (answer[0] === replyKinds.unknown) {
-        versions.applyRedis(shard, versionsOf(answer[1]));
+      if (reply[0] === replyKinds.unknown) {
+        versions.applyRedis(shard, versionsOf(reply[1]));
         const decided = await this.#reconciled(caller, callersVersion);
         if (decided !== undefined) return decided;
-      } else if (answer[0] !== replyKinds.overtaken) {
-        const read = this.#read(caller, answer);
+      } else if (reply[0] !== replyKinds.overtaken) {
+        const read = this.#read(caller, reply);
         // Another shard has already received the change.
         if (read.verdict !== undefined || read.versions.callers !== callersVersion) return read;
       }
@@ -260,14 +260,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     }
   }
 
-  #read(caller: Caller, answer: StateAnswer): Admission {
+  #read(caller: Caller, reply: StateReply): Admission {
     const { localLimits } = this.#context;
     const shard = this.servers.of(caller.accountId);
-    const [kind, reported] = answer;
+    const [kind, reported] = reply;
     const versions = this.#context.versions.applyRedis(shard, versionsOf(reported));
     if (kind === replyKinds.stale) return { verdict: undefined, versions };
 
-    const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
+    const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(reply);
     shard.clock.hear(nowMs, aheadMs, epoch);
     localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
     if (kind === replyKinds.newly_banned || kind === replyKinds.banned) {

@@ -18,12 +18,12 @@ import {
   type WindowState,
 } from '../limit.ts';
 import type { Ban, CountedCaller, FailureVerdict, Standing } from '../limit-store.ts';
-import { withoutUnopened } from './answers.ts';
+import { withoutUnopened } from './script-replies.ts';
 
 /** Maximum number of entries in each cache: accounts, keys and addresses. */
 const maxStates = 100_000;
 /** Maximum number of unanswered requests remembered per account. Requests above this limit may be counted twice. */
-const maxUnanswered = 1_000;
+const maxWithoutReply = 1_000;
 
 interface InDoubtCount {
   readonly number: number;
@@ -121,7 +121,7 @@ export class LocalLimits {
   doubt(accountId: number, number: number): void {
     const unanswered = this.#unanswered.get(accountId);
     if (unanswered === undefined) this.#unanswered.set(accountId, [number]);
-    else if (unanswered.length < maxUnanswered) unanswered.push(number);
+    else if (unanswered.length < maxWithoutReply) unanswered.push(number);
   }
 
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {

@@ -5,7 +5,7 @@ import { noUsage } from '../limit.ts';
 import type { CountedCaller } from '../limit-store.ts';
 import { restoreBans } from './ban-list.ts';
 import type { RedisContext } from './context.ts';
-import { NoAnswer } from './link.ts';
+import { NoReply } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
 
 /** Maximum number of keys for which recent snapshot reads are remembered. */
@@ -74,7 +74,7 @@ export class Reconciliation {
       localLimits.requeueUnreported(accountId, held, undefined);
       return false;
     } catch (error) {
-      localLimits.requeueUnreported(accountId, held, error instanceof NoAnswer ? number : undefined);
+      localLimits.requeueUnreported(accountId, held, error instanceof NoReply ? number : undefined);
       return true;
     }
   }

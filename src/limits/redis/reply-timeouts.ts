@@ -39,7 +39,7 @@ export class ReplyTimeouts {
     return this.#pending.size;
   }
 
-  within<T>(answer: Promise<T>): Promise<T> {
+  within<T>(reply: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#pending.size === 0) this.#moveClock();
       const number = this.#pending.add({ dueAt: this.#now() + this.#silenceMs, reject });
@@ -50,7 +50,7 @@ export class ReplyTimeouts {
           settled(value);
         };
       };
-      answer.then(settle(resolve), settle(reject));
+      reply.then(settle(resolve), settle(reject));
     });
   }
 

@@ -3,11 +3,11 @@ import { type Resource, resources, type Versions, versionsFrom } from '../../dom
 import type { SharedVersions } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { AccountBan } from '../snapshots.ts';
-import { bansOf, versionsOf } from './answers.ts';
 import { RedisClock } from './clock.ts';
 import { Overloaded } from './concurrency-limit.ts';
 import type { RedisKeys } from './keys.ts';
 import type { Run } from './link.ts';
+import { bansOf, versionsOf } from './script-replies.ts';
 
 /** Runs scripts on the node that has the keys of a shard. */
 export interface ShardLink {
@@ -20,7 +20,7 @@ export interface ShardLink {
    */
   readonly detectsProcess: boolean;
   /**
-   * Rejects with `NoAnswer` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
+   * Rejects with `NoReply` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
    */
   readonly run: Run;
   /** Same as `run`, but rejects with `Overloaded` before sending anything if too many requests are queued. */

@@ -94,14 +94,14 @@ export class SnapshotStore implements AsyncDisposable {
   #lookUp(): void {
     while (this.#questions.length > 0 && this.#lookUps < maxLookups) {
       this.#lookUps++;
-      void this.#answer(this.#questions.splice(0, batchSize)).finally(() => {
+      void this.#read(this.#questions.splice(0, batchSize)).finally(() => {
         this.#lookUps--;
         this.#lookUp();
       });
     }
   }
 
-  async #answer(questions: readonly Question[]): Promise<void> {
+  async #read(questions: readonly Question[]): Promise<void> {
     const ids = questions.map(({ accountId }) => accountId);
     try {
       const [usages, bans] = await Promise.all([

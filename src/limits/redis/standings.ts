@@ -2,9 +2,9 @@ import type { Versions } from '../../domain/resources.ts';
 import { banStatus } from '../ban-status.ts';
 import { standing } from '../limit.ts';
 import type { CountedCaller, Standing } from '../limit-store.ts';
-import { type StateAnswer, stateOf, versionsOf } from './answers.ts';
 import type { RedisContext } from './context.ts';
 import { discarding, maxAttempts, type Reconciliation } from './reconciliation.ts';
+import { type StateReply, stateOf, versionsOf } from './script-replies.ts';
 import { replyKinds } from './scripts.ts';
 
 type Found = Standing & { readonly versions: Versions };
@@ -35,10 +35,10 @@ async function standingInRedis(
   for (let tries = 0; tries < maxAttempts; tries++) {
     reconciliation.reportFirst(accountId);
     const names = keys.ofStanding(accountId, keyId);
-    const answer = (await link.ask('standing', names, clock.arguments())) as StateAnswer;
-    const [kind, reported] = answer;
+    const reply = (await link.ask('standing', names, clock.arguments())) as StateReply;
+    const [kind, reported] = reply;
     if (kind !== replyKinds.unknown) {
-      const { nowMs, usage, penalty, aheadMs, epoch, strikes } = stateOf(answer);
+      const { nowMs, usage, penalty, aheadMs, epoch, strikes } = stateOf(reply);
       clock.hear(nowMs, aheadMs, epoch);
       const verdict = standing(usage, penalty, quota, nowMs);
       const bans = banStatus(penalty, strikes, rules.ban, nowMs);

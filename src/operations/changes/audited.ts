@@ -90,7 +90,7 @@ export function auditedUnit(units: AuditedUnits) {
     const done = { outcome: await apply(), sealed };
     if (done.outcome) {
       const response = { ...once, status: 200, body: text(done), location: null, keptAt: at } as const;
-      await transaction.answers.keep([response], at - retentionMs);
+      await transaction.storedResponses.keep([response], at - retentionMs);
     }
     return { ...done, isReplayed: false };
   };

@@ -3,9 +3,9 @@ import { Refusal } from '../../contract/refusal.ts';
 import { type RepeatableId, repeatableResponses } from '../../contract/representations.ts';
 import { dayMs } from '../../domain/clock.ts';
 import type {
-  AnswerKey,
   BatchOfWork,
-  KeptAnswer,
+  ResponseKey,
+  StoredResponse,
   Transaction,
   UnitOfWork,
 } from '../../storage/transaction.ts';
@@ -25,11 +25,11 @@ export interface Once {
  * a different one.
  */
 export async function storedResponse(
-  { answers }: Transaction,
+  { storedResponses }: Transaction,
   once: Once,
   at: number,
-): Promise<KeptAnswer | undefined> {
-  const [kept] = await answers.find([once], at - retentionMs);
+): Promise<StoredResponse | undefined> {
+  const [kept] = await storedResponses.find([once], at - retentionMs);
   if (kept !== undefined && kept.request !== once.request) throw new Refusal('idempotency_key_reused');
   return kept;
 }
@@ -64,7 +64,7 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
     }
     const success = repeatableResponses[operationId];
     const result = resultOf({ success }, await runAlone(unit, transaction, input));
-    await transaction.answers.keep([keptAnswer(result, once, at)], at - retentionMs);
+    await transaction.storedResponses.keep([responseToStore(result, once, at)], at - retentionMs);
     return { ...result, isReplayed: false };
   };
   return { writes, writesFor, run };
@@ -82,14 +82,14 @@ export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<In
   ): Promise<OnceOutcome[]> => {
     const since = Math.min(...asked.map(({ at }) => at)) - retentionMs;
     const keys = asked.map(({ once }) => once);
-    const found = await transaction.answers.find(keys, since);
-    const answers = new Map(
+    const found = await transaction.storedResponses.find(keys, since);
+    const responses = new Map(
       found.flatMap((kept) => (kept === undefined ? [] : [[nameOf(kept), kept] as const])),
     );
     const first = new Map<string, RepeatableRequest>();
     for (const each of asked) {
       const name = nameOf(each.once);
-      if (!answers.has(name) && !first.has(name)) first.set(name, each);
+      if (!responses.has(name) && !first.has(name)) first.set(name, each);
     }
     const done = [...first.values()];
     if (done.length > 0) {
@@ -97,14 +97,14 @@ export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<In
       const inputs = done.map(({ input }) => input);
       const outcomes = await unit.all(transaction, inputs);
       const kept = done.map(({ once, at }, index) => {
-        return keptAnswer(resultOf({ success }, outcomes[index]), once, at);
+        return responseToStore(resultOf({ success }, outcomes[index]), once, at);
       });
-      await transaction.answers.keep(kept, since);
-      for (const answer of kept) answers.set(nameOf(answer), answer);
+      await transaction.storedResponses.keep(kept, since);
+      for (const response of kept) responses.set(nameOf(response), response);
     }
     return asked.map((each) => {
       const name = nameOf(each.once);
-      const kept = answers.get(name) as KeptAnswer;
+      const kept = responses.get(name) as StoredResponse;
       if (kept.request !== each.once.request) return 'idempotency_key_reused';
       return { ...replayOf(kept), isReplayed: first.get(name) !== each };
     });
@@ -112,15 +112,15 @@ export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<In
   return { writes: unit.writes, isSeveralCalls: true, all } as const;
 }
 
-function nameOf({ accountId, key }: AnswerKey): string {
+function nameOf({ accountId, key }: ResponseKey): string {
   return `${accountId}:${key}`;
 }
 
-function keptAnswer({ status, body, location }: Result, once: Once, keptAt: number): KeptAnswer {
+function responseToStore({ status, body, location }: Result, once: Once, keptAt: number): StoredResponse {
   return { ...once, status, body: body ?? null, location: location ?? null, keptAt };
 }
 
-function replayOf({ status, body, location }: KeptAnswer): OnceResult {
+function replayOf({ status, body, location }: StoredResponse): OnceResult {
   return {
     status,
     body: body ?? undefined,

@@ -6,14 +6,14 @@ import { type FailedRequestFilter, type FailedRequestSource, newest } from './fa
 import { sumOf, type Traffic, type TrafficSource } from './traffic.ts';
 
 /** Timeout for a worker's response. If a worker is slower, its previous response is used. */
-export const answerWithinMs = 1_000;
+export const replyTimeoutMs = 1_000;
 
 export type WorkerQuestion =
   | { readonly kind: 'traffic' }
   | { readonly kind: 'failed requests'; readonly filter: FailedRequestFilter }
   | { readonly kind: 'logging'; readonly patch: LoggingPatch };
 
-export async function answerAsWorker(
+export async function respondAsWorker(
   question: WorkerQuestion,
   traffic: TrafficSource,
   logging: LoggingControl,
@@ -39,7 +39,7 @@ export class WorkersTraffic implements TrafficSource {
 
   async traffic(): Promise<readonly Traffic[]> {
     const answers = await this.#ask({ kind: 'traffic' });
-    // All workers run the same version, so a response has the type that `answerAsWorker` returns.
+    // All workers run the same version, so a response has the type that `respondAsWorker` returns.
     for (const [number, answer] of answers) this.#take(number, answer as Traffic);
     return [...this.#known.values()].map(({ last, ended }) =>
       ended === undefined ? last : together(last, ended),

@@ -46,7 +46,10 @@ export const recordUnits = {
   },
   pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
   /** Deletes responses that were stored before the given time (Unix ms). */
-  pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
+  pruneResponses: {
+    writes: [],
+    run: ({ storedResponses }: Transaction, since: number) => storedResponses.prune(since),
+  },
   /** Deletes events recorded before the given time (Unix ms). */
   pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
   /**

@@ -1,5 +1,5 @@
 import { Connection, type ConnectionSettings } from './connection.ts';
-import { isOutOfConnections, NoAnswer, NoConnection } from './failures.ts';
+import { isOutOfConnections, NoConnection, NoReply } from './failures.ts';
 import { BehindPooler } from './pooler.ts';
 
 export interface ConnectionsOptions {
@@ -108,13 +108,13 @@ export class Connections {
     if (connection.retired) this.#retire(connection);
   }
 
-  /** Closes unresponsive connections. Their statements reject with `NoAnswer`. */
+  /** Closes unresponsive connections. Their statements reject with `NoReply`. */
   endSilent(): void {
     const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     const silentSince = performance.now() - silentMs;
     for (const connection of this.#open) {
       if (connection.active === 0 || connection.untimed || connection.movedAt > silentSince) continue;
-      const failure = new NoAnswer(`no response within ${silentMs} ms`);
+      const failure = new NoReply(`no response within ${silentMs} ms`);
       this.#open.delete(connection);
       connection.retired = true;
       connection.close(failure);

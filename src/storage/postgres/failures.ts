@@ -1,7 +1,7 @@
 import { SQL } from 'bun';
 import type { RowConflict } from '../storage.ts';
 
-export class NoAnswer extends Error {}
+export class NoReply extends Error {}
 
 /** No connection could be opened; `cause` gives the reason. */
 export class NoConnection extends Error {
@@ -42,7 +42,7 @@ const going = /^(57P|08)/;
 export function failureOf(error: unknown): Failure {
   if (error instanceof TooLate || error instanceof NoConnection || error instanceof Overtaken)
     return 'unavailable';
-  if (error instanceof NoAnswer) return 'unanswered';
+  if (error instanceof NoReply) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
   const state = stateOf(error);
   if (busy.test(state) || isUnsent(error)) return 'unavailable';
@@ -61,7 +61,7 @@ function isUnsent({ code, detail }: SQL.PostgresError): boolean {
 
 /** Whether an error, or one of its causes, is a timeout, after which another attempt may succeed. */
 export function isTimeout(error: unknown): boolean {
-  if (error instanceof TooLate || error instanceof NoAnswer || busy.test(stateOf(error))) return true;
+  if (error instanceof TooLate || error instanceof NoReply || busy.test(stateOf(error))) return true;
   const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;
   return cause !== undefined && isTimeout(cause);
 }

@@ -3,7 +3,7 @@ import { afterUnreadReplies, DeadlineQueue, type Pending } from '../../outages/d
 import { RoundTrips } from '../../outages/round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
-import { NoAnswer, TooLate } from './failures.ts';
+import { NoReply, TooLate } from './failures.ts';
 import type { Session } from './index-builds.ts';
 import type { Execute, Statement } from './statements.ts';
 
@@ -94,7 +94,7 @@ export class Pool {
   }
 
   /**
-   * Runs a statement on a dedicated connection, so that it can be canceled at `dueAt`. Rejects with `NoAnswer` if the
+   * Runs a statement on a dedicated connection, so that it can be canceled at `dueAt`. Rejects with `NoReply` if the
    * server does not confirm the cancellation in time, or if the canceled statement succeeds. `onCommit` is called before
    * any statement that may commit is sent.
    */
@@ -105,7 +105,7 @@ export class Pool {
       const query = statement(connection.sql);
       let isCanceled = false;
       const answer = query.then((result) => {
-        if (isCanceled) throw new NoAnswer(canceledSuccess);
+        if (isCanceled) throw new NoReply(canceledSuccess);
         return result;
       });
       const stop = () => {
@@ -229,7 +229,7 @@ export class Pool {
     afterUnreadReplies(() => {
       const now = performance.now();
       this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
-      this.#sent.expire(new NoAnswer(`no response within ${this.#timeoutMs} ms`), now);
+      this.#sent.expire(new NoReply(`no response within ${this.#timeoutMs} ms`), now);
       this.connections.endSilent();
     });
   }

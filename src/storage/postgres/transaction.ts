@@ -5,11 +5,11 @@ import { entitiesOf } from '../entity.ts';
 import { sessionChanges } from '../queries/sessions.ts';
 import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
 import { PostgresEngine } from './engine.ts';
-import { PostgresAnswerWrites } from './entities/answers.ts';
 import { deliveryWrites } from './entities/deliveries.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEventWrites } from './entities/events.ts';
 import { PostgresPetWrites } from './entities/pets.ts';
+import { PostgresResponseWrites } from './entities/responses.ts';
 import { PostgresUsageWrites } from './entities/usage-writes.ts';
 import type { Execute, Statement, Statements, Versioned } from './statements.ts';
 
@@ -43,7 +43,7 @@ export class PostgresTransaction implements Statements {
           sessionChanges(new PostgresEngine(statements)),
         );
       },
-      answers: new PostgresAnswerWrites(this),
+      storedResponses: new PostgresResponseWrites(this),
       usage: new PostgresUsageWrites(this),
     };
   }

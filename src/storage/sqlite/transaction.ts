@@ -6,13 +6,13 @@ import { sessionChanges } from '../queries/sessions.ts';
 import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
 import { checkDeclared } from '../unit-of-work.ts';
 import { SqliteEngine } from './engine.ts';
-import { SqliteAnswerWrites } from './entities/answers.ts';
 import { Changes } from './entities/changes.ts';
 import { deliveryWrites } from './entities/deliveries.ts';
 import { SqliteEntity } from './entities/entity.ts';
 import { SqliteEventWrites } from './entities/events.ts';
 import { InventoryWrites } from './entities/inventory.ts';
 import { SqlitePetWrites } from './entities/pets.ts';
+import { SqliteResponseWrites } from './entities/responses.ts';
 import { SqliteUsageWrites } from './entities/usage-writes.ts';
 
 export class SqliteTransaction {
@@ -36,7 +36,7 @@ export class SqliteTransaction {
         new SqliteEntity(database, sessions),
         sessionChanges(new SqliteEngine(database)),
       ),
-      answers: new SqliteAnswerWrites(database),
+      storedResponses: new SqliteResponseWrites(database),
       usage: new SqliteUsageWrites(database),
     };
     this.#inventory = new InventoryWrites(database);

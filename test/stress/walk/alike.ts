@@ -117,7 +117,7 @@ async function sendTo(
 async function passDay(apps: readonly TestApp[], isPruned: boolean): Promise<void> {
   for (const { clock, operator } of apps) {
     clock.advance(days.seconds);
-    if (isPruned) while (await operator.storage.write('pruneAnswers', clock.now() - retentionMs));
+    if (isPruned) while (await operator.storage.write('pruneResponses', clock.now() - retentionMs));
   }
 }
 

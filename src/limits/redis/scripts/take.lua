@@ -41,7 +41,7 @@ if kind and ahead == 0 and tonumber(ARGV[7]) == epoch then
   return { kind, versions, now, minute_at, minute_count, day_at, day_count, from, till, banned, level }
 end
 
-local function answer(kind)
+local function reply(kind)
   local by_ms = shown_by * 1000
   return {
     kind, versions, now + by_ms, minute_at + shown_by, minute_count, day_at + shown_by, day_count,
@@ -49,7 +49,7 @@ local function answer(kind)
   }
 end
 
-if kind then return answer(kind) end
+if kind then return reply(kind) end
 
 local function ban()
   level = banned > 0 and second < banned + rules.forgiven_after and level + 1 or 0
@@ -94,7 +94,7 @@ local function penalize()
   return strike()
 end
 
-if second < banned then return answer(replyKinds.banned) end
+if second < banned then return reply(replyKinds.banned) end
 kind = penalize()
 -- Only counted requests open windows. A rejected request leaves a closed window unchanged.
 local kept_minute_at, kept_minute_count = minute_at, minute_count
@@ -104,4 +104,4 @@ if day_count == 0 then kept_day_at, kept_day_count = old_day_at, old_day_count e
 if kept_minute_at ~= old_minute_at or kept_day_at ~= old_day_at then
   save_usage(usage_key, kept_minute_at, kept_minute_count, kept_day_at, kept_day_count, numbers_of(usage), now)
 end
-return answer(kind)
+return reply(kind)

@@ -1,6 +1,6 @@
 import type { Resource } from '../../../domain/resources.ts';
-import { answers } from '../../../tables/answers.ts';
 import { storedValues } from '../../../tables/sql.ts';
+import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Search } from './rows.ts';
@@ -66,7 +66,7 @@ class ChangeBuilder {
   readonly #added = new Map<string, bigint[]>();
   readonly #marks = new Map<bigint, string>();
   readonly #resources = new Set<Resource>();
-  #answersSince = Number.MAX_SAFE_INTEGER;
+  #responsesSince = Number.MAX_SAFE_INTEGER;
 
   constructor(rows: GroupRows, ids: ProvisionalIds) {
     this.#rows = rows;
@@ -77,13 +77,13 @@ class ChangeBuilder {
   get change(): Change {
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
     const kept = [parts.changed, parts.added].flatMap(
-      (part) => this.#marked.get(part(answers as Table)) ?? [],
+      (part) => this.#marked.get(part(storedResponses as Table)) ?? [],
     );
     const given = {
       ...Object.fromEntries(this.#members),
       numbers,
-      answersSince: this.#answersSince,
-      answers: kept.length,
+      responsesSince: this.#responsesSince,
+      storedResponses: kept.length,
     };
     return {
       tables: shaped([...this.#tables.values()]),
@@ -112,8 +112,8 @@ class ChangeBuilder {
     if (isNumbered || (isChanged && now !== stored)) this.#addChanged(component, touched);
   }
 
-  addEvents(component: number, { events, answersSince }: UnitChanges): void {
-    this.#answersSince = Math.min(this.#answersSince, answersSince ?? this.#answersSince);
+  addEvents(component: number, { events, responsesSince }: UnitChanges): void {
+    this.#responsesSince = Math.min(this.#responsesSince, responsesSince ?? this.#responsesSince);
     for (const { type, data, accountId, createdAt } of events) {
       const number = (this.#marked.get('events')?.length ?? 0) + 1;
       const event = { type, data, account_id: accountId, created_at: createdAt };

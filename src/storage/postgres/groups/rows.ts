@@ -116,10 +116,10 @@ export class GroupRows {
   #read(): void {
     const reads = [...this.#wanted.values()];
     this.#wanted.clear();
-    for (const wanted of reads) void this.#answer(wanted);
+    for (const wanted of reads) void this.#settle(wanted);
   }
 
-  async #answer({ table, lookup, values }: Wanted): Promise<void> {
+  async #settle({ table, lookup, values }: Wanted): Promise<void> {
     const entity = new PostgresEntity(table, this.#runner);
     const keys = [...values.keys()];
     const [by = ''] = lookup === undefined ? table.key : (table.lookups[lookup]?.by ?? []);

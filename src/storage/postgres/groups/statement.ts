@@ -1,11 +1,11 @@
 import { resources } from '../../../domain/resources.ts';
-import { answers } from '../../../tables/answers.ts';
 import { categories } from '../../../tables/categories.ts';
 import { imports } from '../../../tables/imports.ts';
 import { audit } from '../../../tables/operators.ts';
 import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
+import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
-import { answerRemovalBatch } from '../../answer-row.ts';
+import { responseRemovalBatch } from '../../response-row.ts';
 import { casts } from '../entities/entity.ts';
 import { incrementVersionSql, versionCounter } from '../versions.ts';
 
@@ -131,7 +131,7 @@ export function groupText(tables: readonly TablePart[], order: LockOrder = 'rows
     ...late.map(({ table }) => changedRows(table)),
     ...added.map(({ table }) => addedRows(table)),
     recordedEvents,
-    ...(tables.some(({ table }) => table === (answers as Table)) ? [expiredAnswers] : []),
+    ...(tables.some(({ table }) => table === (storedResponses as Table)) ? [expiredResponses] : []),
   ].join(',\n')}
   SELECT name, before, version, NULL::integer AS component FROM moved
   UNION ALL SELECT NULL, NULL, NULL, component FROM conflicts`;
@@ -239,12 +239,12 @@ const recordedEvents = `recorded AS (
  * Omits rows that the group may replace, because a statement can change a row only once. The time is a subquery, because a
  * join with the input would compare it with every stored response.
  */
-const expiredAnswers = `expired AS (
+const expiredResponses = `expired AS (
   DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
     SELECT id FROM idempotent_answers
-    WHERE kept_at < (SELECT (given->>'answersSince')::bigint FROM input)
-      AND id NOT IN (SELECT id FROM ${parts.read(answers as Table)})
-    ORDER BY kept_at LIMIT (SELECT ${answerRemovalBatch} * (given->>'answers')::bigint FROM input)
+    WHERE kept_at < (SELECT (given->>'responsesSince')::bigint FROM input)
+      AND id NOT IN (SELECT id FROM ${parts.read(storedResponses as Table)})
+    ORDER BY kept_at LIMIT (SELECT ${responseRemovalBatch} * (given->>'storedResponses')::bigint FROM input)
     FOR UPDATE OF idempotent_answers SKIP LOCKED)))`;
 
 /**
@@ -252,7 +252,7 @@ const expiredAnswers = `expired AS (
  * tables form a bundle.
  */
 const bundles = [
-  [answers],
+  [storedResponses],
   [audit, categories, imports],
 ] as readonly unknown[] as readonly (readonly Table[])[];
 

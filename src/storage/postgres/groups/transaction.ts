@@ -1,20 +1,20 @@
 import type { NewPet } from '../../../contract/pets.ts';
 import type { Pet } from '../../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
-import { answers } from '../../../tables/answers.ts';
 import type { NewEvent } from '../../../tables/events.ts';
 import { pets } from '../../../tables/pets.ts';
+import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
-import { answerId } from '../../answer-row.ts';
 import { entitiesOf } from '../../entity.ts';
+import { responseId } from '../../response-row.ts';
 import {
   type AddedEvents,
-  type AnswerKey,
-  type AnswerWrites,
   type EntityTransaction,
   type EventWrites,
-  type KeptAnswer,
   type PetWrites,
+  type ResponseKey,
+  type ResponseWrites,
+  type StoredResponse,
   type Transaction,
   written,
 } from '../../transaction.ts';
@@ -38,7 +38,7 @@ export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Tra
       return notGrouped === undefined ? new GroupEntity(table, unit) : needsTransaction(name);
     }),
     pets: new GroupPets(unit, recordsEvents),
-    answers: new GroupAnswers(unit),
+    storedResponses: new GroupResponses(unit),
     events: new GroupEvents(unit, recordsEvents),
     deliveries: needsTransaction('deliveries'),
     sessions: needsTransaction('sessions'),
@@ -105,36 +105,43 @@ class GroupEvents implements EventWrites {
   }
 }
 
-type StoredAnswer = Omit<KeptAnswer, 'accountId' | 'key'> & { readonly id: string };
+type GroupResponseRow = Omit<StoredResponse, 'accountId' | 'key'> & { readonly id: string };
 
 /**
  * Handles stored responses like other rows. A response that another transaction stores before the commit causes a
  * conflict.
  */
-class GroupAnswers implements AnswerWrites {
+class GroupResponses implements ResponseWrites {
   readonly #unit: UnitChanges;
 
   constructor(unit: UnitChanges) {
     this.#unit = unit;
   }
 
-  find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]> {
+  find(keys: readonly ResponseKey[], since: number): Awaitable<(StoredResponse | undefined)[]> {
     const found = keys.map(({ accountId, key }) =>
-      andThen(this.#unit.find(answers as Table, answerId(accountId, key)), (row) => {
-        const answer = row as StoredAnswer | undefined;
-        return answer && answer.keptAt >= since ? { ...answer, accountId, key } : undefined;
+      andThen(this.#unit.find(storedResponses as Table, responseId(accountId, key)), (row) => {
+        const response = row as GroupResponseRow | undefined;
+        return response && response.keptAt >= since ? { ...response, accountId, key } : undefined;
       }),
     );
     return found.some((each) => each instanceof Promise)
       ? Promise.all(found)
-      : (found as (KeptAnswer | undefined)[]);
+      : (found as (StoredResponse | undefined)[]);
   }
 
-  keep(kept: readonly KeptAnswer[], since: number): Awaitable<void> {
-    this.#unit.answersSince = since;
+  keep(kept: readonly StoredResponse[], since: number): Awaitable<void> {
+    this.#unit.responsesSince = since;
     const done = kept.map(({ accountId, key, request, status, body, location, keptAt }) => {
-      const id = answerId(accountId, key);
-      return this.#unit.set(answers as Table, id, () => ({ id, request, status, body, location, keptAt }));
+      const id = responseId(accountId, key);
+      return this.#unit.set(storedResponses as Table, id, () => ({
+        id,
+        request,
+        status,
+        body,
+        location,
+        keptAt,
+      }));
     });
     return done.some((each) => each instanceof Promise) ? Promise.all(done).then(() => undefined) : undefined;
   }

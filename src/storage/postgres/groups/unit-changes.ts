@@ -1,7 +1,7 @@
 import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
-import { answers } from '../../../tables/answers.ts';
 import type { NewEvent } from '../../../tables/events.ts';
 import { isFound } from '../../../tables/sql.ts';
+import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import type { Cell, GroupRows, Key, Row, Search } from './rows.ts';
@@ -17,7 +17,7 @@ export class UnitChanges {
   readonly touched = new Set<Cell | Search>();
   readonly events: NewEvent[] = [];
   /** Responses stored before this time (Unix ms) may be removed. */
-  answersSince: number | undefined;
+  responsesSince: number | undefined;
   readonly #rows: GroupRows;
   readonly #ids: ProvisionalIds;
   readonly #own = new Map<Cell, Row | undefined>();
@@ -85,7 +85,7 @@ export class UnitChanges {
     if (this.#own.has(cell)) return this.#own.get(cell);
     const isOfGroup = this.#rows.changed.has(cell);
     // A response stored by the group may contain an id that is not known yet.
-    if (isOfGroup && (cell.stored === undefined || cell.table === (answers as Table)))
+    if (isOfGroup && (cell.stored === undefined || cell.table === (storedResponses as Table)))
       throw new ReadsUncommitted();
     return cell.now;
   }

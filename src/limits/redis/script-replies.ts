@@ -3,7 +3,7 @@ import { type KeyPenalty, noUsage, type Usage, type Window } from '../limit.ts';
 import type { AccountBan } from '../snapshots.ts';
 
 /** Reply to `take` and `standing`. If there is no decision, the reply ends after the versions. */
-export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
+export type StateReply = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
 interface CallerState {
   readonly nowMs: number;
@@ -18,7 +18,7 @@ interface CallerState {
   readonly strikes: number;
 }
 
-export function stateOf([, , ...state]: StateAnswer): CallerState {
+export function stateOf([, , ...state]: StateReply): CallerState {
   const [nowMs = 0, ...rest] = state;
   const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch, strikes = 0] =
     rest.slice(4);
@@ -40,8 +40,8 @@ export function usageOf(windows: readonly number[]): Usage {
 }
 
 /** Parses a list in which each ban ("key:account:level") is followed by its end time. */
-export function bansOf(answer: unknown): AccountBan[] {
-  const words = answer as readonly string[];
+export function bansOf(reply: unknown): AccountBan[] {
+  const words = reply as readonly string[];
   const bans: AccountBan[] = [];
   for (let index = 0; index < words.length; index += 2) {
     const [keyId = 0, accountId = 0, level = 0] = String(words[index]).split(':').map(Number);

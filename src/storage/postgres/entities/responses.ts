@@ -1,30 +1,30 @@
 import {
-  type AnswerRow,
-  answerId,
-  answerOfRow,
-  answerPruneBatch,
-  answerRemovalBatch,
-} from '../../answer-row.ts';
-import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
+  type ResponseRow,
+  responseId,
+  responseOfRow,
+  responsePruneBatch,
+  responseRemovalBatch,
+} from '../../response-row.ts';
+import type { ResponseKey, ResponseWrites, StoredResponse } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
 import { Overtaken } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
 const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
-  SELECT id FROM idempotent_answers WHERE kept_at < $1 ORDER BY kept_at LIMIT ${answerPruneBatch} FOR UPDATE SKIP LOCKED
+  SELECT id FROM idempotent_answers WHERE kept_at < $1 ORDER BY kept_at LIMIT ${responsePruneBatch} FOR UPDATE SKIP LOCKED
 ))`;
 
 /** Passes keys and responses as JSON in one parameter, because their number varies from group to group. */
-export class PostgresAnswerWrites implements AnswerWrites {
+export class PostgresResponseWrites implements ResponseWrites {
   readonly #statements: Statements;
 
   constructor(statements: Statements) {
     this.#statements = statements;
   }
 
-  async find(keys: readonly AnswerKey[], since: number): Promise<(KeptAnswer | undefined)[]> {
-    const ids = keys.map(({ accountId, key }) => answerId(accountId, key));
-    const rows = await this.#statements.run<(AnswerRow & { id: string })[]>(
+  async find(keys: readonly ResponseKey[], since: number): Promise<(StoredResponse | undefined)[]> {
+    const ids = keys.map(({ accountId, key }) => responseId(accountId, key));
+    const rows = await this.#statements.run<(ResponseRow & { id: string })[]>(
       (sql) => sql`
         SELECT id, request, status, body, location, kept_at AS "keptAt" FROM idempotent_answers
         WHERE id = ANY (ARRAY(SELECT json_array_elements_text(${JSON.stringify(ids)}::text::json)))
@@ -33,21 +33,21 @@ export class PostgresAnswerWrites implements AnswerWrites {
     const kept = new Map(rows.map(({ id, ...row }) => [id, row]));
     return keys.map(({ accountId, key }, index) => {
       const row = kept.get(ids[index] ?? '');
-      return row && answerOfRow(accountId, key, row);
+      return row && responseOfRow(accountId, key, row);
     });
   }
 
-  async keep(answers: readonly KeptAnswer[], since: number): Promise<void> {
-    const rows = answers.map(({ accountId, key, request, status, body, location, keptAt }) => {
-      return [answerId(accountId, key), request, status, body, location, keptAt];
+  async keep(storedResponses: readonly StoredResponse[], since: number): Promise<void> {
+    const rows = storedResponses.map(({ accountId, key, request, status, body, location, keptAt }) => {
+      return [responseId(accountId, key), request, status, body, location, keptAt];
     });
-    const limit = answerRemovalBatch * answers.length;
+    const limit = responseRemovalBatch * storedResponses.length;
     const stored = await this.#statements.run<unknown[]>(
       (sql) => sql`
         WITH kept AS (
           SELECT value->>0 AS id, value->>1 AS request, (value->>2)::bigint AS status, value->>3 AS body,
                  value->>4 AS location, (value->>5)::bigint AS kept_at
-          FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS answer (value)
+          FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS response (value)
         ), removed AS (
           DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
             SELECT id FROM idempotent_answers WHERE kept_at < ${since} AND id NOT IN (SELECT id FROM kept)
@@ -68,6 +68,6 @@ export class PostgresAnswerWrites implements AnswerWrites {
   /** Skips rows that are locked by another transaction. */
   async prune(since: number): Promise<boolean> {
     const removed = await new PostgresEngine(this.#statements).run(pruning, since);
-    return removed === answerPruneBatch;
+    return removed === responsePruneBatch;
   }
 }

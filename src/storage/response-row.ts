@@ -1,8 +1,8 @@
 import type { SuccessStatus } from '../contract/operation.ts';
-import type { KeptAnswer } from './transaction.ts';
+import type { StoredResponse } from './transaction.ts';
 
 /** A stored response as SQL returns it in either dialect, with integers as `bigint`. */
-export interface AnswerRow {
+export interface ResponseRow {
   readonly request: string;
   readonly status: bigint;
   readonly body: string | null;
@@ -11,15 +11,15 @@ export interface AnswerRow {
 }
 
 /** Number of expired responses deleted per insert. Must be above 1, so that the table shrinks. */
-export const answerRemovalBatch = 4;
+export const responseRemovalBatch = 4;
 
-export const answerPruneBatch = 1_000;
+export const responsePruneBatch = 1_000;
 
-export function answerId(accountId: number, key: string): string {
+export function responseId(accountId: number, key: string): string {
   return `${accountId}:${key}`;
 }
 
-export function answerOfRow(accountId: number, key: string, row: AnswerRow): KeptAnswer {
+export function responseOfRow(accountId: number, key: string, row: ResponseRow): StoredResponse {
   const status = Number(row.status) as SuccessStatus;
   return { accountId, key, ...row, status, keptAt: Number(row.keptAt) };
 }

@@ -6,7 +6,7 @@ import type { Performed } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
 
 /** The response of an operation, without the headers that all responses have. */
-export interface Answer {
+export interface PlainResponse {
   readonly status: number;
   readonly body: string | Blob | null;
   readonly stream?: StreamSource;
@@ -14,7 +14,7 @@ export interface Answer {
   readonly headers: HeaderFields;
 }
 
-interface AnswerContext {
+interface SuccessContext {
   readonly base: string;
   readonly params?: Readonly<Record<string, bigint>> | undefined;
   readonly hasTag?: boolean;
@@ -28,12 +28,12 @@ const streamHeaders: HeaderFields = {
   Connection: 'close',
 };
 
-export function successAnswer(
+export function successResponse(
   operation: Operation,
   query: unknown,
   { status, body, tagged, location, next, stream, isReplayed }: Performed,
-  { base, params = {}, hasTag = isTagged(operation) }: AnswerContext,
-): Answer {
+  { base, params = {}, hasTag = isTagged(operation) }: SuccessContext,
+): PlainResponse {
   if (stream !== undefined) return { status, body: null, stream, headers: streamHeaders };
   const headers: HeaderFields = {};
   const text = tagged ?? (hasTag ? body : undefined);
@@ -54,7 +54,7 @@ export function successAnswer(
  * The response to a client that already has this version of the resource: all headers, but no body (RFC 9110, section
  * 15.4.5).
  */
-export function notModified({ etag, headers }: Answer): Answer {
+export function notModified({ etag, headers }: PlainResponse): PlainResponse {
   return { status: 304, body: null, etag, headers };
 }
 
@@ -62,7 +62,7 @@ export function notModified({ etag, headers }: Answer): Answer {
  * The response to a client that is allowed to change the resource but not to read it. The response has no entity tag,
  * because the client could use it to guess the body.
  */
-export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
+export function unseen({ headers: { ETag: _hidden, ...headers } }: PlainResponse): PlainResponse {
   return { status: 204, body: null, headers };
 }
 

@@ -1,11 +1,11 @@
 import { expect } from 'bun:test';
-import type { KeptAnswer } from '../../src/storage/transaction.ts';
+import type { StoredResponse } from '../../src/storage/transaction.ts';
 import type { StoreTest } from './place.ts';
 import { raisedBy, type Shop, shopUnits } from './shop-units.ts';
 
 const at = 1_800_000_000_000;
 
-const answer: KeptAnswer = {
+const answer: StoredResponse = {
   accountId: 1,
   key: 'order-1042',
   request: 'a'.repeat(64),
@@ -24,9 +24,9 @@ export function answersConform(check: StoreTest): void {
     async ({ besideWith }) => {
       const shop = await besideWith(shopUnits);
       expect(await found(shop, 1, 'order-1042')).toBeUndefined();
-      await shop.write('keepAnswer', { answer, since: 0 });
-      const empty: KeptAnswer = { ...answer, key: '~:!"\'%_', status: 200, body: null, location: null };
-      await shop.write('keepAnswer', { answer: empty, since: 0 });
+      await shop.write('keepResponse', { answer, since: 0 });
+      const empty: StoredResponse = { ...answer, key: '~:!"\'%_', status: 200, body: null, location: null };
+      await shop.write('keepResponse', { answer: empty, since: 0 });
       expect(await found(shop, 1, 'order-1042')).toEqual(answer);
       expect(await found(shop, 1, '~:!"\'%_')).toEqual(empty);
       for (const [accountId, key] of [
@@ -42,11 +42,11 @@ export function answersConform(check: StoreTest): void {
 
   check('an expired response is not returned and can be replaced', async ({ besideWith }) => {
     const shop = await besideWith(shopUnits);
-    await shop.write('keepAnswer', { answer, since: 0 });
+    await shop.write('keepResponse', { answer, since: 0 });
     expect(await found(shop, 1, answer.key, at)).toEqual(answer);
     expect(await found(shop, 1, answer.key, at + 1)).toBeUndefined();
-    const later: KeptAnswer = { ...answer, request: 'b'.repeat(64), body: '{}', keptAt: at + 1 };
-    await shop.write('keepAnswer', { answer: later, since: at + 1 });
+    const later: StoredResponse = { ...answer, request: 'b'.repeat(64), body: '{}', keptAt: at + 1 };
+    await shop.write('keepResponse', { answer: later, since: at + 1 });
     expect(await found(shop, 1, answer.key)).toEqual(later);
   });
 
@@ -57,12 +57,12 @@ export function answersConform(check: StoreTest): void {
       key: `old ${index}`,
       keptAt: at + index,
     }));
-    for (const each of old) await shop.write('keepAnswer', { answer: each, since: 0 });
+    for (const each of old) await shop.write('keepResponse', { answer: each, since: 0 });
     const since = at + old.length;
     const left: number[] = [];
     for (let index = 0; index < 4; index++) {
       const kept = { ...answer, key: `new ${index}`, keptAt: since };
-      await shop.write('keepAnswer', { answer: kept, since });
+      await shop.write('keepResponse', { answer: kept, since });
       const still = await Promise.all(old.map(({ key }) => found(shop, 1, key)));
       left.push(still.filter((one) => one !== undefined).length);
       expect(still.slice(old.length - (left[index] ?? 0))).toEqual(
@@ -80,15 +80,15 @@ export function answersConform(check: StoreTest): void {
     async ({ store, besideWith }) => {
       const shop = await besideWith(shopUnits);
       for (const age of [2, 1, 0]) {
-        await shop.write('keepAnswer', {
+        await shop.write('keepResponse', {
           answer: { ...answer, key: `age ${age}`, keptAt: at - age },
           since: 0,
         });
       }
-      expect(await raisedBy(store, () => store.write('pruneAnswers', at))).toEqual([]);
+      expect(await raisedBy(store, () => store.write('pruneResponses', at))).toEqual([]);
       const left = await Promise.all([2, 1, 0].map((age) => found(shop, 1, `age ${age}`)));
       expect(left.map((one) => one?.key)).toEqual([undefined, undefined, 'age 0']);
-      expect(await store.write('pruneAnswers', at)).toBe(false);
+      expect(await store.write('pruneResponses', at)).toBe(false);
     },
   );
 }
