@@ -1,6 +1,7 @@
 /** Sandbox faults, written as `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
 import { clientErrors, type ErrorCode, errors } from '../src/contract/errors.ts';
-import { errorsOf, type Operation, type OperationId, operations } from '../src/contract/operations.ts';
+import type { Operation } from '../src/contract/operation.ts';
+import { errorsOf, type OperationId, operations } from '../src/contract/operations.ts';
 import { unitMs } from '../src/domain/clock.ts';
 import { daySeconds, minuteSeconds } from '../src/limits/limit.ts';
 import { changesBody, type ReplyName, replyNames } from './proxy-replies.ts';

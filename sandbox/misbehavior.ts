@@ -1,5 +1,5 @@
 /** Applies faults to requests under `/v1` and records the requests. */
-import type { Operation } from '../src/contract/operations.ts';
+import type { Operation } from '../src/contract/operation.ts';
 import { Refusal } from '../src/contract/refusal.ts';
 import type { Caller } from '../src/domain/caller.ts';
 import { fingerprint } from '../src/domain/key.ts';

@@ -2,7 +2,8 @@
 import * as z from 'zod';
 import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
-import { isRead, isRepeatable, isTagged, type Operation } from '../../src/contract/operations.ts';
+import { isRead, type Operation } from '../../src/contract/operation.ts';
+import { isRepeatable, isTagged } from '../../src/contract/operations.ts';
 
 /** Defines a request header as a component. All request headers are beta, because the specification defines none. */
 function headerParameter(

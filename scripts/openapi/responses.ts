@@ -3,14 +3,13 @@ import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import { eventFrame, reconnectAfterMs } from '../../src/contract/events.ts';
 import type { SuccessStatus } from '../../src/contract/operation.ts';
+import { isRead, type Operation } from '../../src/contract/operation.ts';
 import {
   allOperations,
   commonErrors,
   errorsOf,
-  isRead,
   isRepeatable,
   isTagged,
-  type Operation,
 } from '../../src/contract/operations.ts';
 import { errorExample } from './error-examples.ts';
 import { successExample } from './examples.ts';

@@ -33,7 +33,7 @@ import { systemUser } from './services.ts';
 import { sqlitePath } from './store.ts';
 import { systemOf, type Watch } from './watch.ts';
 
-export interface AdminOptions {
+interface AdminOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;

@@ -36,7 +36,7 @@ export interface Watch {
   readonly output?: OutputHealth | undefined;
 }
 
-export interface ServiceWatchOptions {
+interface ServiceWatchOptions {
   readonly config: Config;
   readonly store: Store;
   readonly clock: Clock;

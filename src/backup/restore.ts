@@ -34,7 +34,7 @@ import { headerOf, noteTables } from './backup-file.ts';
 import { expectSpace } from './maker.ts';
 import { copyOf, finishRestore, removeCopy } from './restored-limits.ts';
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly backup: string;
   readonly path: string;
   readonly replace: boolean;

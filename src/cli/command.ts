@@ -40,7 +40,7 @@ export function newProgram(version: string, isSilent: boolean): Command {
   return isSilent ? program.configureOutput({ writeErr: () => {} }) : program;
 }
 
-export interface Description {
+interface Description {
   readonly summary: string;
   readonly about?: string | undefined;
   readonly examples: readonly string[];

@@ -160,7 +160,7 @@ const [standardOutput, standardError] = [1, 2] as const;
  * never fails: the text waits in memory while it cannot be written, for example because a disk is full or a pipe has
  * no reader.
  */
-export class ProcessOutput implements OutputHealth {
+class ProcessOutput implements OutputHealth {
   readonly #output = new Stream(standardOutput);
   readonly #error = new Stream(standardError);
   #isWriting = false;

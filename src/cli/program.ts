@@ -14,7 +14,7 @@ import { addMigrate } from './serve/migrate.ts';
 import { addReady } from './serve/ready.ts';
 import { addStatus } from './serve/status.ts';
 
-export interface ProgramOptions {
+interface ProgramOptions {
   /** The command line. Only the commands of the resources that it names are added (default: all resources). */
   readonly words?: readonly string[];
   /** Whether usage errors are only thrown, and neither they nor warnings are printed to standard error. */

@@ -14,20 +14,18 @@ import {
 
 const name = text("The category's name.", 'Dogs');
 
-export const CategoryId = int64(`ID of the category, chosen by the client. ${int64Hint}`, 1);
+const CategoryId = int64(`ID of the category, chosen by the client. ${int64Hint}`, 1);
 
-export const CategoryName = bodyShape('CategoryName', 'The name of a category.', 'a category', { name });
+const CategoryName = bodyShape('CategoryName', 'The name of a category.', 'a category', { name });
 
 export const Category = shape('Category', 'The name of an animal category.', { id: CategoryId, name });
 
-export const Categories = pageShape(Category, 'Categories', 'A page of categories.');
+const Categories = pageShape(Category, 'Categories', 'A page of categories.');
 
 const ListCategoriesQuery = z.strictObject({
   limit: limitParameter('categories'),
   cursor: cursorParameter,
 });
-
-export type CategoryName = z.infer<typeof CategoryName>;
 
 const params = { categoryId: { schema: CategoryId, otherwise: 'category_not_found' } } as const;
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { maxDetails } from './bounds.ts';
 import { clientErrors, type ErrorCode } from './errors.ts';
 
-export const ErrorDetail = z
+const ErrorDetail = z
   .object({
     in: z
       .enum(['body', 'query', 'header', 'path'])

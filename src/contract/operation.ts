@@ -11,10 +11,10 @@ export interface Tag {
   readonly description: string;
 }
 
-export type Stability = 'stable' | 'beta' | 'experimental';
+type Stability = 'stable' | 'beta' | 'experimental';
 
 /** Announcement, sunset and replacement of a deprecated operation (RFC 9745 and RFC 8594). */
-export interface Deprecation {
+interface Deprecation {
   readonly announcedAt: Date;
   readonly sunset: Date;
   readonly successor: string;
@@ -252,7 +252,7 @@ export function okJsonPage<Item>(schema: z.ZodType, description: string): Succes
   return ok(schema, ({ json }: JsonPage<Item>) => json, description);
 }
 
-export function created<Outcome>(
+function created<Outcome>(
   schema: z.ZodType,
   json: (outcome: Outcome) => string,
   description: string,

@@ -2,14 +2,7 @@
 import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventOperations } from './events.ts';
-import {
-  type InputOfRow,
-  isRead,
-  type Operation,
-  type OutcomeOfRow,
-  type Page,
-  type Success,
-} from './operation.ts';
+import { type InputOfRow, isRead, type Operation } from './operation.ts';
 import { orderOperations } from './orders.ts';
 import { petOperations } from './pets.ts';
 import { rateLimitOperations } from './rate-limit.ts';
@@ -35,10 +28,6 @@ export const allOperations: readonly (Operation & { readonly operationId: Operat
   Object.values(operations);
 
 export type InputOf<Id extends OperationId> = InputOfRow<Operations[Id]>;
-
-export type OutcomeOf<Id extends OperationId> = OutcomeOfRow<Operations[Id]>;
-
-export { isRead, type Operation, type Page, type Success };
 
 export const commonErrors = [
   'invalid_parameter',

@@ -27,7 +27,7 @@ export const OrderStatus = enumOf(orderStatuses).meta({
 const petId = int64(`ID of the ordered animal. ${int64Hint}`, 1);
 const reference = text("The client's reference.", 'cart-1042');
 
-export const NewOrder = bodyShape('NewOrder', 'An order to place.', 'a new order', {
+const NewOrder = bodyShape('NewOrder', 'An order to place.', 'a new order', {
   petId,
   reference: reference.optional(),
 });
@@ -41,7 +41,7 @@ export const Order = shape('Order', 'An order for one animal.', {
   updatedAt: instant('Time when the order was placed or its status last changed (UTC).'),
 });
 
-export const Orders = pageShape(Order, 'Orders', 'A page of orders.');
+const Orders = pageShape(Order, 'Orders', 'A page of orders.');
 
 const ListOrdersQuery = z.strictObject({
   limit: limitParameter('orders'),
@@ -53,10 +53,9 @@ const ListOrdersQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-export const OrderId = int64('ID of the order.', 1);
+const OrderId = int64('ID of the order.', 1);
 
 export type OrderStatus = z.infer<typeof OrderStatus>;
-export type NewOrder = z.infer<typeof NewOrder>;
 
 const params = { orderId: { schema: OrderId, otherwise: 'order_not_found' } } as const;
 

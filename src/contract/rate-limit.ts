@@ -11,14 +11,12 @@ const windowOf = (description: string) =>
     })
     .meta({ description });
 
-export const RateLimit = shape('RateLimit', "The account's rate limits and remaining requests.", {
+const RateLimit = shape('RateLimit', "The account's rate limits and remaining requests.", {
   plan: z.string().meta({ description: "The account's plan.", examples: ['free'] }),
   minute: windowOf('The 60-second window.'),
   day: windowOf('The 86,400-second window.'),
   bannedUntil: instant('Time when the ban of the key ends (UTC); null if the key is not banned.').nullable(),
 });
-
-export type RateLimit = z.infer<typeof RateLimit>;
 
 export const rateLimitOperations = rowsOf(
   { tag: { name: 'Rate limits', description: "The account's rate limits and remaining requests." } },

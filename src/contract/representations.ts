@@ -90,7 +90,7 @@ export interface Webhook {
   readonly createdAt: number;
 }
 
-export interface IssuedWebhook extends Webhook {
+interface IssuedWebhook extends Webhook {
   readonly secret: string;
 }
 
@@ -100,7 +100,7 @@ export function webhookJson({ id, url, types, description, enabled, ...others }:
   return `{"id":${id},${members.slice(1, -1)},"createdAt":"${new Date(createdAt).toISOString()}"}`;
 }
 
-export function issuedWebhookJson(webhook: IssuedWebhook): string {
+function issuedWebhookJson(webhook: IssuedWebhook): string {
   return `${webhookJson(webhook).slice(0, -1)},"secret":${JSON.stringify(webhook.secret)}}`;
 }
 

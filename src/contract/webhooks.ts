@@ -59,14 +59,14 @@ const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${
   examples: [false],
 });
 
-export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
+const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
   url,
   types: typesOf('Types of the events to send. Defaults to all types that the key may read.').optional(),
   description: description.optional(),
 });
 
 /** A merge patch (RFC 7396): null removes the description. */
-export const WebhookPatch = bodyShape(
+const WebhookPatch = bodyShape(
   'WebhookPatch',
   'Changes to a webhook. Omitted fields are unchanged. `null` removes the description.',
   'a change to a webhook',
@@ -96,9 +96,9 @@ export const webhookMembers = {
   createdAt: instant('Time when the webhook was created (UTC).'),
 };
 
-export const Webhook = shape('Webhook', "A URL that receives an account's events.", webhookMembers);
+const Webhook = shape('Webhook', "A URL that receives an account's events.", webhookMembers);
 
-export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
+const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
   ...webhookMembers,
   secret: z.string().meta({
     description: 'Secret used to sign the requests (Standard Webhooks). Shown only in this response.',
@@ -106,7 +106,7 @@ export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secr
   }),
 });
 
-export const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
+const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
 
 const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cursor: cursorParameter });
 

@@ -1,5 +1,5 @@
 /** The author of a change: an operator, a command-line user, or the user of a console opened with a one-time code. */
-export const actorKinds = ['operator', 'cli', 'console'] as const;
+const actorKinds = ['operator', 'cli', 'console'] as const;
 
 type ActorKind = (typeof actorKinds)[number];
 

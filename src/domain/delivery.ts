@@ -29,7 +29,7 @@ export function portionLength(behind: number): number {
  * Outcomes of attempts. `repeated` is a failure that will be retried; `expired` is an event that expired before it was
  * sent.
  */
-export const attemptOutcomes = ['succeeded', 'repeated', 'failed', 'expired'] as const;
+const attemptOutcomes = ['succeeded', 'repeated', 'failed', 'expired'] as const;
 
 export type AttemptOutcome = (typeof attemptOutcomes)[number];
 
@@ -155,7 +155,7 @@ export interface SettledDelivery {
 export type Disabling = 'disabled' | 'kept' | 'moved';
 
 /** Number of deliveries that a process leases for an account, in flight or queued. */
-export const maxTakenOfAccount = 32;
+const maxTakenOfAccount = 32;
 /** Number of deliveries that a process leases, in flight or queued. */
 export const maxTakenOfAll = 3 * maxInFlight.perProcess;
 

@@ -1,5 +1,5 @@
-import { type Result, resultOf } from '../contract/operation.ts';
-import { type InputOf, isRead, type Operation, type OperationId } from '../contract/operations.ts';
+import { isRead, type Operation, type Result, resultOf } from '../contract/operation.ts';
+import type { InputOf, OperationId } from '../contract/operations.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { RepeatableId } from '../contract/representations.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';

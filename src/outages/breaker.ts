@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failureText, type Notice, Outage } from './outage.ts';
 
-export type { Notice } from './outage.ts';
-
 interface BreakerOptions {
   readonly name: string;
   readonly probe: () => Promise<void>;

@@ -2,7 +2,7 @@
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn } from '../tables/table.ts';
 
-export interface EntityFinds<T> {
+interface EntityFinds<T> {
   find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined>;
   /** The row whose lookup columns have these values. */
   findBy(

@@ -29,7 +29,7 @@ export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error:
  * Stores the items in one commit and returns their outcomes in order, or fails at `dueAt`. Items without an outcome
  * changed nothing, and are retried with the next group.
  */
-export type Commit<Item, Outcome> = (
+type Commit<Item, Outcome> = (
   items: readonly Item[],
   dueAt: number,
   /** Deadline of each write. */

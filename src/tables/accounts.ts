@@ -46,7 +46,7 @@ export interface Key {
 export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
 
 /** The plan and its custom quota, which is `null` unless the plan is `enterprise`. */
-export interface StoredQuota {
+interface StoredQuota {
   readonly plan: PlanName;
   readonly perMinute: number | null;
   readonly perDay: number | null;

@@ -1,7 +1,7 @@
 /** SQL that both engines share, derived from the description of a table. */
 import type { Column, SqlType, SqlValue, Table } from './table.ts';
 
-export interface SqlColumn {
+interface SqlColumn {
   readonly name: string;
   readonly type: SqlType;
 }
@@ -102,7 +102,7 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
 }
 
 /** How to read a filtered list with an index: `equal` are the leading columns, which must equal the filter values. */
-export interface ListPlan {
+interface ListPlan {
   readonly equal: readonly string[];
   /** An index column without a filter. The list merges the ranges for all possible values of this column. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;

@@ -64,7 +64,7 @@ export const secret = <Value>(column: Column<Value, 'required'>): Column<Value, 
   is: 'secret',
 });
 
-export type Columns = Readonly<Record<string, Column>>;
+type Columns = Readonly<Record<string, Column>>;
 
 type ValueOf<C> = C extends Column<infer Value, Presence> ? Value : never;
 type NamesOf<C extends Columns, Is extends Presence> = {
@@ -72,21 +72,21 @@ type NamesOf<C extends Columns, Is extends Presence> = {
 }[keyof C];
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 
-export type RowOf<C extends Columns> = Flat<
+type RowOf<C extends Columns> = Flat<
   { readonly [Name in NamesOf<C, 'required' | 'nullable'>]: ValueOf<C[Name]> } & {
     readonly [Name in NamesOf<C, 'optional'>]?: ValueOf<C[Name]>;
   }
 >;
 
 /** The values to store for a row. Nullable columns may be omitted. */
-export type NewRowOf<C extends Columns> = Flat<
+type NewRowOf<C extends Columns> = Flat<
   { readonly [Name in NamesOf<C, 'required' | 'secret'>]: ValueOf<C[Name]> } & {
     readonly [Name in NamesOf<C, 'nullable' | 'optional'>]?: ValueOf<C[Name]> | undefined;
   }
 >;
 
 /** A lookup by a unique index other than the primary key. With a condition, the index is partial. */
-export interface Lookup<Name = string> {
+interface Lookup<Name = string> {
   readonly by: readonly Name[];
   /** Columns that must be NULL or have one of the given values, as in the WHERE clause of the partial unique index. */
   readonly where?: readonly { readonly name: Name; readonly is: null | readonly string[] }[];

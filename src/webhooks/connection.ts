@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import type { Meter } from './thread-time.ts';
 
 /** The phases of an exchange, in order. `tls` applies only to https. */
-export type Phase = 'connect' | 'tls' | 'response';
+type Phase = 'connect' | 'tls' | 'response';
 
 /** The reason why an exchange is aborted. */
 export type Ending = 'timeout' | 'aborted';

@@ -7,7 +7,7 @@ import { type Delivery, defaultTimeoutMs, type Outcome, routesOf, Sender } from 
 import { ThreadTime } from './thread-time.ts';
 
 /** The mistake in a webhook's URL ("must be …"), and the internal address, which the mistake omits. */
-export interface Checked {
+interface Checked {
   readonly mistake?: string | undefined;
   readonly inward?: Inward | undefined;
 }
@@ -52,7 +52,7 @@ export interface SendTask {
   readonly delivery: Omit<Delivery, 'signal'>;
 }
 
-export interface CheckTask {
+interface CheckTask {
   readonly kind: 'check';
   readonly id: number;
   readonly url: string;

@@ -11,7 +11,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /** The keys in SECRETS_KEY, 32 bytes each. The first key is used for encryption, all keys for decryption. */
-export type SecretKeys = readonly Uint8Array[];
+type SecretKeys = readonly Uint8Array[];
 
 export class SecretUnreadable extends Error {}
 

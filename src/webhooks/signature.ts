@@ -10,7 +10,7 @@ export function makeWebhookSecret(randomBytes: RandomBytes): string {
   return secretPrefix + Buffer.from(randomBytes(secretBytes)).toString('base64');
 }
 
-export interface SignedMessage {
+interface SignedMessage {
   /** Id of the event. All attempts have the same id. */
   readonly eventId: bigint | number | string;
   readonly body: string | Uint8Array;

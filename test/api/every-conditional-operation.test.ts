@@ -3,7 +3,8 @@
  * test/storage/every-operation.test.ts.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { allOperations, isRead, isTagged } from '../../src/contract/operations.ts';
+import { isRead } from '../../src/contract/operation.ts';
+import { allOperations, isTagged } from '../../src/contract/operations.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Sample, sampleOf, send } from '../support/requests.ts';

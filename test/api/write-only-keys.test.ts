@@ -1,7 +1,8 @@
 /** A key that can change a resource but not read it receives no data in the response. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
-import { allOperations, isRead } from '../../src/contract/operations.ts';
+import { isRead } from '../../src/contract/operation.ts';
+import { allOperations } from '../../src/contract/operations.ts';
 import type { OrderStep } from '../../src/domain/order-status.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';

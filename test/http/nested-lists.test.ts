@@ -1,6 +1,7 @@
 /** Lists nested under a resource. The nested lists in the contract belong to accounts and are not cached. */
 import { expect, test } from 'bun:test';
-import { type Operation, operations } from '../../src/contract/operations.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { operations } from '../../src/contract/operations.ts';
 import { versionsFrom } from '../../src/domain/resources.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
 import { successResponse } from '../../src/http/pipeline/plain-response.ts';

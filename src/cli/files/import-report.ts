@@ -5,7 +5,7 @@ import { grouped, printJson, printLine } from '../terminal.ts';
 
 const rejectsShown = 20;
 
-export interface ImportReportOptions {
+interface ImportReportOptions {
   readonly file: string;
   readonly firstLine: () => number;
   readonly stored: ImportProgress | undefined;

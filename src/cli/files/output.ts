@@ -5,7 +5,7 @@ import { inheritOwner, isStoreFile, partialName, removeLeftOvers } from '../../a
 import { printable } from '../../domain/printable.ts';
 import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
-export interface Output extends AsyncDisposable {
+interface Output extends AsyncDisposable {
   readonly name: string;
   /** Whether progress can be shown on the terminal. False if the output itself goes to the terminal. */
   readonly leavesTerminalFree: boolean;

@@ -6,7 +6,7 @@ import type { RejectedRow } from '../../operations/imports/imports.ts';
 import { CommandError, cannotWrite } from '../terminal.ts';
 import { refuseStoreFile } from './output.ts';
 
-export interface RejectsOptions {
+interface RejectsOptions {
   readonly path: string;
   /** Input file; undefined for standard input. */
   readonly inputPath: string | undefined;

@@ -35,7 +35,7 @@ const handwritten: ReadonlySet<AdminOperationId> = new Set([
   ...(['createPet', 'createKey', 'rotateKey', 'listEvents', 'getEventLog'] as const),
 ]);
 
-export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = {
+const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = {
   listAccounts: { isWhole: true, examples: ['', '--name seattle --json'] },
   createAccount: {
     examples: [

@@ -119,7 +119,7 @@ function describe(description: string, schema: z.ZodType): string {
 }
 
 /** Converts `categoryId` to `category-id`. */
-export function kebabCase(name: string): string {
+function kebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 

@@ -16,7 +16,7 @@ import {
 import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
 import { id, idParameter, nameOf, PlanName, quotaMember } from './values.ts';
 
-export const accountStates = ['open', 'closed'] as const;
+const accountStates = ['open', 'closed'] as const;
 
 const AccountState = enumOf(accountStates);
 
@@ -40,9 +40,9 @@ export const Account = shape('Account', 'An account, with its plan and rate limi
     .optional(),
 });
 
-export const accountOrders = ['id', 'name', 'requestsToday', 'lastUsedAt'] as const;
+const accountOrders = ['id', 'name', 'requestsToday', 'lastUsedAt'] as const;
 
-export const Accounts = pageShape(Account, 'Accounts', 'A page of accounts.');
+const Accounts = pageShape(Account, 'Accounts', 'A page of accounts.');
 
 export const ListAccountsQuery = z.strictObject({
   limit: limitParameter('accounts'),
@@ -68,7 +68,7 @@ const perDay = quotaMember(
   'Requests per day. Required for the `enterprise` plan, and not allowed for other plans.',
 ).optional();
 
-export const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a new account', {
+const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a new account', {
   name,
   plan: PlanName,
   perMinute,

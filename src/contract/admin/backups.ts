@@ -26,7 +26,7 @@ const DownloadQuery = z.strictObject({ name });
 
 const counts = z.record(z.string(), count).meta({ description: 'Number of rows in each table.' });
 
-export const LastVerification = shape('LastVerification', 'The result of a verification.', {
+const LastVerification = shape('LastVerification', 'The result of a verification.', {
   at: instant('Time of the verification (UTC).'),
   isSound: z.boolean().meta({ description: 'Whether the backup was intact.' }),
   message: z
@@ -78,7 +78,6 @@ export const Verification = shape('Verification', 'The contents of an intact bac
 });
 
 export type Backup = z.infer<typeof Backup>;
-export type LastVerification = z.infer<typeof LastVerification>;
 export type BackupState = z.infer<typeof BackupState>;
 export type Verification = z.infer<typeof Verification>;
 

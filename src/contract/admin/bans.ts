@@ -19,7 +19,7 @@ export const Ban = shape('Ban', 'A temporary ban on a key.', {
   reason: z.string().meta({ description: 'Reason for the ban.' }),
 });
 
-export const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });
+const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });
 
 export type Ban = z.infer<typeof Ban>;
 

@@ -81,7 +81,7 @@ export const Import = shape('Import', 'An import of a file.', {
     .meta({ description: 'Reason for the failure; null if the import has not failed.' }),
 });
 
-export const Imports = z.array(Import).meta({
+const Imports = z.array(Import).meta({
   id: 'Imports',
   description: 'Imports on this instance: imports in progress and the latest finished imports.',
 });

@@ -19,9 +19,9 @@ import { direction } from './lists.ts';
 import { KeyOperationUsages, UsageQuery, UsageSeries, usageTag } from './usage.ts';
 import { id, idParameter, instantInput, nameOf, since, until } from './values.ts';
 
-export const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
+const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
 
-export const Scope = enumOf(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
+const Scope = enumOf(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
 
 const Scopes = z
   .array(Scope)
@@ -55,7 +55,7 @@ export const FoundKey = Key.extend({
   predecessorId: id('ID of the key that this key replaced.').nullable(),
 }).meta({ id: 'FoundKey', description: 'An API key, with the ID of the key that it replaced.' });
 
-export const Keys = pageShape(Key, 'Keys', 'A page of keys.');
+const Keys = pageShape(Key, 'Keys', 'A page of keys.');
 
 export const BanStatus = shape('BanStatus', "A key's bans, and its strikes toward the next ban.", {
   strikes: count.meta({
@@ -89,7 +89,7 @@ const ListKeysQuery = z.strictObject({
 
 const scopesMember = Scopes.meta({ description: 'Scopes of the key.' });
 
-export const NewKey = bodyShape('NewKey', 'A key to issue.', 'a new key', {
+const NewKey = bodyShape('NewKey', 'A key to issue.', 'a new key', {
   name: nameOf('key', 'website'),
   scopes: scopesMember.optional(),
   expiresAt: instantInput('Time when the key expires. Defaults to never.').optional(),
@@ -99,7 +99,7 @@ const KeyPatch = bodyShape('KeyPatch', 'Changes to a key.', 'a change to a key',
   scopes: scopesMember.optional(),
 });
 
-export const Rotation = bodyShape('Rotation', 'Options for the rotation of a key.', 'a rotation', {
+const Rotation = bodyShape('Rotation', 'Options for the rotation of a key.', 'a rotation', {
   graceSeconds: z
     .bigint({ error: 'must be a whole number' })
     .refine((value) => value >= 0n && value <= 31_536_000n, { message: 'must be from 0 to 31536000' })
@@ -111,7 +111,7 @@ export const Rotation = bodyShape('Rotation', 'Options for the rotation of a key
     }),
 });
 
-export const IssuedKey = shape('IssuedKey', 'A new key.', {
+const IssuedKey = shape('IssuedKey', 'A new key.', {
   id: id('ID of the key.'),
   accountId: id('ID of the account.'),
   key: z.string().meta({ description: 'The key. Shown only once.' }),
@@ -123,8 +123,6 @@ export const KeyId = idParameter('ID of the key.');
 
 export type FoundKey = z.infer<typeof FoundKey>;
 export type Key = z.infer<typeof Key>;
-
-export type IssuedKey = z.infer<typeof IssuedKey>;
 
 const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const;
 

@@ -18,9 +18,9 @@ export const Operator = shape('Operator', 'A person or program that manages the 
   revokedAt: instant('Time when the token was revoked (UTC); null if it has not been revoked.').nullable(),
 });
 
-export const Operators = z.array(Operator).meta({ id: 'Operators', description: 'All operators.' });
+const Operators = z.array(Operator).meta({ id: 'Operators', description: 'All operators.' });
 
-export const NewOperator = bodyShape('NewOperator', 'An operator to add.', 'a new operator', {
+const NewOperator = bodyShape('NewOperator', 'An operator to add.', 'a new operator', {
   name: nameOf('operator', 'anna'),
   role: Role,
 });

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ok, rowsOf } from '../operation.ts';
 import { enumOf, int64Hint, requiredString, shape } from '../values.ts';
 
-export const searchedKinds = [
+const searchedKinds = [
   'account',
   'key',
   'animal',

@@ -26,7 +26,7 @@ export const Session = shape('Session', 'A console session.', {
   ).nullable(),
 });
 
-export const NewSession = Session.extend({
+const NewSession = Session.extend({
   secret: z.string().meta({
     description:
       'Secret of the session. Send it as `X-Session-Secret` with every request that uses the cookie. Shown only in this response.',
@@ -47,7 +47,6 @@ export type OwnSession = z.infer<typeof OwnSession>;
 
 export type SignIn = z.infer<typeof SignIn>;
 export type Session = z.infer<typeof Session>;
-export type NewSession = z.infer<typeof NewSession>;
 
 export const sessionOperations = rowsOf(
   { tag: { name: 'Sessions', description: 'Signing in and out of the console.' } },

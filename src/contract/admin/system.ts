@@ -43,7 +43,7 @@ export const Setting = shape('Setting', 'A setting of the service.', {
   about: z.string().meta({ description: 'Description of the setting.' }),
 });
 
-export const Instance = shape('Instance', 'An instance of the service: a process and its workers.', {
+const Instance = shape('Instance', 'An instance of the service: a process and its workers.', {
   name: z.string().meta({ description: 'Name of the instance.' }),
   version: z.string().meta({ description: 'Version of the service.' }),
   startedAt: instant('Time when the instance started (UTC).'),
@@ -77,7 +77,7 @@ export const Logging = shape('Logging', 'Log settings of this instance.', {
   requests: z.enum(loggedRequests).meta({ description: 'Which requests are logged.' }),
 });
 
-export const LoggingPatch = bodyShape(
+const LoggingPatch = bodyShape(
   'LoggingPatch',
   'Changes to the log settings.',
   'a change to the log settings',
@@ -91,7 +91,6 @@ export type Overview = z.infer<typeof Overview>;
 export type TrafficSecond = z.infer<typeof TrafficSecond>;
 export type Concern = z.infer<typeof Concern>;
 export type System = z.infer<typeof System>;
-export type Instance = z.infer<typeof Instance>;
 export type Setting = z.infer<typeof Setting>;
 export type Logging = z.infer<typeof Logging>;
 

@@ -38,7 +38,7 @@ export const MinuteUsage = shape('MinuteUsage', 'Requests to one operation withi
   }),
 });
 
-export const Minutes = z
+const Minutes = z
   .array(MinuteUsage)
   .meta({ id: 'Minutes', description: 'Requests by minute and operation, oldest first.' });
 
@@ -58,7 +58,7 @@ export const TrafficStep = Outcomes.extend({
   p99: microseconds('99 %'),
 }).meta({ id: 'TrafficStep', description: 'Request counts and latency for one interval.' });
 
-export const TrafficHistory = z.array(TrafficStep).meta({
+const TrafficHistory = z.array(TrafficStep).meta({
   id: 'TrafficHistory',
   description:
     'Request counts and latency by interval, oldest first; intervals without requests are omitted.',
@@ -81,7 +81,7 @@ export const OperationUsage = shape('OperationUsage', 'Requests to one operation
   }),
 });
 
-export const OperationUsages = z
+const OperationUsages = z
   .array(OperationUsage)
   .meta({ id: 'OperationUsages', description: 'Requests by operation, most frequent first.' });
 
@@ -120,7 +120,7 @@ export const FailedRequest = shape('FailedRequest', 'A request whose response wa
   accountId: id('ID of the account; null if there was no valid key.').nullable(),
 });
 
-export const FailedRequestList = z
+const FailedRequestList = z
   .array(FailedRequest)
   .meta({ id: 'FailedRequests', description: 'Failed requests, newest first.' });
 
@@ -136,7 +136,7 @@ export const KeyUsage = Outcomes.extend({
   lastUsedAt: instant('Time of the last request with the key (UTC), to the minute.'),
 }).meta({ id: 'KeyUsage', description: 'Requests made with one key.' });
 
-export const TopCallers = z
+const TopCallers = z
   .array(KeyUsage)
   .meta({ id: 'TopCallers', description: 'The keys with the most requests, in descending order.' });
 

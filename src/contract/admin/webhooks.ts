@@ -54,7 +54,7 @@ function accountWebhookJson(webhook: AccountWebhook): string {
   return `${webhookJson(webhook).slice(0, -1)},${also.slice(1)}`;
 }
 
-export const webhookStates = ['enabled', 'disabled'] as const;
+const webhookStates = ['enabled', 'disabled'] as const;
 
 const ListWebhooksQuery = z.strictObject({
   limit: limitParameter('webhooks'),

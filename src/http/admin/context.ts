@@ -29,7 +29,7 @@ export interface AdminContext {
   readonly makeRequestId: () => string;
 }
 
-export interface Page {
+interface Page {
   readonly type: string;
   readonly body: string;
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { Logging, LoggingPatch } from '../../operations/observability/worker-questions.ts';
+import type { Logging } from '../../contract/admin/system.ts';
+import type { LoggingPatch } from '../../operations/observability/worker-questions.ts';
 import type { RequestLog } from '../pipeline/context.ts';
 import { traceIdOf } from '../pipeline/head.ts';
 

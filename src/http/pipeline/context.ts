@@ -60,7 +60,7 @@ export interface IncomingRequest {
   readonly startedAt: number;
 }
 
-export interface Outcome {
+interface Outcome {
   readonly status: number;
   readonly code?: ErrorCode | undefined;
   /** Undefined for requests without a limit: preflights, and pages outside /v1. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isRepeatable, type Operation } from '../../contract/operations.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { isRepeatable } from '../../contract/operations.ts';
 import type { Validated } from '../../contract/validation.ts';
 import type { Authenticated } from '../../operations/admission/admission.ts';
 import type { Once } from '../../operations/changes/once.ts';

@@ -1,7 +1,7 @@
 import { maxDetails, maxNameLength } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { parseInt64 } from '../../contract/json.ts';
-import type { Operation } from '../../contract/operations.ts';
+import type { Operation } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Validated, validate } from '../../contract/validation.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { isRead, type Operation } from '../../contract/operations.ts';
+import { isRead, type Operation } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';

@@ -1,4 +1,5 @@
-import { basePath, isRead } from '../../contract/operations.ts';
+import { isRead } from '../../contract/operation.ts';
+import { basePath } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';

@@ -1,7 +1,7 @@
 import { cacheControl, etagOf } from '../../contract/caching.ts';
 import { filtersOf, type ListQuery } from '../../contract/cursor.ts';
-import type { StreamSource } from '../../contract/operation.ts';
-import { isTagged, type Operation } from '../../contract/operations.ts';
+import type { Operation, StreamSource } from '../../contract/operation.ts';
+import { isTagged } from '../../contract/operations.ts';
 import type { Performed } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
 

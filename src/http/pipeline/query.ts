@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { isReversed } from '../../contract/admin/values.ts';
 import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
-import type { Operation } from '../../contract/operations.ts';
+import type { Operation } from '../../contract/operation.ts';
 import { type Validated, validate } from '../../contract/validation.ts';
 
 /**

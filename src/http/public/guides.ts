@@ -256,7 +256,7 @@ function versioned(name: string, text: string): string {
   return `${name}?v=${Bun.hash(text).toString(36)}`;
 }
 
-export interface GuidesOptions {
+interface GuidesOptions {
   /** The public URL of the service, or an empty string. */
   readonly root: string;
   /** Returns the address of the service. Called once it is listening. */

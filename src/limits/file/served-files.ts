@@ -90,7 +90,7 @@ function modifiedMs(path: string): number {
 const maxUnseenMs = 120_000;
 
 /** Whether a data file is undamaged together with the changes in its WAL. Must change neither file. May throw. */
-export type IsIntact = (data: string) => boolean;
+type IsIntact = (data: string) => boolean;
 
 /**
  * Whether another program overwrote the data file after the service was killed, such as `cp`, which keeps the file's

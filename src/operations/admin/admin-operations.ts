@@ -74,11 +74,11 @@ export interface AdminRequest {
 
 type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
 
-export interface File {
+interface File {
   readonly file: FileContent;
 }
 
-export interface Lines {
+interface Lines {
   readonly lines: AsyncIterable<string>;
 }
 

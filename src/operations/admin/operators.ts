@@ -7,7 +7,7 @@ import { shownOperator } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** A new token. This object holds the only cleartext copy of the token. */
-export interface IssuedToken {
+interface IssuedToken {
   readonly operator: Operator;
   readonly token: string;
 }

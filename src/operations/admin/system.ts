@@ -1,8 +1,8 @@
-import type { Overview, Setting, System, systemOperations } from '../../contract/admin/system.ts';
+import type { Concern, Overview, Setting, System, systemOperations } from '../../contract/admin/system.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../tables/usage.ts';
-import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
+import { concernsOf, troublesOf } from '../observability/concerns.ts';
 import type { Metric } from '../observability/metric.ts';
 import { type DeliveryFigures, type EventFigures, metricsOf } from '../observability/metrics.ts';
 import { sharedForMs, sharedReading } from '../observability/shared-reading.ts';

@@ -171,7 +171,7 @@ export function withoutGap(events: readonly StoreEvent[], after: bigint): readon
 }
 
 /** The events after `after`, from a list of contiguous events. */
-export function behind(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
+function behind(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
   const first = events[0]?.id ?? 0n;
   return after < first ? events : events.slice(Number(after - first) + 1);
 }

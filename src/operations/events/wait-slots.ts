@@ -5,7 +5,7 @@ const maxOfOperators = 32;
 
 type Owner = number | 'all';
 
-export interface WaitSlot extends Disposable {
+interface WaitSlot extends Disposable {
   /** Resolves when the wait must end, because later waits of the same account need its place. */
   readonly ended: Promise<undefined>;
 }

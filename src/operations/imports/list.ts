@@ -8,7 +8,7 @@ const maxEnded = 20;
 /** Maximum total length of the stored rejected lines, in characters. If exceeded, the oldest reports are dropped. */
 const maxRejectCharacters = 16_777_216;
 
-export type ImportOrigin = Pick<Import, 'requestId' | 'actor' | 'fileName' | 'format'>;
+type ImportOrigin = Pick<Import, 'requestId' | 'actor' | 'fileName' | 'format'>;
 
 type Progress = Pick<Import, 'bytes' | 'bytesRead' | 'added' | 'rejected'>;
 

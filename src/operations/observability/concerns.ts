@@ -8,8 +8,6 @@ import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
 
-export type { Concern, Instance };
-
 /** A warning is shown if at least this number and this fraction of requests in the last minute got a 5xx response. */
 const manyFailures = 5;
 const highShare = 0.01;

@@ -26,7 +26,7 @@ export async function respondAsWorker(
 }
 
 /** Queries the serving workers. Returns the responses that arrive in time, by worker number. */
-export type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<number, unknown>>;
+type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<number, unknown>>;
 
 export class WorkersTraffic implements TrafficSource {
   readonly #ask: QueryWorkers;
@@ -108,8 +108,6 @@ export const loggingOf = (
     return changed;
   },
 });
-
-export type { Logging };
 
 export type LoggingPatch = { readonly [Name in keyof Logging]?: Logging[Name] | undefined };
 

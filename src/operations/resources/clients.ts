@@ -13,7 +13,7 @@ import { type SendTest, webhookReaders, webhookUnits } from './webhooks.ts';
 
 export type ClientReaders = ReadersOf<typeof operations, [Authenticated]>;
 
-export interface ReaderParts {
+interface ReaderParts {
   readonly events: EventFeed;
   readonly streams: EventStreams;
   readonly store: WatchStore;

@@ -54,7 +54,7 @@ export function pageOfFeed(
 }
 
 /** Throws `insufficient_scope` if a selector includes events that the key may not read. */
-export function wantedEvents(
+function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
 ): Wanted {

@@ -8,7 +8,7 @@ import { checkPreconditions, type Preconditions } from '../changes/preconditions
 import { shownAccount } from '../shown.ts';
 import { disabledEvent } from './webhooks.ts';
 
-export interface Limits {
+interface Limits {
   readonly plan: PlanName;
   readonly quota: Quota;
 }

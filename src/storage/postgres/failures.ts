@@ -23,7 +23,7 @@ export class Overtaken extends Error {}
  * - `unanswered`: the statement was sent, but its outcome is unknown.
  * - `defect`: any other error, which is a bug in the service.
  */
-export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
+type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
 /** SQLSTATEs for serialization failures and deadlocks. The server resolves both by aborting one of the transactions. */
 const overtaken = /^(40001|40P01)/;

@@ -19,7 +19,7 @@ import { readState, type ServerState, unread } from './versions.ts';
 /** Called between the commit and its acknowledgement. `version` is 0 if the outcome is unknown. */
 export type Announce = (resource: Resource, version: number) => Promise<void>;
 
-export type Moved = Map<Resource, number>;
+type Moved = Map<Resource, number>;
 
 /**
  * Resources whose units run in a transaction. All other units run in memory (`groups/`), and again in a transaction if
@@ -41,7 +41,7 @@ const optimisticPart = 1 / 8;
 
 type Commit = (runs: readonly Run[], moved: Moved, dueAt: number) => Promise<(Settled<never> | undefined)[]>;
 
-export interface PostgresWriterOptions {
+interface PostgresWriterOptions {
   /** 48 random bits, encoded as 8 base64 characters. */
   readonly secret: string;
   /** Whether to record changes as events; defaults to true. */

@@ -1,7 +1,9 @@
 /**
  * Requests with a wrong credential, path or method. Requests with a wrong credential do not count against the account.
  */
-import { allOperations, methodsOf, type Operation } from '../../../src/contract/operations.ts';
+
+import type { Operation } from '../../../src/contract/operation.ts';
+import { allOperations, methodsOf } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { words } from '../words.ts';
 import type { Mistake } from './mistakes.ts';

@@ -1,4 +1,5 @@
-import { type Operation, type OperationId, operations } from '../../../src/contract/operations.ts';
+import type { Operation } from '../../../src/contract/operation.ts';
+import { type OperationId, operations } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
 import type { Chance } from '../generate/chance.ts';
 import { objectText } from '../generate/json-text.ts';
