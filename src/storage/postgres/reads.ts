@@ -4,31 +4,33 @@ import { sessions } from '../../tables/operators.ts';
 import { pets } from '../../tables/pets.ts';
 import { entities } from '../../tables/tables.ts';
 import { entitiesOf } from '../entity.ts';
+import { importQueries } from '../queries/imports.ts';
+import { keyQueries } from '../queries/keys.ts';
 import type { EntityStores } from '../storage.ts';
+import { PostgresEngine } from './engine.ts';
 import { PostgresAccounts } from './entities/accounts.ts';
 import { PostgresAudit } from './entities/audit.ts';
 import { PostgresDeliveries } from './entities/delivery-reads.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEvents, type Spread } from './entities/events.ts';
-import { PostgresImports } from './entities/imports.ts';
-import { PostgresKeys } from './entities/keys.ts';
 import { PostgresPets } from './entities/pets.ts';
 import { searchStore } from './entities/search.ts';
 import { PostgresUsage } from './entities/usage.ts';
 import type { Runner } from './statements.ts';
 
 export function readsOf(runner: Runner, spread?: Spread) {
+  const engine = new PostgresEngine(runner);
   return {
     ...entitiesOf<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
     pets: new PostgresPets(pets, runner),
     accounts: new PostgresAccounts(accounts, runner),
-    keys: new PostgresKeys(keys, runner),
+    keys: Object.assign(new PostgresEntity(keys, runner), keyQueries(engine)),
     deliveries: new PostgresDeliveries(runner),
     events: new PostgresEvents(runner, spread),
-    imports: new PostgresImports(imports, runner),
+    imports: Object.assign(new PostgresEntity(imports, runner), importQueries(engine)),
     sessions: new PostgresEntity(sessions, runner),
     audit: new PostgresAudit(runner),
     usage: new PostgresUsage(runner),
-    search: searchStore(runner),
+    search: searchStore(engine),
   };
 }

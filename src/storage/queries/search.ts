@@ -2,8 +2,14 @@ import type { OrderStatus } from '../../contract/orders.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import type { SqlValue } from '../../tables/table.ts';
 import type { SearchedTable, SearchStore, Span } from '../admin.ts';
-import { searchedNames } from '../search.ts';
 import type { Engine } from './engine.ts';
+
+/** The column that a search examines in each table. */
+const searchedNames: Readonly<Record<SearchedTable, string>> = {
+  accounts: 'name_folded',
+  keys: 'name',
+  pets: 'name',
+};
 
 /** Statements that use the indexes of an engine in different ways. */
 interface OwnTexts {

@@ -6,22 +6,24 @@ import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
 import { figure, freeBytesOf, sizeOf } from '../../store-files/disk.ts';
 import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
 import { fileReason, type StoreFiles } from '../../store-files/files.ts';
+import { keys } from '../../tables/accounts.ts';
 import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entities } from '../../tables/tables.ts';
 import type { StoreFacts } from '../admin.ts';
 import { entitiesOf } from '../entity.ts';
+import { importQueries } from '../queries/imports.ts';
+import { keyQueries } from '../queries/keys.ts';
 import type { EntityStores, Storage, StoreSettings } from '../storage.ts';
 import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { DamageReport } from './damage-report.ts';
 import { damageOf, type Migrations, openDatabase } from './database.ts';
+import { SqliteEngine } from './engine.ts';
 import { SqliteAccounts } from './entities/accounts.ts';
 import { SqliteAudit } from './entities/audit.ts';
 import { SqliteDeliveries } from './entities/deliveries.ts';
 import { type ReadIn, SqliteEntity } from './entities/entity.ts';
 import { SqliteEvents } from './entities/events.ts';
-import { SqliteImports } from './entities/imports.ts';
-import { SqliteKeys } from './entities/keys.ts';
 import { SqlitePets } from './entities/pets.ts';
 import { searchStore } from './entities/search.ts';
 import { SqliteUsage } from './entities/usage.ts';
@@ -104,6 +106,7 @@ export function openSqlite(
   });
   const { serve } = writer;
   const read: ReadIn = (work) => snapshot.read(work);
+  const engine = new SqliteEngine(data, read);
 
   return {
     created: files.created,
@@ -111,14 +114,14 @@ export function openSqlite(
     ...entitiesOf<EntityStores>(entities, (table) => new SqliteEntity(data, table, { read })),
     pets: new SqlitePets(data, read),
     accounts: new SqliteAccounts(data, read),
-    keys: new SqliteKeys(data, read),
+    keys: Object.assign(new SqliteEntity(data, keys, { read }), keyQueries(engine)),
     deliveries: new SqliteDeliveries(data, read),
     events: new SqliteEvents(data, read),
-    imports: new SqliteImports(data, imports, { read }),
+    imports: Object.assign(new SqliteEntity(data, imports, { read }), importQueries(engine)),
     sessions: new SqliteEntity(data, sessions, { read }),
     audit: new SqliteAudit(data, read),
     usage: new SqliteUsage(data, read),
-    search: searchStore(data, read),
+    search: searchStore(engine),
     versions: () => snapshot.versions(),
     facts: () => ({ ...factsOf(data, files.limits, read), ...writer.facts }),
     write: (name, input) => writer.write(name, input),

@@ -1,6 +1,5 @@
 import { SearchQueries } from '../../queries/search.ts';
-import { PostgresEngine } from '../engine.ts';
-import type { Runner } from '../statements.ts';
+import type { PostgresEngine } from '../engine.ts';
 
 /** ORDER BY lists every column of the index, as in `PostgresEntity`. */
 const count = (table: string, column: string, place: string) =>
@@ -8,8 +7,8 @@ const count = (table: string, column: string, place: string) =>
      SELECT ${column} AS value FROM ${table} WHERE (${column}, id) >= (${place}, 0) ORDER BY ${column}, id LIMIT $2
    ) AS page WHERE value = ${place}`;
 
-export const searchStore = (runner: Runner) =>
-  new SearchQueries(new PostgresEngine(runner), {
+export const searchStore = (engine: PostgresEngine) =>
+  new SearchQueries(engine, {
     // Converts only ASCII letters, like `lower` in SQLite.
     lower: (column) => `lower(${column} COLLATE "C")`,
     ordersReferring: `SELECT id FROM (

@@ -1,10 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../domain/caller.ts';
-import { type Scope, scopesOfText } from '../domain/scope.ts';
-import { quotaOfStored } from '../tables/accounts.ts';
+import { andThen } from '../../domain/awaitable.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { type Scope, scopesOfText } from '../../domain/scope.ts';
+import { quotaOfStored } from '../../tables/accounts.ts';
+import type { KeyStore } from '../storage.ts';
+import type { Engine } from './engine.ts';
 
-/** A key and the limits of its account, as returned by SQL in either dialect. */
-export interface CallerRow {
+/** A key and the limits of its account. */
+interface CallerRow {
   readonly keyId: bigint;
   readonly accountId: bigint;
   readonly scopes: string;
@@ -14,14 +17,26 @@ export interface CallerRow {
   readonly perDay: bigint | null;
 }
 
-/**
- * Selects the caller whose key has this SHA-256. The statement is the same in both dialects, except for the parameter.
- */
-export const selectCaller = `
+const fingerprints = 'SELECT id, fingerprint FROM keys WHERE id >= $1 ORDER BY id LIMIT $2';
+
+/** Selects the caller whose key has this SHA-256. */
+const findCaller = `
   SELECT keys.id AS "keyId", account_id AS "accountId", scopes, expires_at AS "expiresAt",
          plan, per_minute AS "perMinute", per_day AS "perDay"
   FROM keys JOIN accounts ON accounts.id = account_id
-  WHERE revoked_at IS NULL AND closed_at IS NULL AND fingerprint =`;
+  WHERE revoked_at IS NULL AND closed_at IS NULL AND fingerprint = $1`;
+
+export function keyQueries(engine: Engine): Pick<KeyStore, 'fingerprints' | 'findCaller'> {
+  const reader = new CallerReader();
+  return {
+    fingerprints: (fromId, limit) =>
+      andThen(engine.all<{ id: bigint; fingerprint: string }>(fingerprints, fromId, limit), (rows) =>
+        rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint })),
+      ),
+    findCaller: (fingerprint) =>
+      andThen(engine.all<CallerRow>(findCaller, fingerprint), ([row]) => row && reader.callerOf(row)),
+  };
+}
 
 const maxShared = 1_000;
 
@@ -31,7 +46,7 @@ const numberOf = (stored: bigint | null) => (stored === null ? null : Number(sto
  * Converts rows to callers. Reuses equal scope sets and equal quotas to save memory, because 100,000 callers may be
  * cached.
  */
-export class CallerReader {
+class CallerReader {
   readonly #sets = new LRUCache<string, ReadonlySet<Scope>>({ max: maxShared });
   readonly #limits = new LRUCache<string, Pick<Caller, 'plan' | 'quota'>>({ max: maxShared });
 
