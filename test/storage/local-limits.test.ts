@@ -49,3 +49,13 @@ test('counts that Redis has not received are saved when the instance stops', () 
   localLimits.giveUpReports();
   expect(localLimits.takeChanged(1)).toEqual([{ accountId: caller.accountId, usage: usageOf(4) }]);
 });
+
+test('counts that Redis has received after an outage are saved', () => {
+  const localLimits = new LocalLimits(strictRules);
+  localLimits.learnUsage(caller.accountId, usageOf(3));
+  localLimits.take(caller, second * 1_000);
+  localLimits.takeChanged(1);
+  localLimits.takeUnreported(caller.accountId);
+  localLimits.reported(caller.accountId);
+  expect(localLimits.takeChanged(1)).toEqual([{ accountId: caller.accountId, usage: usageOf(4) }]);
+});

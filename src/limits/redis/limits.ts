@@ -214,7 +214,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const { versions, localLimits, process, nextNumber } = this.#context;
     const shard = this.servers.of(accountId);
     const { link, keys, clock } = shard;
-    const names = keys.ofTake(accountId, keyId);
     for (let tries = 0; tries < maxAttempts; tries++) {
       const { now } = versions;
       if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
@@ -223,7 +222,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       const args = [shard.lastReported.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
       let reply: StateReply;
       try {
-        const ask = link.ask('take', names, [...args, process, number, ...clock.arguments()]);
+        const ask = link.ask('take', keys.ofTake(accountId, keyId), [
+          ...args,
+          process,
+          number,
+          ...clock.arguments(),
+        ]);
         reply = (await ask) as StateReply;
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;

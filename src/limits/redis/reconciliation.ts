@@ -70,7 +70,10 @@ export class Reconciliation {
     if (held === undefined) return true;
     const number = nextNumber();
     try {
-      if ((await this.#restore(accountId, held, number)) === 1) return true;
+      if ((await this.#restore(accountId, held, number)) === 1) {
+        localLimits.reported(accountId);
+        return true;
+      }
       localLimits.requeueUnreported(accountId, held, undefined);
       return false;
     } catch (error) {

@@ -16,13 +16,14 @@ local function micros()
   return time[1] * 1000000 + time[2]
 end
 
--- Returns an identity of this server's process, and of the primary from which its data came if it was a replica: a primary
--- that became a replica and was promoted again may have lost changes. Returns nil without permission for INFO.
+-- Returns the id of this server's process, and the id of the history that it followed as a replica, or '' if it was none or
+-- has forgotten it: a primary that became a replica and was promoted again may have lost changes. Returns nothing without
+-- permission for INFO.
 local function this_process()
   local info, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-  if type(info) ~= 'string' or type(replication) ~= 'string' then return nil end
-  local run, former = string.match(info, 'run_id:(%x+)'), string.match(replication, 'master_replid2:(%x+)')
-  return run and run .. '/' .. (former or '')
+  if type(info) ~= 'string' or type(replication) ~= 'string' then return end
+  local former = string.match(replication, 'master_replid2:(%x+)') or ''
+  return string.match(info, 'run_id:(%x+)'), string.gsub(former, '^0+$', '')
 end
 
 -- Formats an integer exactly, because Lua would round it to 14 digits.
