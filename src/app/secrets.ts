@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
 import type { Store } from '../operations/units.ts';
-import { type RenewSecret, resealSecrets, type SealingReport } from '../operations/webhook-secrets.ts';
+import { type ReencryptSecret, resealSecrets, type SealingReport } from '../operations/webhook-secrets.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 
 /** The check is repeated because other instances may have different keys. */
@@ -11,7 +11,7 @@ const checkIntervalMs = 600_000;
 
 interface SealingParts {
   readonly store: Pick<Store, 'webhooks' | 'write'>;
-  readonly renewSecret: RenewSecret;
+  readonly reencryptSecret: ReencryptSecret;
   readonly log: Logger;
 }
 
@@ -23,12 +23,12 @@ export interface SecretSealing extends AsyncDisposable {
 /** Re-encrypts secrets immediately, then checks periodically. */
 export function startSealing(
   { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
-  { store, renewSecret, log }: SealingParts,
+  { store, reencryptSecret, log }: SealingParts,
 ): SecretSealing {
   const ending = new AbortController();
   let known: SealingReport | undefined;
   const check = async () => {
-    const report = await resealSecrets(store, renewSecret, ending.signal);
+    const report = await resealSecrets(store, reencryptSecret, ending.signal);
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };

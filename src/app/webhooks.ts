@@ -9,7 +9,7 @@ import type { Notice } from '../outages/outage.ts';
 import { longestDelayMs, sendTest, sendWith, type TestedWebhook } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
 import { localReceivers, ReceiverThread } from '../webhooks/receivers.ts';
-import { openSecret, renewSecret, sealSecret } from '../webhooks/secrets.ts';
+import { openSecret, reencryptSecret, sealSecret } from '../webhooks/secrets.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
 import type { Runtime } from './runtime.ts';
 import { isEmbedded } from './store.ts';
@@ -41,7 +41,7 @@ export function webhookParts(
       return mistake;
     },
     secrets,
-    renewSecret: (stored: string) => renewSecret(stored, keys, randomBytes),
+    reencryptSecret: (stored: string) => reencryptSecret(stored, keys, randomBytes),
     send,
     [Symbol.dispose]: () => receivers[Symbol.dispose](),
     sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock, randomBytes }),
@@ -91,7 +91,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
       for (let after: bigint | undefined = 0n; after !== undefined; )
         after = await store.write('rescheduleDeliveries', { after, now, ...latest });
     },
-    dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
+    dispatch: (settled, lease) => store.write('dispatchDeliveries', { settled, lease }),
     bodies: async (eventIds) => {
       const found = await store.events.findMany(eventIds);
       return new Map(found.map((event) => [event.id, eventJson(event)]));

@@ -124,7 +124,7 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-export const atOnce = 'Takes effect on the next request; with several instances, within 1 s.';
+export const delayNote = 'Takes effect on the next request; with several instances, within 1 s.';
 
 export const timeForms =
   'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or a duration before now: 24h, 7d.';

@@ -31,7 +31,7 @@ export interface Clock {
    */
   storeTime(): number;
   /** Switches to the clock steps shared by all processes of a service. */
-  share?(steps: DateSteps): void;
+  share?(steps: ClockSteps): void;
   /** True for a test clock, which also replaces the clocks of database servers. */
   readonly rules?: boolean;
 }
@@ -45,7 +45,7 @@ export function dateOf(clock: Pick<Clock, 'now' | 'storeTime'>, storeTime: numbe
  * Steps of the system clock. All processes of a service share them, so that they agree on the monotonic time: the
  * system time minus `aheadMs`.
  */
-export interface DateSteps {
+export interface ClockSteps {
   readonly count: number;
   /** Offset of the system clock from the monotonic time, in ms. */
   readonly aheadMs: number;
@@ -92,7 +92,7 @@ export function systemClock(sources: TimeSources = systemSources): Clock {
   return new SystemClock(sources);
 }
 
-class OwnSteps implements DateSteps {
+class OwnSteps implements ClockSteps {
   count = 0;
   aheadMs = 0;
 
@@ -105,7 +105,7 @@ class OwnSteps implements DateSteps {
 
 class SystemClock implements Clock {
   readonly #sources: TimeSources;
-  #steps: DateSteps = new OwnSteps();
+  #steps: ClockSteps = new OwnSteps();
   #followed = 0;
   #baseMs = 0;
   /**
@@ -136,7 +136,7 @@ class SystemClock implements Clock {
     return this.steady();
   }
 
-  share(steps: DateSteps): void {
+  share(steps: ClockSteps): void {
     this.#steps = steps;
     const { date, monotonic } = this.#readTogether();
     this.#join(monotonic, date);

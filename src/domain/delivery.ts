@@ -18,11 +18,11 @@ export const maxHeldEvents = 5_000;
  * Limits per unit of work: the number of webhooks, the number of events examined for each webhook, and the number
  * examined for all webhooks.
  */
-export const atOnce = { webhooks: 50, events: 100, eventsOfAll: 500 } as const;
+export const leaseLimits = { webhooks: 50, events: 100, eventsOfAll: 500 } as const;
 
 /** Number of events to examine for each of the webhooks that are behind. */
 export function portionLength(behind: number): number {
-  return Math.min(atOnce.events, Math.floor(atOnce.eventsOfAll / Math.max(behind, 1)));
+  return Math.min(leaseLimits.events, Math.floor(leaseLimits.eventsOfAll / Math.max(behind, 1)));
 }
 
 /**
@@ -50,7 +50,7 @@ export interface SendableEvents {
   readonly scopes: readonly Scope[];
 }
 
-export interface TakeRequest {
+export interface LeaseRequest {
   readonly now: number;
   /** End of the lease. */
   readonly leasedUntil: number;
@@ -76,7 +76,7 @@ export interface TakeRequest {
 }
 
 /** An event to send. */
-export interface TakenDelivery {
+export interface LeasedDelivery {
   readonly id: bigint;
   readonly webhookId: bigint;
   readonly accountId: number;
@@ -105,8 +105,8 @@ export interface RescheduleRequest {
   readonly latestRetry: number;
 }
 
-export interface Taken {
-  readonly deliveries: readonly TakenDelivery[];
+export interface Leases {
+  readonly deliveries: readonly LeasedDelivery[];
   /** Pass this as `after` in the next request. */
   readonly after: bigint;
   /** Whether the next request may find more deliveries immediately. */
@@ -118,15 +118,15 @@ export interface Taken {
   /** Whether an account has used up its pace, so that some of its deliveries may be due. */
   readonly isPaced: boolean;
   /** How the events of the webhooks in `waiting` are sent now, by webhook id. Omits disabled and deleted webhooks. */
-  readonly standing: Readonly<Record<string, Standing>>;
+  readonly sendingStates: Readonly<Record<string, SendingState>>;
 }
 
-export interface Dispatched extends Taken {
+export interface Dispatched extends Leases {
   /** The ids of deliveries whose outcomes must be stored later, because another transaction has locked them. */
   readonly locked: readonly bigint[];
 }
 
-export interface Standing extends Pick<TakenDelivery, 'url' | 'secret' | 'formerSecret'> {
+export interface SendingState extends Pick<LeasedDelivery, 'url' | 'secret' | 'formerSecret'> {
   /** The types of the events that the webhook selects. */
   readonly types: readonly EventType[];
   /** The scopes of the events that may be sent. */
@@ -155,17 +155,17 @@ export interface SettledDelivery {
 export type Disabling = 'disabled' | 'kept' | 'moved';
 
 /** Number of deliveries that a process leases for an account, in flight or queued. */
-const maxTakenOfAccount = 32;
+const maxLeasedOfAccount = 32;
 /** Number of deliveries that a process leases, in flight or queued. */
-export const maxTakenOfAll = 3 * maxInFlight.perProcess;
+export const maxLeasedOfAll = 3 * maxInFlight.perProcess;
 
 /** Maximum number of deliveries that the process leases for a webhook. */
-export function takenBy({ held, fast, room }: TakeRequest, webhookId: bigint): number {
+export function maxLeasesOf({ held, fast, room }: LeaseRequest, webhookId: bigint): number {
   return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
 }
 
 /** Maximum number of additional deliveries that the process leases for an account. */
-export function takenByAccount({ heldOfAccounts, room }: TakeRequest, accountId: bigint): number {
+export function maxLeasesOfAccount({ heldOfAccounts, room }: LeaseRequest, accountId: bigint): number {
   return heldOfAccounts[String(accountId)] ?? takenOfAccount(room);
 }
 
@@ -174,13 +174,13 @@ const isRoomy = (room: number) => room > maxInFlight.perProcess / 2;
 
 /** Number of deliveries that a process leases per webhook. More are leased in advance for a fast receiver. */
 export function takenOfWebhook(room: number, isFast: boolean): number {
-  if (isFast) return isRoomy(room) ? maxTakenOfAccount : maxInFlight.perWebhook;
+  if (isFast) return isRoomy(room) ? maxLeasedOfAccount : maxInFlight.perWebhook;
   return isRoomy(room) ? maxInFlight.perWebhook : 1;
 }
 
 /** Number of deliveries that a process leases per account. */
 export function takenOfAccount(room: number): number {
-  return isRoomy(room) ? maxTakenOfAccount : maxTakenOfAccount / 4;
+  return isRoomy(room) ? maxLeasedOfAccount : maxLeasedOfAccount / 4;
 }
 
 /** An account may have this many deliveries at once after a pause: those of a second. */
@@ -190,7 +190,7 @@ export const burstMicroseconds = 1_000_000;
  * The pace of an account as a virtual schedule: each delivery takes up an interval after `pacedUntil` (Unix
  * microseconds).
  */
-export function paceOf(pacedUntil: number, { now, perSecond }: Pick<TakeRequest, 'now' | 'perSecond'>) {
+export function paceOf(pacedUntil: number, { now, perSecond }: Pick<LeaseRequest, 'now' | 'perSecond'>) {
   const at = now * 1_000;
   const interval = intervalOf(perSecond);
   // A time far in the future was stored before the clock was set back. Other processes may be slightly ahead.
@@ -200,7 +200,7 @@ export function paceOf(pacedUntil: number, { now, perSecond }: Pick<TakeRequest,
 }
 
 /** An account whose `pacedUntil` is at most this may have a delivery now. */
-export function latestPaced({ now, perSecond }: Pick<TakeRequest, 'now' | 'perSecond'>): number {
+export function latestPaced({ now, perSecond }: Pick<LeaseRequest, 'now' | 'perSecond'>): number {
   return now * 1_000 - intervalOf(perSecond);
 }
 

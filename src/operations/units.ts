@@ -21,7 +21,7 @@ const auditedUnits = {
   ...operatorWebhookUnits,
 } as const;
 
-export type AuditedName = keyof typeof auditedUnits;
+export type AuditedUnitName = keyof typeof auditedUnits;
 
 /**
  * Every change to the store, as a function of a transaction. Units of work run in the thread that writes to the store.

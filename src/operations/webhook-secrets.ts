@@ -44,13 +44,13 @@ function opened(sealed: string, open: WebhookSecrets['open']): string {
 }
 
 /** Number of webhooks per batch. */
-const atOnce = 100;
+const batchSize = 100;
 
 /**
  * Re-encrypts a secret with the first key. Returns it unchanged if that key was already used, and undefined if no key
  * can decrypt it.
  */
-export type RenewSecret = (stored: string) => string | undefined;
+export type ReencryptSecret = (stored: string) => string | undefined;
 
 /** Number of webhooks by result. */
 export interface SealingReport {
@@ -63,7 +63,7 @@ export interface SealingReport {
 /** Re-encrypts all webhook secrets. Rejects between batches if the signal is aborted. */
 export async function resealSecrets(
   store: Pick<Store, 'webhooks' | 'write'>,
-  renew: RenewSecret,
+  renew: ReencryptSecret,
   signal: AbortSignal,
 ): Promise<SealingReport> {
   let [all, resealed, unreadable] = [0, 0, 0];
@@ -78,7 +78,10 @@ export async function resealSecrets(
 }
 
 /** Number of webhooks whose secrets cannot be decrypted with any configured key. */
-export async function countUnreadable(store: Pick<Store, 'webhooks'>, renew: RenewSecret): Promise<number> {
+export async function countUnreadable(
+  store: Pick<Store, 'webhooks'>,
+  renew: ReencryptSecret,
+): Promise<number> {
   let unreadable = 0;
   for await (const page of pagesOf(store)) unreadable += unreadableIn(page, renew);
   return unreadable;
@@ -87,13 +90,13 @@ export async function countUnreadable(store: Pick<Store, 'webhooks'>, renew: Ren
 type Webhook = Pick<RowIn<typeof table>, 'id' | 'secret' | 'formerSecret'>;
 
 const pagesOf = ({ webhooks }: Pick<Store, 'webhooks'>) =>
-  batches<Webhook>(atOnce, (last) => webhooks.list(last?.id, atOnce));
+  batches<Webhook>(batchSize, (last) => webhooks.list(last?.id, batchSize));
 
-function unreadableIn(page: readonly Webhook[], renew: RenewSecret): number {
+function unreadableIn(page: readonly Webhook[], renew: ReencryptSecret): number {
   return page.filter(({ secret }) => renew(secret) === undefined).length;
 }
 
-function renewalsOf({ id, secret, formerSecret }: Webhook, renew: RenewSecret): Renewal[] {
+function renewalsOf({ id, secret, formerSecret }: Webhook, renew: ReencryptSecret): Renewal[] {
   const before = { secret, formerSecret };
   const after = {
     secret: renew(secret) ?? secret,

@@ -1,16 +1,16 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
 import {
-  atOnce,
+  type LeasedDelivery,
+  type LeaseRequest,
+  type Leases,
+  leaseLimits,
   maxHeldEvents,
+  maxLeasesOf,
+  maxLeasesOfAccount,
   maxPending,
   paceOf,
   portionLength,
-  type Standing,
-  type Taken,
-  type TakenDelivery,
-  type TakeRequest,
-  takenBy,
-  takenByAccount,
+  type SendingState,
 } from '../domain/delivery.ts';
 import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -166,9 +166,9 @@ export function sendingSql({ position }: Dialect, now: string) {
 export const scopesOf = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
   eventScopes.filter((scope) => sendable.split(' ').includes(scope));
 
-export type StandingRow = Pick<ReadyWebhook, 'id' | 'url' | 'types' | 'secret' | 'formerSecret' | 'sendable'>;
+export type SendingRow = Pick<ReadyWebhook, 'id' | 'url' | 'types' | 'secret' | 'formerSecret' | 'sendable'>;
 
-export function standingOf(rows: readonly StandingRow[]): Record<string, Standing> {
+export function sendingStatesOf(rows: readonly SendingRow[]): Record<string, SendingState> {
   return Object.fromEntries(
     rows.map(({ id, types, sendable, ...sending }) => [
       String(id),
@@ -184,14 +184,14 @@ interface Share {
 }
 
 /** Divides the pace and the leases of each account among its webhooks, which take turns in being the first. */
-export function sharesOf(found: readonly ReadyWebhook[], request: TakeRequest): Map<bigint, Share> {
+export function sharesOf(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, Share> {
   const shares = new Map<bigint, Share>();
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
     const pace = paceOf(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
-    let left = Math.min(pace.allowed, takenByAccount(request, accountId));
+    let left = Math.min(pace.allowed, maxLeasesOfAccount(request, accountId));
     for (const [at, webhook] of [...webhooks.slice(first), ...webhooks.slice(0, first)].entries()) {
-      const most = Math.min(takenBy(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
+      const most = Math.min(maxLeasesOf(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
       left -= most;
       shares.set(webhook.id, { most, pace });
     }
@@ -200,7 +200,7 @@ export function sharesOf(found: readonly ReadyWebhook[], request: TakeRequest): 
 }
 
 /** The paces of the accounts of these leases, after them. */
-export function pacesAfter(taken: readonly TakenDelivery[], shares: ReadonlyMap<bigint, Share>) {
+export function pacesAfter(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, Share>) {
   return [...Map.groupBy(taken, ({ accountId }) => accountId)].flatMap(([accountId, leased]) => {
     const pace = shares.get(leased[0]?.webhookId ?? 0n)?.pace;
     if (pace === undefined) return [];
@@ -237,7 +237,7 @@ export function expiredBetween(position: bigint, after: bigint): bigint {
   return after - position >= BigInt(restoreGap) ? 1n : after - position;
 }
 
-export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): TakenDelivery {
+export function leasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): LeasedDelivery {
   const { url, types, secret, formerSecret, formerSecretUntil } = webhook;
   const isSelected = typesOf(types).includes(row.type);
   const accountId = Number(webhook.accountId);
@@ -254,9 +254,9 @@ export function takenOf(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: numb
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   leased: readonly Pick<LeasedRow, 'webhookId'>[],
-  { after, room }: Pick<TakeRequest, 'after' | 'room'>,
+  { after, room }: Pick<LeaseRequest, 'after' | 'room'>,
   last: bigint,
-): Pick<Taken, 'after' | 'isMore' | 'isBehind'> {
+): Pick<Leases, 'after' | 'isMore' | 'isBehind'> {
   const behind = found.filter((webhook) => webhook.isBehind);
   const portion = BigInt(portionLength(behind.length));
   const isBehind = behind.some(({ position }) => position + portion < last);
@@ -264,7 +264,7 @@ export function nextRound(
     const served = leased.reduce((highest, { webhookId: id }) => (id > highest ? id : highest), after);
     return { after: served, isMore: isBehind || leased.length > 0, isBehind };
   }
-  const isFull = found.length === atOnce.webhooks;
+  const isFull = found.length === leaseLimits.webhooks;
   return {
     after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
     isMore: isFull || after > 0n || isBehind,

@@ -10,14 +10,14 @@ import {
 } from './messages.ts';
 
 /** How a process ended: its exit code, or the signal that terminated it. */
-interface Ending {
+interface WorkerExit {
   readonly code: number | null;
   readonly signal: string | number | null;
 }
 
 /** The worker exited before it was serving, without reporting a reason. */
 export class WorkerEnded extends Error {
-  constructor({ code, signal }: Ending) {
+  constructor({ code, signal }: WorkerExit) {
     super(`A worker process exited during startup (${signal ?? `exit code ${code}`}).`);
   }
 }
@@ -27,7 +27,7 @@ export class WorkerProcess {
   readonly pid: number | undefined;
   /** Resolves once the worker is listening. Rejects with the reason that the worker reports, or with `WorkerEnded`. */
   readonly serving: Promise<Listening>;
-  readonly ended: Promise<Ending>;
+  readonly ended: Promise<WorkerExit>;
   /** Connects the process to the store. Messages to a process that has exited are dropped. */
   readonly store: Port;
   readonly #questions = new Questions((question) => this.#send({ kind: 'question', question }));
@@ -91,7 +91,7 @@ export class WorkerProcess {
     this.#process?.kill('SIGKILL');
   }
 
-  async #end(reject: (error: Error) => void): Promise<Ending> {
+  async #end(reject: (error: Error) => void): Promise<WorkerExit> {
     await this.#process?.exited;
     this.#questions[Symbol.dispose]();
     const ending = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };

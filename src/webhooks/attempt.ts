@@ -3,7 +3,7 @@
 import type { WebhookTest } from '../contract/deliveries.ts';
 import type { DeliveryAttempt } from '../contract/representations.ts';
 import { type Clock, dayMs, hourMs, minuteMs } from '../domain/clock.ts';
-import type { AttemptOutcome, Disabling, SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
+import type { AttemptOutcome, Disabling, LeasedDelivery, SettledDelivery } from '../domain/delivery.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import type { Receivers } from './receivers.ts';
 import { SecretUnreadable } from './secrets.ts';
@@ -13,7 +13,7 @@ import { signedHeaders } from './signature.ts';
 const maxErrorLength = 200;
 
 /** The encrypted secrets of a webhook. */
-type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
+type SealedSecrets = Pick<LeasedDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
 
 export interface Message extends SealedSecrets {
   readonly webhookId: bigint;
@@ -106,7 +106,7 @@ export interface DisablingOutcome {
  * Returns the result of an attempt. After an aborted attempt, the delivery is due again immediately. If the secret
  * cannot be decrypted, the delivery is due at `secretRetryAt`.
  */
-export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
+export function judge(delivery: LeasedDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
   const { now, secretRetryAt, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
   const lease = { id, webhookId, leasedUntil };
@@ -149,7 +149,7 @@ export function pendingAgain(
     webhookId,
     leasedUntil,
     attempts,
-  }: Pick<TakenDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'attempts'>,
+  }: Pick<LeasedDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'attempts'>,
   nextAttemptAt: number,
 ): SettledDelivery {
   return { id, webhookId, leasedUntil, status: 'pending', attempts, nextAttemptAt, finishedAt: null };

@@ -8,7 +8,7 @@ import type { Meter } from './thread-time.ts';
 type Phase = 'connect' | 'tls' | 'response';
 
 /** The reason why an exchange is aborted. */
-export type Ending = 'timeout' | 'aborted';
+export type AbortReason = 'timeout' | 'aborted';
 
 export interface Target {
   /** An IP address that has been checked. */
@@ -25,7 +25,7 @@ export interface Connection {
 }
 
 export interface PhaseError {
-  readonly error: Phase | Ending;
+  readonly error: Phase | AbortReason;
   readonly message: string;
   /** Whether nothing was received in response to a request. */
   readonly isSilent?: boolean;
@@ -38,12 +38,12 @@ const phaseNames: Readonly<Record<Phase, string>> = {
 };
 
 /** The error of a phase that was aborted. */
-export function endedIn(phase: Phase, ending: Ending): PhaseError {
+export function endedIn(phase: Phase, ending: AbortReason): PhaseError {
   return { error: ending, message: endedMessage(ending, phaseNames[phase]) };
 }
 
 /** Error message for an aborted exchange. `awaited` did not finish. */
-export function endedMessage(ending: Ending, awaited: string): string {
+export function endedMessage(ending: AbortReason, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
@@ -66,7 +66,7 @@ export function restMessage(meter: Meter): string | undefined {
   return `The receivers and name servers of this account take too long to process; try again in ${seconds} s.`;
 }
 
-/** Opens a connection. Never rejects. `ending` must abort with an `Ending` as its reason. */
+/** Opens a connection. Never rejects. `ending` must abort with an `AbortReason` as its reason. */
 export async function open(
   { address, port, tls }: Target,
   meter: Meter,

@@ -6,11 +6,11 @@ import {
   type AttemptOutcome,
   type Disabling,
   type Dispatched,
+  type LeasedDelivery,
+  type LeaseRequest,
   maxInFlight,
+  type SendingState,
   type SettledDelivery,
-  type Standing,
-  type TakenDelivery,
-  type TakeRequest,
 } from '../domain/delivery.ts';
 import { scopeOf } from '../domain/event-type.ts';
 import { type DisablingOutcome, type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
@@ -49,14 +49,14 @@ export interface DeliveryStore {
    * due whose times were set before the clock was set back.
    */
   prepare(): Promise<void>;
-  dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Dispatched>;
+  dispatch(settled: readonly SettledDelivery[], lease: LeaseRequest): Promise<Dispatched>;
   /** The request bodies of events. Expired events are omitted. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
   /**
    * Disables the webhook of a delivery, unless its lease was lost, its URL has changed, a delivery has succeeded at or
    * after `since` (Unix ms), or the webhook was enabled again since.
    */
-  disable(delivery: TakenDelivery, outcome: Pick<DisablingOutcome, 'reason' | 'since'>): Promise<Disabling>;
+  disable(delivery: LeasedDelivery, outcome: Pick<DisablingOutcome, 'reason' | 'since'>): Promise<Disabling>;
 }
 
 interface DispatcherOptions {
@@ -189,24 +189,24 @@ export class Dispatcher {
     const { held, heldOfAccounts, fast, waiting } = this.#lanes;
     const leases = { leasedUntil: now + leaseMs, room, held, heldOfAccounts, fast, waiting };
     const request = { now, ...leases, after: this.#after, perSecond, round: this.#round++ };
-    const taken = await store.dispatch(settled, request).catch((error) => {
+    const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
     });
     this.#locked.push(
-      ...settled.filter(({ id, leasedUntil }) => taken.locked.includes(id) && leasedUntil > now),
+      ...settled.filter(({ id, leasedUntil }) => dispatched.locked.includes(id) && leasedUntil > now),
     );
-    this.#after = taken.after;
-    if (taken.isPaced) this.#wakeLater();
-    for (const webhookId of waiting) this.#withhold(webhookId, taken.standing[String(webhookId)]);
-    if (taken.expired > 0) {
-      notice('events expired before they were sent', { events: taken.expired });
-      count('expired', taken.expired);
+    this.#after = dispatched.after;
+    if (dispatched.isPaced) this.#wakeLater();
+    for (const webhookId of waiting) this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
+    if (dispatched.expired > 0) {
+      notice('events expired before they were sent', { events: dispatched.expired });
+      count('expired', dispatched.expired);
     }
-    if (taken.deliveries.length > 0) await this.#begin(taken.deliveries);
+    if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round is that of the next attempt that ends, or of the next check.
-    if (taken.isMore && this.#lanes.room > 0) this.#isWoken = true;
-    return taken.isBehind || (taken.isMore && taken.deliveries.length === 0);
+    if (dispatched.isMore && this.#lanes.room > 0) this.#isWoken = true;
+    return dispatched.isBehind || (dispatched.isMore && dispatched.deliveries.length === 0);
   }
 
   #wakeLater(): void {
@@ -221,13 +221,13 @@ export class Dispatcher {
    * Ends the leases of queued deliveries that may no longer be sent, because the webhook was disabled or its account has
    * lost these scopes, or that would be sent to a former URL, with a former secret or in spite of the current types.
    */
-  #withhold(webhookId: bigint, standing: Standing | undefined): void {
+  #withhold(webhookId: bigint, state: SendingState | undefined): void {
     const isCurrent = ({ delivery: { type, isSelected, url, secret, formerSecret } }: Loaded) =>
-      standing?.scopes.includes(scopeOf(type)) === true &&
-      standing.types.includes(type) === isSelected &&
-      standing.url === url &&
-      standing.secret === secret &&
-      standing.formerSecret === formerSecret;
+      state?.scopes.includes(scopeOf(type)) === true &&
+      state.types.includes(type) === isSelected &&
+      state.url === url &&
+      state.secret === secret &&
+      state.formerSecret === formerSecret;
     this.#giveBack(this.#lanes.withdraw(webhookId, isCurrent));
   }
 
@@ -237,7 +237,7 @@ export class Dispatcher {
     this.#settled.push(...loaded.map(({ delivery }) => pendingAgain(delivery, now)));
   }
 
-  async #begin(deliveries: readonly TakenDelivery[]): Promise<void> {
+  async #begin(deliveries: readonly LeasedDelivery[]): Promise<void> {
     let bodies: ReadonlyMap<bigint, string>;
     try {
       bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
@@ -310,13 +310,13 @@ export class Dispatcher {
    * in this process and the delivery is due immediately, because another process may be able to send it. If the webhook
    * cannot be suspended, the delivery is due later.
    */
-  #secretRetryAt({ webhookId }: TakenDelivery, outcome: Outcome | Impossible, now: number): number {
+  #secretRetryAt({ webhookId }: LeasedDelivery, outcome: Outcome | Impossible, now: number): number {
     const later = now + secretRetryMs;
     const isUnreadable = 'error' in outcome && outcome.error === 'secret';
     return isUnreadable && this.#lanes.suspend(webhookId, later) ? now : later;
   }
 
-  async #send(delivery: TakenDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {
+  async #send(delivery: LeasedDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {
     if (!delivery.isSelected) return { error: 'unselected', message: unselected, milliseconds: 0 };
     if (body === undefined) return { error: 'expired', message: 'The event has expired.', milliseconds: 0 };
     const { signal } = this.#ending;

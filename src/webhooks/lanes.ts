@@ -1,14 +1,14 @@
 /** The deliveries leased by a process, grouped by webhook: up to four in flight, and the rest queued. */
 import {
+  type LeasedDelivery,
   maxInFlight,
-  maxTakenOfAll,
-  type TakenDelivery,
+  maxLeasedOfAll,
   takenOfAccount,
   takenOfWebhook,
 } from '../domain/delivery.ts';
 
 export interface Loaded {
-  readonly delivery: TakenDelivery;
+  readonly delivery: LeasedDelivery;
   /** The event to send, as a request body; undefined if the event has expired. */
   readonly body: string | undefined;
 }
@@ -43,7 +43,7 @@ export class Lanes {
 
   /** Queued deliveries do not use up the places of other webhooks. */
   get room(): number {
-    return Math.min(maxInFlight.perProcess - this.#inFlight, maxTakenOfAll - this.#taken);
+    return Math.min(maxInFlight.perProcess - this.#inFlight, maxLeasedOfAll - this.#taken);
   }
 
   /**

@@ -39,7 +39,11 @@ export function openSecret(stored: string, keys: SecretKeys): string {
  * Re-encrypts a stored secret with the first key, unless it is already encrypted with that key. Returns undefined if no
  * key can decrypt the secret.
  */
-export function renewSecret(stored: string, keys: SecretKeys, randomBytes: RandomBytes): string | undefined {
+export function reencryptSecret(
+  stored: string,
+  keys: SecretKeys,
+  randomBytes: RandomBytes,
+): string | undefined {
   const [first] = keys;
   const isSealed = stored.startsWith(prefix);
   if (first === undefined) return isSealed ? undefined : stored;

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import packageJson from '../../package.json' with { type: 'json' };
 import { parseEndpoint } from '../domain/endpoint.ts';
 import {
+  type AbortReason,
   type Connection,
-  type Ending,
   endedIn,
   endedMessage,
   IdleConnections,
@@ -94,7 +94,7 @@ export class Sender {
   async send({ timeoutMs = defaultTimeoutMs, signal, ...message }: Delivery): Promise<Outcome> {
     const start = performance.now();
     const ending = new AbortController();
-    const end = (reason: Ending) => ending.abort(reason);
+    const end = (reason: AbortReason) => ending.abort(reason);
     const timer = setTimeout(end, timeoutMs, 'timeout');
     const abort = () => end('aborted');
     signal?.addEventListener('abort', abort);
@@ -203,7 +203,7 @@ function ended(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>>
 /**
  * Sends a request and reads the response. Never rejects. Once the status has arrived, the exchange succeeds. A slow or
  * incomplete body is truncated. `keep` receives the connection if it can be used for another request; otherwise the
- * connection is closed. `ending` must abort with an `Ending` as its reason.
+ * connection is closed. `ending` must abort with an `AbortReason` as its reason.
  */
 function exchange(
   connection: Connection,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Refusal } from '../../src/contract/refusal.ts';
-import { spooled } from '../../src/operations/files/spooled.ts';
+import { spoolToFile } from '../../src/operations/files/spooled.ts';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
@@ -272,7 +272,7 @@ test('an upload that cannot be stored fails with a 503 that names the folder and
     yield Buffer.from(header);
   }
   // This is a file, so no other file can be created in it.
-  const refused = await rejectionOf(spooled(content(), import.meta.path));
+  const refused = await rejectionOf(spoolToFile(content(), import.meta.path));
   expect(refused).toBeInstanceOf(Refusal);
   expect([(refused as Refusal).code, (refused as Refusal).message]).toEqual([
     'service_unavailable',
@@ -289,7 +289,7 @@ test('an upload is stored in the folder of the store, without a name', async () 
   try {
     const held = lock(desk.app.config.databaseUrl.replace('sqlite:', ''));
     using _held = held;
-    const sending = send(header + rows(3_000, 'spooled'));
+    const sending = send(header + rows(3_000, 'spoolToFile'));
     await until(
       async () => (await desk.done<{ state: string }[]>('GET', '/imports'))[0]?.state === 'running',
     );

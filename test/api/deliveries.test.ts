@@ -29,7 +29,7 @@ async function withDeliveries(count: number) {
   const now = app.clock.now();
   await storage.write('dispatchDeliveries', {
     settled: [],
-    take: {
+    lease: {
       now,
       leasedUntil: now,
       room: 0,

@@ -40,7 +40,7 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
   };
   // Without room, a round only creates deliveries, those of the first webhooks after `after`.
   for (let isMore = true; isMore; ) {
-    const request = { settled: [], take: { ...take, after: webhookId - 1n } };
+    const request = { settled: [], lease: { ...take, after: webhookId - 1n } };
     ({ isMore } = await storage.write('dispatchDeliveries', request));
   }
   const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { type DateSteps, systemClock } from '../../src/domain/clock.ts';
+import { type ClockSteps, systemClock } from '../../src/domain/clock.ts';
 import { FakeMachine } from '../support/clock.ts';
 
 const start = new FakeMachine().clock.now();
@@ -90,7 +90,7 @@ test('a pause between two readings is not a clock change', () => {
 });
 
 /** Clock changes shared by the processes of a service. */
-function commonSteps(): DateSteps & { count: number; aheadMs: number } {
+function commonSteps(): ClockSteps & { count: number; aheadMs: number } {
   return {
     count: 0,
     aheadMs: 0,

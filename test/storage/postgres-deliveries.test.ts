@@ -1,6 +1,6 @@
 /** Deliveries that another session has locked, or is leasing, on PostgreSQL. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { Dispatched, SettledDelivery, TakenDelivery, TakeRequest } from '../../src/domain/delivery.ts';
+import type { Dispatched, LeasedDelivery, LeaseRequest, SettledDelivery } from '../../src/domain/delivery.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
@@ -42,7 +42,7 @@ async function openDeliveries() {
   const dispatch = (
     room: number,
     settled: readonly SettledDelivery[] = [],
-    more: Partial<TakeRequest> = {},
+    more: Partial<LeaseRequest> = {},
   ) => {
     const request = {
       now,
@@ -55,7 +55,7 @@ async function openDeliveries() {
       waiting: [],
     };
     const take = { ...request, perSecond: 10_000, round: 0, ...more };
-    return write('dispatchDeliveries', { settled, take }) as Promise<Dispatched>;
+    return write('dispatchDeliveries', { settled, lease: take }) as Promise<Dispatched>;
   };
   const redeliver = (deliveryId: bigint) =>
     write('redeliver', { params: { webhookId: 1n, deliveryId }, caller, now });
@@ -67,7 +67,7 @@ async function openDeliveries() {
   return { session, dispatch, redeliver, rows, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-function succeeded({ id, webhookId }: TakenDelivery): SettledDelivery {
+function succeeded({ id, webhookId }: LeasedDelivery): SettledDelivery {
   const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
   return { ...done, id, webhookId, leasedUntil };
 }

@@ -169,8 +169,8 @@ const webhookCalls: readonly Call[] = [
   // Assigns event ids on PostgreSQL.
   ['skipEvents', null],
   ['addPaces', null],
-  ['dispatchDeliveries', { settled: [], take }],
-  ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
+  ['dispatchDeliveries', { settled: [], lease: take }],
+  ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], lease: take }],
   [
     'disableWebhook',
     {

@@ -7,7 +7,7 @@ import { type LocalApp, startApp } from '../../src/app/app.ts';
 import { openapiText } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
-import type { SettledDelivery, TakenDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery, SettledDelivery } from '../../src/domain/delivery.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { troubles } from '../../src/domain/trouble.ts';
 import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
@@ -231,10 +231,10 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
         ...{ waiting: [], perSecond: 10_000, round: 0 },
       };
       // The first round only creates the delivery, or stores the outcome of the attempt.
-      await storage.write('dispatchDeliveries', { settled, take: { ...take, room: 0 } });
-      return (await storage.write('dispatchDeliveries', { settled: [], take })).deliveries;
+      await storage.write('dispatchDeliveries', { settled, lease: { ...take, room: 0 } });
+      return (await storage.write('dispatchDeliveries', { settled: [], lease: take })).deliveries;
     };
-    const leases: TakenDelivery[][] = [];
+    const leases: LeasedDelivery[][] = [];
     for (const instance of store.instances) leases.push([...(await lease(instance))]);
     expect(leases.map(({ length }) => length)).toEqual([1, 0, 0]);
     const failed = leases.flat().map(({ id, webhookId, leasedUntil }): SettledDelivery => {

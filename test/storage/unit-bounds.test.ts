@@ -136,7 +136,7 @@ const calls: Partial<Record<UnitName, Call>> = {
   revokeOperator: ['revokeOperator', { id: 1, at: now }],
   useSession: ['useSession', { fingerprint: '1', at: now }],
   removeSession: ['removeSession', '1'],
-  dispatchDeliveries: ['dispatchDeliveries', { settled, take }],
+  dispatchDeliveries: ['dispatchDeliveries', { settled, lease: take }],
   releaseDeliveries: ['releaseDeliveries', now],
   rescheduleDeliveries: ['rescheduleDeliveries', { after: 0n, now, latestLease: 0, latestRetry: 0 }],
   pruneDeliveries: ['pruneDeliveries', now],

@@ -1,13 +1,13 @@
 import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
+  type LeasedDelivery,
+  type LeaseRequest,
+  type Leases,
   maxHeldEvents,
   maxInFlight,
   maxPending,
   type SettledDelivery,
-  type Taken,
-  type TakenDelivery,
-  type TakeRequest,
 } from '../../src/domain/delivery.ts';
 import type { DeliveryStatus } from '../../src/domain/delivery-status.ts';
 import { type EventType, eventTypes } from '../../src/domain/event-type.ts';
@@ -62,7 +62,7 @@ async function create({ write, accounts }: Store, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-const requestAt = (at: number, room: number): TakeRequest => ({
+const requestAt = (at: number, room: number): LeaseRequest => ({
   now: at,
   leasedUntil: at + leaseMs,
   room,
@@ -76,9 +76,9 @@ const requestAt = (at: number, room: number): TakeRequest => ({
 });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
-async function take(store: Store, room = 0, at = now): Promise<Taken> {
+async function take(store: Store, room = 0, at = now): Promise<Leases> {
   await store.events.bounds();
-  return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });
+  return store.write('dispatchDeliveries', { settled: [], lease: requestAt(at, room) });
 }
 
 async function addPets({ write }: UnitWriter, count: number): Promise<void> {
@@ -106,7 +106,7 @@ const addDeliveries = {
   void
 >;
 
-function ended({ id, webhookId, leasedUntil }: TakenDelivery): SettledDelivery {
+function ended({ id, webhookId, leasedUntil }: LeasedDelivery): SettledDelivery {
   const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
   return { ...done, id, webhookId, leasedUntil };
 }
@@ -114,7 +114,7 @@ function ended({ id, webhookId, leasedUntil }: TakenDelivery): SettledDelivery {
 /** Sends all due deliveries. Returns their number. */
 async function takeRest(
   store: Store,
-  seen: (taken: TakenDelivery) => void = () => undefined,
+  seen: (taken: LeasedDelivery) => void = () => undefined,
 ): Promise<number> {
   let count = 0;
   let settled: SettledDelivery[] = [];
@@ -122,7 +122,7 @@ async function takeRest(
   for (;;) {
     const { deliveries, isMore } = await store.write('dispatchDeliveries', {
       settled,
-      take: requestAt(now, 100),
+      lease: requestAt(now, 100),
     });
     deliveries.forEach(seen);
     count += deliveries.length;
@@ -135,7 +135,7 @@ async function takeRest(
 async function failAll(store: Store, nextAttemptAt: number): Promise<void> {
   let settled: SettledDelivery[] = [];
   do {
-    const { deliveries } = await store.write('dispatchDeliveries', { settled, take: requestAt(now, 100) });
+    const { deliveries } = await store.write('dispatchDeliveries', { settled, lease: requestAt(now, 100) });
     settled = deliveries.map((one) => ({
       ...ended(one),
       status: 'pending',
@@ -250,14 +250,14 @@ export function webhooksConform(check: StoreTest): void {
       const beside = await bench.beside();
       const takeFast = { ...requestAt(now, 100), fast: [id, held] };
       const only = { ...takeFast, held: { [String(id)]: 0 } };
-      expect((await beside.write('dispatchDeliveries', { settled: [], take: only })).deliveries).toHaveLength(
-        9,
-      );
-      const { deliveries } = await bench.store.write('dispatchDeliveries', { settled: [], take: takeFast });
+      expect(
+        (await beside.write('dispatchDeliveries', { settled: [], lease: only })).deliveries,
+      ).toHaveLength(9);
+      const { deliveries } = await bench.store.write('dispatchDeliveries', { settled: [], lease: takeFast });
       expect(deliveries.map(({ webhookId }) => webhookId)).toEqual(Array(9).fill(id));
       await addPets(bench.store, 1);
       await take(bench.store);
-      const rest = await beside.write('dispatchDeliveries', { settled: [], take: takeFast });
+      const rest = await beside.write('dispatchDeliveries', { settled: [], lease: takeFast });
       expect(rest.deliveries).toEqual([]);
     },
   );
@@ -281,15 +281,15 @@ export function webhooksConform(check: StoreTest): void {
     const [first] = (await take(store, 9)).deliveries;
     const [second] = (await take(store, 9, now + leaseMs)).deliveries;
     const ended = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
-    const settle = ({ id, webhookId, leasedUntil }: TakenDelivery) =>
+    const settle = ({ id, webhookId, leasedUntil }: LeasedDelivery) =>
       store.write('dispatchDeliveries', {
         settled: [{ ...ended, id, webhookId, leasedUntil }],
-        take: requestAt(now, 0),
+        lease: requestAt(now, 0),
       });
     const statuses = async () => (await store.deliveries.list()).map(({ status }) => status);
-    await settle(first as TakenDelivery);
+    await settle(first as LeasedDelivery);
     expect(await statuses()).toEqual(['pending']);
-    await settle(second as TakenDelivery);
+    await settle(second as LeasedDelivery);
     expect(await statuses()).toEqual(['succeeded']);
     expect((await store.webhooks.find(1n))?.succeededAt).toBe(now);
   });
@@ -374,14 +374,14 @@ export function webhooksConform(check: StoreTest): void {
     const [lease, failing] = (await take(store, 100)).deliveries;
     const later = now + 25 * 3_600_000;
     const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: later } as const;
-    const { id, leasedUntil } = lease as TakenDelivery;
+    const { id, leasedUntil } = lease as LeasedDelivery;
     const settled = [{ ...done, id, webhookId, leasedUntil }];
-    await store.write('dispatchDeliveries', { settled, take: requestAt(later, 0) });
+    await store.write('dispatchDeliveries', { settled, lease: requestAt(later, 0) });
     const latest = { latestLease: now + leaseMs, latestRetry: now };
     await store.write('rescheduleDeliveries', { after: 0n, now, ...latest });
     const disable = (since: number) =>
       store.write('disableWebhook', {
-        ...{ delivery: failing as TakenDelivery, reason: 'Gone.' },
+        ...{ delivery: failing as LeasedDelivery, reason: 'Gone.' },
         ...{ since, now: since },
       });
     expect([await disable(now - 1), await disable(now + 1)]).toEqual(['kept', 'disabled']);
@@ -408,7 +408,7 @@ export function webhooksConform(check: StoreTest): void {
           } as const;
           return { ...ended, id: delivery, webhookId, leasedUntil };
         });
-        found = await store.write('dispatchDeliveries', { settled, take: requestAt(now, 100) });
+        found = await store.write('dispatchDeliveries', { settled, lease: requestAt(now, 100) });
       }
       expect(await takeAll()).toBe(BigInt(count));
     },
@@ -454,10 +454,10 @@ export function webhooksConform(check: StoreTest): void {
     await create(store);
     await addPets(store, 2);
     const [first] = (await take(store, 1)).deliveries;
-    const { id, webhookId, leasedUntil } = first as TakenDelivery;
+    const { id, webhookId, leasedUntil } = first as LeasedDelivery;
     const ended = { status: 'failed', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
     const settled = [{ ...ended, id, webhookId, leasedUntil }];
-    await store.write('dispatchDeliveries', { settled, take: requestAt(now, 0) });
+    await store.write('dispatchDeliveries', { settled, lease: requestAt(now, 0) });
     const left = async (before: number) => {
       await store.write('pruneDeliveries', before);
       return (await store.deliveries.list()).length;
@@ -515,8 +515,8 @@ export function webhooksConform(check: StoreTest): void {
     async ({ store, beside }) => {
       const { id: webhookId, url } = await create(store);
       await addPets(store, 1);
-      const [delivery] = (await take(store, 9)).deliveries as [TakenDelivery];
-      const disable = async (changed: Partial<TakenDelivery>, since: number, at = now) =>
+      const [delivery] = (await take(store, 9)).deliveries as [LeasedDelivery];
+      const disable = async (changed: Partial<LeasedDelivery>, since: number, at = now) =>
         (await beside()).write('disableWebhook', {
           ...{ delivery: { ...delivery, ...changed }, reason: 'Gone.' },
           ...{ since, now: at },
@@ -692,7 +692,7 @@ export function webhooksConform(check: StoreTest): void {
       let after = 0n;
       for (let round = 0; round < 20 && served.length < 6; round++) {
         const taking = { ...requestAt(now, 1), after };
-        const taken = await store.write('dispatchDeliveries', { settled, take: taking });
+        const taken = await store.write('dispatchDeliveries', { settled, lease: taking });
         // Every attempt fails, and is due again at once.
         const failed = { status: 'pending', nextAttemptAt: now, finishedAt: null } as const;
         settled = taken.deliveries.map((one) => ({ ...ended(one), ...failed }));
@@ -709,7 +709,7 @@ export function webhooksConform(check: StoreTest): void {
     await take(store);
     const round = async (room: number, after: bigint) => {
       const taking = { ...requestAt(now, room), after };
-      const { after: next, isMore } = await store.write('dispatchDeliveries', { settled: [], take: taking });
+      const { after: next, isMore } = await store.write('dispatchDeliveries', { settled: [], lease: taking });
       return [next, isMore];
     };
     expect([await round(0, id), await round(0, 0n)]).toEqual([
@@ -724,8 +724,8 @@ export function webhooksConform(check: StoreTest): void {
     const [{ id }, other] = [await create(store), await create(store)];
     const standing = async () => {
       const waiting = [id, other.id, 99n];
-      const asked = { settled: [], take: { ...requestAt(now, 0), waiting } };
-      return (await store.write('dispatchDeliveries', asked)).standing;
+      const asked = { settled: [], lease: { ...requestAt(now, 0), waiting } };
+      return (await store.write('dispatchDeliveries', asked)).sendingStates;
     };
     const types = eventTypes.filter((type) => !type.startsWith('order.'));
     const sending = { url: 'https://shop.example/', types, secret: 'sealed', formerSecret: null };
@@ -746,7 +746,7 @@ export function webhooksConform(check: StoreTest): void {
     await take(store);
     const takeWith = async (heldOfAccounts: Record<string, number>) => {
       const takeFast = { ...requestAt(now, 100), heldOfAccounts, fast: [id, second.id] };
-      const { deliveries } = await store.write('dispatchDeliveries', { settled: [], take: takeFast });
+      const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease: takeFast });
       const counts = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
       return [id, second.id, other.id].map((webhookId) => counts.get(webhookId)?.length ?? 0);
     };
@@ -789,7 +789,7 @@ export function webhooksConform(check: StoreTest): void {
       await addPets(store, 100);
       await take(store);
       const stores = [store, await beside()];
-      const settledOf = (taken: readonly TakenDelivery[]) => taken.map(ended);
+      const settledOf = (taken: readonly LeasedDelivery[]) => taken.map(ended);
       let round = 0;
       let settled: SettledDelivery[] = [];
       /** The numbers of deliveries to each webhook of the account that are leased in a second, by two processes. */
@@ -804,7 +804,7 @@ export function webhooksConform(check: StoreTest): void {
             round: round++,
           };
           const one = stores[round % 2] as Store;
-          const { deliveries } = await one.write('dispatchDeliveries', { settled, take: taking });
+          const { deliveries } = await one.write('dispatchDeliveries', { settled, lease: taking });
           settled = settledOf(deliveries);
           for (const { webhookId } of deliveries) {
             const count = counts.get(webhookId);
@@ -829,7 +829,7 @@ export function webhooksConform(check: StoreTest): void {
       await take(store);
       const taking = (at: number) => ({ ...requestAt(at, 100), fast: [1n], perSecond: 20 });
       const leased = async (at: number) =>
-        (await store.write('dispatchDeliveries', { settled: [], take: { ...taking(at), held: { 1: 64 } } }))
+        (await store.write('dispatchDeliveries', { settled: [], lease: { ...taking(at), held: { 1: 64 } } }))
           .deliveries.length;
       expect(await leased(now + 3_600_000)).toBe(20);
       expect([await leased(now), await leased(now), await leased(now + 100)]).toEqual([1, 0, 2]);
@@ -885,7 +885,7 @@ export function webhooksConform(check: StoreTest): void {
     async ({ store }) => {
       const { id: webhookId } = await create(store);
       await addPets(store, 1);
-      const [leased] = (await take(store, 1)).deliveries as [TakenDelivery];
+      const [leased] = (await take(store, 1)).deliveries as [LeasedDelivery];
       const again = (at: number) =>
         store.write('redeliverAccountDelivery', {
           ...{ params: { webhookId, deliveryId: leased.id }, preconditions: {}, now: at },

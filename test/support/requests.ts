@@ -71,7 +71,7 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
         perSecond: 10_000,
         round: 0,
       };
-      ({ after } = await storage.write('dispatchDeliveries', { settled: [], take }));
+      ({ after } = await storage.write('dispatchDeliveries', { settled: [], lease: take }));
       const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId: named.get('webhookId') });
       if (delivery !== undefined) return delivery.id;
     }

@@ -1,7 +1,7 @@
 /** How the dispatcher divides the store's time between its rounds and other writes. */
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import type { SettledDelivery, Taken, TakenDelivery, TakeRequest } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery, LeaseRequest, Leases, SettledDelivery } from '../../src/domain/delivery.ts';
 import type { Send } from '../../src/webhooks/attempt.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { until } from '../support/wait.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/wait.ts';
 /** Timers are rounded to whole milliseconds. */
 const roundingMs = 2;
 
-function deliveryTo(webhookId: number): TakenDelivery {
+function deliveryTo(webhookId: number): LeasedDelivery {
   return {
     ...{
       id: BigInt(webhookId),
@@ -24,7 +24,7 @@ function deliveryTo(webhookId: number): TakenDelivery {
 }
 
 interface Rounds {
-  readonly take: (request: TakeRequest) => Pick<Taken, 'deliveries' | 'isBehind'>;
+  readonly take: (request: LeaseRequest) => Pick<Leases, 'deliveries' | 'isBehind'>;
   /** Returns the ids of locked deliveries. */
   readonly settle?: (settled: readonly SettledDelivery[]) => bigint[];
   readonly send: Send;
@@ -33,7 +33,7 @@ interface Rounds {
 
 /** A dispatcher whose store always has more deliveries. */
 function dispatcherOf({ take, settle = () => [], send, checked = () => undefined }: Rounds): Dispatcher {
-  const more = { after: 1n, isMore: true, expired: 0, isPaced: false, standing: {} };
+  const more = { after: 1n, isMore: true, expired: 0, isPaced: false, sendingStates: {} };
   return new Dispatcher({
     store: {
       hasWebhooks: () => {

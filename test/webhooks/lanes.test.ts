@@ -1,6 +1,6 @@
 /** Fast receivers, for which more deliveries are leased at once. */
 import { expect, test } from 'bun:test';
-import type { TakenDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
 import { Lanes } from '../../src/webhooks/lanes.ts';
 
 const loaded = (webhookId: bigint, accountId = 1) => {
@@ -13,7 +13,7 @@ const loaded = (webhookId: bigint, accountId = 1) => {
     formerSecret: null,
     formerSecretUntil: null,
   };
-  const delivery: TakenDelivery = {
+  const delivery: LeasedDelivery = {
     ...webhook,
     id: 1n,
     eventId: 1n,

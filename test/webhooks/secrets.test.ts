@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { readConfig } from '../../src/config.ts';
-import { openSecret, renewSecret, SecretUnreadable, sealSecret } from '../../src/webhooks/secrets.ts';
+import { openSecret, reencryptSecret, SecretUnreadable, sealSecret } from '../../src/webhooks/secrets.ts';
 import { randomFrom } from '../support/random.ts';
 
 const random = randomFrom(24);
@@ -32,7 +32,7 @@ describe('with SECRETS_KEY, a webhook secret', () => {
 
   test('is re-encrypted with the first key, unless it is already encrypted with that key', () => {
     const [old, current] = [seal(before), seal(after, before)];
-    const renew = (stored: string, ...keys: Uint8Array[]) => renewSecret(stored, keys, someBytes);
+    const renew = (stored: string, ...keys: Uint8Array[]) => reencryptSecret(stored, keys, someBytes);
     for (const stored of [old, secret])
       expect(openSecret(renew(stored, after, before) ?? '', [after])).toBe(secret);
     expect(renew(current, after, before)).toBe(current);

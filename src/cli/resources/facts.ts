@@ -1,7 +1,7 @@
 /** Properties of commands that cannot be derived from their operations. Only exceptions to the defaults are listed. */
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { scopes } from '../../domain/scope.ts';
-import { atOnce } from '../command.ts';
+import { delayNote } from '../command.ts';
 
 export interface Facts {
   /** First word of the command's name. Defaults to the last resource name in the path. */
@@ -28,7 +28,7 @@ export const scopesNotes = [
 
 const actorForms = 'Examples of actors: operator:anna, cli:root. Examples of objects: account:7, key:3.';
 
-const step = { notes: [atOnce] };
+const step = { notes: [delayNote] };
 
 /** Operations with handwritten commands. */
 const handwritten: ReadonlySet<AdminOperationId> = new Set([
@@ -55,7 +55,7 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
       about: "Change an account's plan.",
       only: ['plan', 'perMinute', 'perDay'],
       positional: ['plan'],
-      notes: [atOnce],
+      notes: [delayNote],
       examples: ['2 business', '2 enterprise --per-minute 5000 --per-day 1000000'],
     },
     {
@@ -77,7 +77,7 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
   updateKey: {
     verb: 'set-scopes',
     positional: ['scopes'],
-    notes: ['This replaces all scopes of the key.', ...scopesNotes, atOnce],
+    notes: ['This replaces all scopes of the key.', ...scopesNotes, delayNote],
     examples: ['3 pets:read,orders:write', '3 all'],
   },
   revokeKey: { about: 'Revoke a key permanently.', ...step },

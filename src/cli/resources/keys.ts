@@ -5,7 +5,7 @@ import { planNames, type Quota } from '../../domain/plan.ts';
 import { printable } from '../../domain/printable.ts';
 import { defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
-import { addCommand, atOnce, jsonOption, type ReadConfig } from '../command.ts';
+import { addCommand, delayNote, jsonOption, type ReadConfig } from '../command.ts';
 import { CommandError, instant, printSecret, styled } from '../terminal.ts';
 import { duration, durationOrNever, durationOrNow, label, positive, scopeList } from '../values.ts';
 import { scopesNotes } from './facts.ts';
@@ -50,7 +50,7 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
     notes: [
       'The new key is shown only once. It belongs to the same account, shares its limits, and has the same scopes.',
-      atOnce,
+      delayNote,
     ],
   })
     .argument('<key-id>', 'id of the old key', positive)

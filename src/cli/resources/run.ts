@@ -1,6 +1,6 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
-import { isReversed } from '../../contract/admin/values.ts';
+import { hasReversedRange } from '../../contract/admin/values.ts';
 import { filtersText, type ListQuery, writeCursor } from '../../contract/cursor.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Operation, Page } from '../../contract/operation.ts';
@@ -45,7 +45,7 @@ export async function runRow(
   given: RowInput,
   options: RunOptions,
 ): Promise<void> {
-  if (isReversed(given.query)) throw new CommandError('--until must not be before --since.', 2);
+  if (hasReversedRange(given.query)) throw new CommandError('--until must not be before --since.', 2);
   if (options.file !== undefined) {
     const { exportLines } = await import('../files/export.ts');
     const { file, nouns = ['line', 'lines'] } = options;

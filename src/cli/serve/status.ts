@@ -48,7 +48,7 @@ async function concernsIn(
   const { oldestAt } = await store.deliveries.backlog();
   const known = {
     ...{ store, clock, seconds: [] },
-    secrets: secretsConcern(secretsKeys.length, await countUnreadable(store, webhooks.renewSecret)),
+    secrets: secretsConcern(secretsKeys.length, await countUnreadable(store, webhooks.reencryptSecret)),
     oldestPendingAgeMs: Math.max(0, clock.now() - (oldestAt ?? clock.now())),
     backups: await backupOperations(config, { store: storage, clock }).overdue(),
     sunsets: new Map([['getPet' as const, getPetSunset]]),

@@ -44,7 +44,7 @@ export const instantInput = (description: string) =>
     });
 
 /** Whether a query's `until` is before its `since`, so that nothing can match. */
-export function isReversed(query: unknown): boolean {
+export function hasReversedRange(query: unknown): boolean {
   const { since, until } = (query ?? {}) as { readonly since?: unknown; readonly until?: unknown };
   return typeof since === 'number' && typeof until === 'number' && until < since;
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import { actorText } from '../../domain/actor.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/refusals.ts';
-import { type SessionSecrets, sessionMs, sessionShown } from '../../operations/sign-in/sessions.ts';
+import { type SessionSecrets, sessionMs, shownSession } from '../../operations/sign-in/sessions.ts';
 import { credentialOf } from '../pipeline/head.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
@@ -125,7 +125,7 @@ export async function signIn(
       fields,
       isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
     );
-    const shown = { ...sessionShown(signedIn), secret: secrets.inPage };
+    const shown = { ...shownSession(signedIn), secret: secrets.inPage };
     const { status, body: text = null } = resultOf(operation, shown);
     const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
     return { status, body: text, headers };

@@ -16,7 +16,7 @@ import { isPreflight } from './cors.ts';
 import { credentialOf, hasSeveralHosts, severalHosts } from './head.ts';
 import { onceOf } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
-import { notModified, type PlainResponse, successResponse, unseen } from './plain-response.ts';
+import { notModified, type PlainResponse, successResponse, withoutBody } from './plain-response.ts';
 import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { RoutedOperation } from './routes.ts';
@@ -81,7 +81,12 @@ function afterAdmission(
   const pending = respond(context, incoming, routed, admission);
   if (pending instanceof Promise) incoming.keep();
   return andThen(pending, (response) =>
-    reply(context, incoming, admission, isHeldBy(incoming, response) ? notModified(response) : response),
+    reply(
+      context,
+      incoming,
+      admission,
+      isCurrentAtClient(incoming, response) ? notModified(response) : response,
+    ),
   );
 }
 
@@ -147,7 +152,7 @@ async function changed(
   const asked = { ...operationRequestOf(read, request, admission), confirm };
   const result = await context.operations.perform(operation, asked);
   const { response, span } = shown(context, operation, read, result);
-  return { response: mayRead(operation, current) ? response : unseen(response), span };
+  return { response: mayRead(operation, current) ? response : withoutBody(response), span };
 }
 
 function operationRequestOf(
@@ -175,6 +180,9 @@ function mayRead({ readScope }: RoutedOperation['operation'], { caller }: Authen
   return readScope === undefined || caller.scopes.has(readScope);
 }
 
-function isHeldBy({ request: { method, headers } }: IncomingRequest, { etag }: PlainResponse): boolean {
+function isCurrentAtClient(
+  { request: { method, headers } }: IncomingRequest,
+  { etag }: PlainResponse,
+): boolean {
   return (method === 'GET' || method === 'HEAD') && isNotModified(headers, etag);
 }

@@ -62,7 +62,7 @@ export function notModified({ etag, headers }: PlainResponse): PlainResponse {
  * The response to a client that is allowed to change the resource but not to read it. The response has no entity tag,
  * because the client could use it to guess the body.
  */
-export function unseen({ headers: { ETag: _hidden, ...headers } }: PlainResponse): PlainResponse {
+export function withoutBody({ headers: { ETag: _hidden, ...headers } }: PlainResponse): PlainResponse {
   return { status: 204, body: null, headers };
 }
 

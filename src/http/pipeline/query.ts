@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { isReversed } from '../../contract/admin/values.ts';
+import { hasReversedRange } from '../../contract/admin/values.ts';
 import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
@@ -35,7 +35,7 @@ export const maxParameters = 128;
 export function readQuery({ path, query: schema }: Operation, query: string): Validated<unknown> {
   if (query === '' && schema === undefined) return { value: undefined };
   const plain = schema && readPlainQuery(schema, query);
-  if (plain !== undefined && !isReversed(plain)) return { value: plain };
+  if (plain !== undefined && !hasReversedRange(plain)) return { value: plain };
   const shape = schema?.shape ?? {};
   const unknown = unknownMessage(Object.keys(shape));
   const values: Record<string, string> = {};
@@ -60,7 +60,7 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   // An error in a list item is reported with the name of the parameter, without the index.
   if ('mistakes' in checked)
     for (const { name, message } of checked.mistakes) addMistake(name.replace(/\..*/, ''), message);
-  else if (isReversed(checked.value)) addMistake('until', 'must not be before since');
+  else if (hasReversedRange(checked.value)) addMistake('until', 'must not be before since');
   if (mistakes.size === 0) return checked;
   const ofCursor = schema === undefined ? [] : cursorMistakes(path, schema, values, mistakes);
   return { mistakes: [...mistakes.values(), ...ofCursor] };

@@ -4,8 +4,8 @@ import { banStatus } from '../ban-status.ts';
 import { asDates, type BanRules, noPenalty, noUsage, standing as standingOf } from '../limit.ts';
 import type { Ban, CountedCaller, Standing } from '../limit-store.ts';
 import { AccountCounts } from './account-counts.ts';
-import { SharedDateSteps } from './date-steps.ts';
-import { bansIn, KeyPenalties, liftIn } from './key-penalties.ts';
+import { SharedClockSteps } from './date-steps.ts';
+import { bansIn, KeyPenalties, liftBan } from './key-penalties.ts';
 import { format, header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { Limits } from './limits.ts';
@@ -21,7 +21,7 @@ export function commandLimits(open: () => LimitFile | undefined, clock: Clock, r
     using file = open();
     if (file === undefined) return none;
     if (!file.isSound || file.i32[header.format] !== format) return none;
-    clock.share?.(new SharedDateSteps(file));
+    clock.share?.(new SharedClockSteps(file));
     return use(new KeyPenalties(file), file);
   };
   /** Reads without a lock, so a concurrent change may or may not be included. */
@@ -46,7 +46,7 @@ export function commandLimits(open: () => LimitFile | undefined, clock: Clock, r
     fail: onlyServing,
     peek: onlyServing,
     bans: () => withKeys<Ban[]>([], (keys) => bansIn(keys, clock, rules)),
-    lift: (keyId) => withKeys(false, (keys) => liftIn(keys, keyId, clock, rules)),
+    lift: (keyId) => withKeys(false, (keys) => liftBan(keys, keyId, clock, rules)),
     trouble: undefined,
     expectIntact: () => undefined,
     freeLocksOf: () => undefined,

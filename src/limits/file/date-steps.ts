@@ -1,10 +1,10 @@
-import type { DateSteps } from '../../domain/clock.ts';
+import type { ClockSteps } from '../../domain/clock.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
 /** Steps of the system clock, shared by all processes of the service and kept across restarts. */
-export class SharedDateSteps implements DateSteps {
+export class SharedClockSteps implements ClockSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;
 

@@ -119,7 +119,7 @@ export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[]
 }
 
 /** Lifts a ban, with effect from the key's next request. Returns false if there is no ban. Requires no lock. */
-export function liftIn(keys: KeyPenalties, keyId: number, clock: Clock, rules: BanRules): boolean {
+export function liftBan(keys: KeyPenalties, keyId: number, clock: Clock, rules: BanRules): boolean {
   const record = keys.table.find(keyId);
   if (record === 0) return false;
   const sequence = keys.sequence(record);

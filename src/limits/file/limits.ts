@@ -22,8 +22,8 @@ import {
 import type { Ban, CountedCaller, FailureVerdict, Standing } from '../limit-store.ts';
 import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
-import { SharedDateSteps } from './date-steps.ts';
-import { bansIn, KeyPenalties, liftIn, maxBan } from './key-penalties.ts';
+import { SharedClockSteps } from './date-steps.ts';
+import { bansIn, KeyPenalties, liftBan, maxBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
 import { notBefore, plausibleUsage, readLimitStatus } from './standing.ts';
@@ -97,7 +97,7 @@ export class SqliteLimits implements Limits {
     this.#addresses = new AddressFailures(file);
     this.#addresses.make(this.#locks);
     this.#sync = new LimitSync(file, notice, isSyncing, onSync);
-    clock.share?.(new SharedDateSteps(file, this.#locks));
+    clock.share?.(new SharedClockSteps(file, this.#locks));
   }
 
   get trouble(): string | undefined {
@@ -196,7 +196,7 @@ export class SqliteLimits implements Limits {
   }
 
   lift(keyId: number): boolean {
-    return liftIn(this.#keys, keyId, this.#clock, this.#rules.ban);
+    return liftBan(this.#keys, keyId, this.#clock, this.#rules.ban);
   }
 
   freeLocksOf(worker: number): void {

@@ -10,7 +10,7 @@ import type { Shard } from './shard.ts';
 import type { AccountSnapshot } from './snapshot-store.ts';
 
 /** Maximum number of keys per script call. Redis is blocked while a script runs. */
-const atOnce = 500;
+const batchSize = 500;
 
 export async function listBans(context: RedisContext): Promise<Ban[]> {
   const bans = await runningBans(context);
@@ -72,13 +72,13 @@ async function bansInRedis(
   saved: readonly AccountBan[],
 ): Promise<{ running: AccountBan[]; known: number[] }> {
   const known: number[] = [];
-  for (let from = 0; ; from += atOnce) {
-    const asked = saved.slice(from, from + atOnce);
+  for (let from = 0; ; from += batchSize) {
+    const asked = saved.slice(from, from + batchSize);
     const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
     const reply = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
     const [running, isKnown] = reply as [unknown, number[]];
     known.push(...isKnown);
-    if (from + atOnce >= saved.length) return { running: bansOf(running), known };
+    if (from + batchSize >= saved.length) return { running: bansOf(running), known };
   }
 }
 

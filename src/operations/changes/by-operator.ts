@@ -4,7 +4,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { InputOf, OutcomeOf } from '../../storage/transaction.ts';
 import type { NewAuditEntry } from '../../tables/operators.ts';
-import type { AuditedName, Store, units } from '../units.ts';
+import type { AuditedUnitName, Store, units } from '../units.ts';
 
 export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
   readonly store: Part;
@@ -14,13 +14,13 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
 }
 
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
-type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
+type Outcome<Name extends AuditedUnitName> = OutcomeOf<(typeof units)[Name]>;
 
 /**
  * Applies and records a change. Returns the original outcome if the request is a retry. Throws the same errors as
  * `Writer.write`.
  */
-export async function writeAs<Name extends AuditedName>(
+export async function writeAs<Name extends AuditedUnitName>(
   context: WriteContext,
   unit: Name,
   input: InputOf<(typeof units)[Name]>,
@@ -29,7 +29,7 @@ export async function writeAs<Name extends AuditedName>(
 }
 
 /** Like `writeAs`, for a change that issues a secret. Returns the original secret if the request is a retry. */
-export async function issueAs<Name extends AuditedName>(
+export async function issueAs<Name extends AuditedUnitName>(
   context: WriteContext,
   unit: Name,
   input: InputOf<(typeof units)[Name]>,
@@ -39,7 +39,7 @@ export async function issueAs<Name extends AuditedName>(
   return { outcome, secret: context.once?.isReplayed ? context.once.open(sealed ?? '') : secret };
 }
 
-async function write<Name extends AuditedName>(
+async function write<Name extends AuditedUnitName>(
   { store, actor, clock, once }: WriteContext,
   unit: Name,
   input: InputOf<(typeof units)[Name]>,

@@ -22,7 +22,7 @@ const checkBytes = 4_194_304;
  * process can read or change it. Rejects with the stream's error, or with `service_unavailable` if the folder cannot be
  * written or its disk is nearly full.
  */
-export async function spooled(content: AsyncIterable<Uint8Array>, folder: string): Promise<Spooled> {
+export async function spoolToFile(content: AsyncIterable<Uint8Array>, folder: string): Promise<Spooled> {
   const refuse = (cause: NodeJS.ErrnoException): never => {
     const message = `The file cannot be stored in ${folder} (${cause.code}). Free up space, or make the folder writable.`;
     throw new Refusal('service_unavailable', { message, cause });

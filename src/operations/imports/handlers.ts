@@ -11,7 +11,7 @@ import type { HandlersOf } from '../admin/handlers.ts';
 import { type Format, formats } from '../files/formats.ts';
 import { invalidFile, type RecordReader } from '../files/records.ts';
 import { Rows } from '../files/rows.ts';
-import { type Spooled, spooled } from '../files/spooled.ts';
+import { type Spooled, spoolToFile } from '../files/spooled.ts';
 import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 import type { ImportList, ListedImport } from './list.ts';
 
@@ -44,7 +44,7 @@ export const importHandlers = {
     const listed = importList.begin({ requestId, actor: actorText(actor), fileName, format });
     const stopped = AbortSignal.any([signal, listed.stopped]);
     try {
-      await using file = await spooled(received(upload, listed), uploadFolder);
+      await using file = await spoolToFile(received(upload, listed), uploadFolder);
       const reader = formats[format].newReader({ newIds: newIds === 'true' });
       const run = new ImportRun(imports, { file, fileName: query.fileName, reader, signal: stopped });
       listed.run(() => run.progress);

@@ -183,7 +183,7 @@ function operatorActor(name: string): Actor {
   return { kind: 'operator', name };
 }
 
-export function sessionShown({ actor, role, expiresAt }: SignedIn): ShownSession {
+export function shownSession({ actor, role, expiresAt }: SignedIn): ShownSession {
   return {
     operator: actorText(actor),
     role,
@@ -192,7 +192,7 @@ export function sessionShown({ actor, role, expiresAt }: SignedIn): ShownSession
 }
 
 export const sessionHandlers = {
-  getSession: (_services, _input, context) => sessionShown(context),
+  getSession: (_services, _input, context) => shownSession(context),
 } satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
 
 interface Services {
@@ -201,7 +201,7 @@ interface Services {
 }
 
 /** Maximum number of sessions read. An operator has far fewer, because sessions end within hours. */
-const atOnce = 1_000;
+const batchSize = 1_000;
 
 async function ownSessions(
   { store, clock }: Services,
@@ -211,8 +211,8 @@ async function ownSessions(
   const isOwn = (session: Session) =>
     session.actor === actorText(actor) && now < session.expiresAt && now < session.usedAt + idleMs;
   const own: Session[] = [];
-  const read = (last?: Session) => store.sessions.list(last?.fingerprint, atOnce);
-  for await (const page of batches(atOnce, read)) own.push(...page.filter(isOwn));
+  const read = (last?: Session) => store.sessions.list(last?.fingerprint, batchSize);
+  for await (const page of batches(batchSize, read)) own.push(...page.filter(isOwn));
   return own;
 }
 

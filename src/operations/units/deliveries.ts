@@ -1,16 +1,16 @@
 import type {
   Disabling,
   Dispatched,
+  LeasedDelivery,
+  LeaseRequest,
   RescheduleRequest,
   SettledDelivery,
-  TakenDelivery,
-  TakeRequest,
 } from '../../domain/delivery.ts';
 import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
 import { disabledEvent } from './webhooks.ts';
 
 interface DisablingOutcome {
-  readonly delivery: Pick<TakenDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'url'>;
+  readonly delivery: Pick<LeasedDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'url'>;
   readonly reason: string;
   /** Unix ms. The webhook stays enabled if a delivery has succeeded, or the webhook was enabled, at or after this time. */
   readonly since: number;
@@ -24,12 +24,12 @@ export const deliveryUnits = {
     writes: [],
     run: async (
       { deliveries }: Transaction,
-      { settled, take }: { readonly settled: readonly SettledDelivery[]; readonly take: TakeRequest },
+      { settled, lease }: { readonly settled: readonly SettledDelivery[]; readonly lease: LeaseRequest },
     ): Promise<Dispatched> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : [];
       // Sends both statements to PostgreSQL before waiting for either result.
-      const [taken, locked] = await Promise.all([deliveries.take(take), settling]);
-      return { ...taken, locked };
+      const [leases, locked] = await Promise.all([deliveries.lease(lease), settling]);
+      return { ...leases, locked };
     },
   },
   disableWebhook: {

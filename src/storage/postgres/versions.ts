@@ -37,11 +37,11 @@ export const lockCounters = (sql: SQL): SQL.Query<unknown> =>
   sql`SELECT FROM counters ORDER BY name FOR UPDATE`;
 
 /** Placeholder for the version of a resource that a unit depends on but did not change. */
-export const unread = -1;
+export const unknownVersion = -1;
 
 /** Records that a unit depends on the current state of these resources. */
 export function addDependencies(moved: Map<Resource, number>, resources: readonly Resource[]): void {
-  for (const resource of resources) if (!moved.has(resource)) moved.set(resource, unread);
+  for (const resource of resources) if (!moved.has(resource)) moved.set(resource, unknownVersion);
 }
 
 /**

@@ -14,7 +14,7 @@ import type { LockOrder } from './groups/statement.ts';
 import type { Execute, Runner, Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { runInTransaction, settle } from './unit-transactions.ts';
-import { readState, type ServerState, unread } from './versions.ts';
+import { readState, type ServerState, unknownVersion } from './versions.ts';
 
 /** Called between the commit and its acknowledgement. `version` is 0 if the outcome is unknown. */
 export type Announce = (resource: Resource, version: number) => Promise<void>;
@@ -184,7 +184,7 @@ export class PostgresWriter implements Writer<Units> {
    * announces them as well. If there is a synchronous standby, waits until it has them.
    */
   async #confirmUnchanged(moved: Moved, dueAt: number): Promise<void> {
-    const unchanged = [...moved].filter(([, version]) => version === unread);
+    const unchanged = [...moved].filter(([, version]) => version === unknownVersion);
     if (unchanged.length === 0) return;
     // The commit of a change has waited already.
     const state = await this.#readState(unchanged.length === moved.size, dueAt);

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { maxPending, type SendableEvents, type Standing } from '../../domain/delivery.ts';
+import { maxPending, type SendableEvents, type SendingState } from '../../domain/delivery.ts';
 import { deletedWebhookOwner } from '../../tables/webhooks.ts';
 import {
   type CrowdedWebhook,
@@ -10,10 +10,10 @@ import {
   missingPaces,
   mistimedSql,
   nextCrowded,
-  type StandingRow,
+  type SendingRow,
   scopesOf,
   sendingSql,
-  standingOf,
+  sendingStatesOf,
   successEveryMs,
   trimmedAtOnce,
   trimmedTo,
@@ -42,7 +42,7 @@ export const deliveryTexts = oncePerDialect((dialect) => {
   return {
     sendable: `SELECT account_id AS "accountId", ${sending.sendable} AS sendable
       FROM (SELECT value AS account_id FROM (${integersIn('$1')}) AS listed) AS webhooks`,
-    standing: `SELECT id, url, types, secret, former_secret AS "formerSecret", ${sending.sendable} AS sendable
+    sendingStates: `SELECT id, url, types, secret, former_secret AS "formerSecret", ${sending.sendable} AS sendable
       FROM webhooks WHERE id IN (${integersIn('$1')}) AND enabled`,
     full: `SELECT id FROM deliveries WHERE webhook_id = $1 AND status = 'pending'
       ORDER BY webhook_id, status, id LIMIT 1 OFFSET ${maxPending - 1}`,
@@ -96,13 +96,15 @@ export function readSendable(
 }
 
 /** The secrets and the selected events of webhooks whose deliveries wait to be sent. */
-export async function readStanding(
+export async function readSendingStates(
   engine: Engine,
   webhookIds: readonly bigint[],
   now: number,
-): Promise<Record<string, Standing>> {
-  const { standing } = deliveryTexts(engine);
-  return standingOf(await engine.all<StandingRow>(standing, JSON.stringify(webhookIds.map(String)), now));
+): Promise<Record<string, SendingState>> {
+  const { sendingStates } = deliveryTexts(engine);
+  return sendingStatesOf(
+    await engine.all<SendingRow>(sendingStates, JSON.stringify(webhookIds.map(String)), now),
+  );
 }
 
 const start = (webhookId: bigint): SweptTo => ({ webhookId, status: '', id: 0n });
@@ -110,7 +112,7 @@ const start = (webhookId: bigint): SweptTo => ({ webhookId, status: '', id: 0n }
 /** Changes to deliveries other than `take` and `settle`, which differ between the engines. */
 export function deliveryChanges(
   engine: Engine,
-): Omit<DeliveryWrites, 'take' | 'settle' | keyof EntityWrites<unknown>> {
+): Omit<DeliveryWrites, 'lease' | 'settle' | keyof EntityWrites<unknown>> {
   const texts = deliveryTexts(engine);
   return {
     async hasRoom(webhookId) {

@@ -196,14 +196,14 @@ export function damageOf(error: unknown, path: string): StorageUnusable | undefi
 }
 
 /** Converts disk and lock failures, and damage, into errors for clients and operators. */
-export function translated(error: unknown, path: string): unknown {
+export function storageErrorOf(error: unknown, path: string): unknown {
   if (hasCode(error, damaged)) return new DataDamaged(path, `${error.code}: ${error.message}`, error);
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /** After an I/O error during a commit, the WAL may contain the whole transaction, and recovery would apply it. */
 export function commitFailure(error: unknown, path: string): unknown {
-  if (!hasCode(error, brokenOff)) return translated(error, path);
+  if (!hasCode(error, brokenOff)) return storageErrorOf(error, path);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
 }
 
@@ -221,6 +221,6 @@ export function attempt<T>(path: string, work: () => T, format?: Watched): T {
     return work();
   } catch (error) {
     if (hasCode(error, misfit)) format?.verify();
-    throw translated(error, path);
+    throw storageErrorOf(error, path);
   }
 }

@@ -11,7 +11,7 @@ import {
   isPassing,
   type Migrations,
   openDatabase,
-  translated,
+  storageErrorOf,
   writingCacheKib,
 } from './database.ts';
 import { FormatWatch } from './format-watch.ts';
@@ -178,7 +178,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     } catch (error) {
       this.#transaction.forgetUnit();
       if (isPassing(error) || !this.#database.inTransaction) throw error;
-      return { error: translated(error, this.#path) };
+      return { error: storageErrorOf(error, this.#path) };
     }
   }
 

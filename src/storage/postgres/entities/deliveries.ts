@@ -1,11 +1,11 @@
 import {
-  atOnce,
   burstMicroseconds,
+  type LeaseRequest,
+  type Leases,
   latestPaced,
+  leaseLimits,
   portionLength,
   type SettledDelivery,
-  type Taken,
-  type TakeRequest,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
@@ -13,6 +13,7 @@ import {
   dueAfterCrash,
   expiredBetween,
   type LeasedRow,
+  leasedDelivery,
   nextRound,
   pacesAfter,
   portionOf,
@@ -21,9 +22,8 @@ import {
   sendingSql,
   sharesOf,
   successEveryMs,
-  takenOf,
 } from '../../delivery-row.ts';
-import { deliveryChanges, readStanding } from '../../queries/deliveries.ts';
+import { deliveryChanges, readSendingStates } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
@@ -56,11 +56,11 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     this.#statements = statements;
   }
 
-  async take(request: TakeRequest): Promise<Taken> {
+  async lease(request: LeaseRequest): Promise<Leases> {
     const { now, leasedUntil, room, waiting } = request;
-    const [found, standing] = await Promise.all([
+    const [found, sendingStates] = await Promise.all([
       this.#ready(request),
-      waiting.length > 0 ? readStanding(this.#engine, waiting, now) : {},
+      waiting.length > 0 ? readSendingStates(this.#engine, waiting, now) : {},
     ]);
     const behind = found.filter(({ isBehind }) => isBehind);
     const shares = sharesOf(found, request);
@@ -70,14 +70,14 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     ]);
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
-      return webhook === undefined ? [] : [takenOf(row, webhook, leasedUntil)];
+      return webhook === undefined ? [] : [leasedDelivery(row, webhook, leasedUntil)];
     });
     return {
       deliveries,
       ...nextRound(found, leased, request, found[0]?.last ?? 0n),
       expired,
       isPaced: pacesAfter(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
-      standing,
+      sendingStates,
     };
   }
 
@@ -116,7 +116,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * process has locked, because that process sends their deliveries. If the row was changed since the statement began,
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
-  #ready(request: TakeRequest): Promise<ReadyRow[]> {
+  #ready(request: LeaseRequest): Promise<ReadyRow[]> {
     const { after, now, room, held, heldOfAccounts } = request;
     const rooms = JSON.stringify(held);
     const roomsOfAccounts = JSON.stringify(heldOfAccounts);
@@ -142,7 +142,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sending.isAnyDue)}))
-        ORDER BY webhooks.id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,
+        ORDER BY webhooks.id LIMIT ${leaseLimits.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,
     );
   }
 
@@ -197,7 +197,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    */
   async #lease(
     found: readonly ReadyRow[],
-    { now, leasedUntil, room, held }: TakeRequest,
+    { now, leasedUntil, room, held }: LeaseRequest,
     shares: ReturnType<typeof sharesOf>,
   ): Promise<LeasedRow[]> {
     const webhooks = JSON.stringify(

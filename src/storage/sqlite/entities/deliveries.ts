@@ -1,18 +1,18 @@
 import type { Database } from 'bun:sqlite';
 import type { Awaitable } from '../../../domain/awaitable.ts';
 import {
-  atOnce,
   burstMicroseconds,
   type DeliveryBacklog,
+  type LeasedDelivery,
+  type LeaseRequest,
+  type Leases,
   latestPaced,
+  leaseLimits,
   maxCountedPending,
   maxWebhooksRead,
   portionLength,
   type SendableEvents,
   type SettledDelivery,
-  type Taken,
-  type TakenDelivery,
-  type TakeRequest,
 } from '../../../domain/delivery.ts';
 import { eventScopes } from '../../../domain/event-type.ts';
 import type { Scope } from '../../../domain/scope.ts';
@@ -23,6 +23,7 @@ import {
   dueAfterCrash,
   expiredBetween,
   type LeasedRow,
+  leasedDelivery,
   nextRound,
   pacesAfter,
   portionOf,
@@ -31,9 +32,8 @@ import {
   sendingSql,
   sharesOf,
   successEveryMs,
-  takenOf,
 } from '../../delivery-row.ts';
-import { deliveryChanges, deliveryTexts, readSendable, readStanding } from '../../queries/deliveries.ts';
+import { deliveryChanges, deliveryTexts, readSendable, readSendingStates } from '../../queries/deliveries.ts';
 import { sqliteDialect } from '../../queries/engine.ts';
 import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -99,15 +99,15 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     this.#statements = statementsOf(database);
   }
 
-  async take(request: TakeRequest): Promise<Taken> {
+  async lease(request: LeaseRequest): Promise<Leases> {
     const { now, leasedUntil, room, after, held, heldOfAccounts, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
-      ...[after, bounds.last, now, room, atOnce.webhooks],
+      ...[after, bounds.last, now, room, leaseLimits.webhooks],
       ...[JSON.stringify(held), latestPaced(request), JSON.stringify(heldOfAccounts)],
     );
     const shares = sharesOf(found, request);
-    const taken: TakenDelivery[] = [];
+    const taken: LeasedDelivery[] = [];
     const portion = portionLength(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
     for (const webhook of found) {
@@ -118,17 +118,17 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
       const scopes = JSON.stringify(scopesOf(webhook));
       const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left, scopes);
       leased.sort((one, other) => Number(one.id - other.id));
-      taken.push(...leased.map((row) => takenOf(row, webhook, leasedUntil)));
+      taken.push(...leased.map((row) => leasedDelivery(row, webhook, leasedUntil)));
     }
     const paces = pacesAfter(taken, shares);
     for (const { accountId, pacedUntil } of paces) this.#statements.pace.run(accountId, pacedUntil);
-    const standing = await readStanding(this.#engine, waiting, now);
+    const sendingStates = await readSendingStates(this.#engine, waiting, now);
     return {
       deliveries: taken,
       ...nextRound(found, taken, request, bounds.last),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
-      standing,
+      sendingStates,
     };
   }
 
