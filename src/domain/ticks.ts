@@ -8,11 +8,11 @@ export function onTicks(everyMs: () => number, work: (dueAt: number) => void): D
   let isEnded = false;
   const wait = () => {
     if (isEnded) return;
-    const ms = untilTick(everyMs());
-    const dueAt = performance.now() + ms;
+    const now = performance.now();
+    const ms = untilTick(everyMs(), now);
     timer = setTimeout(() => {
       try {
-        work(dueAt);
+        work(now + ms);
       } finally {
         wait();
       }
@@ -28,7 +28,7 @@ export function onTicks(everyMs: () => number, work: (dueAt: number) => void): D
 }
 
 /** Milliseconds until the next multiple of the interval. A timer may run early, so a multiple that is very near is skipped. */
-function untilTick(everyMs: number): number {
-  const rest = everyMs - (performance.now() % everyMs);
+function untilTick(everyMs: number, now: number): number {
+  const rest = everyMs - (now % everyMs);
   return Math.ceil(rest < everyMs / 4 ? rest + everyMs : rest);
 }
