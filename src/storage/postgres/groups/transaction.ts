@@ -5,6 +5,7 @@ import type { NewEvent } from '../../../tables/events.ts';
 import { pets } from '../../../tables/pets.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
+import { tables } from '../../../tables/tables.ts';
 import { entitiesOf } from '../../entity.ts';
 import { responseId } from '../../response-row.ts';
 import {
@@ -21,28 +22,39 @@ import {
 import { GroupEntity, unsupported } from './entity.ts';
 import type { UnitChanges } from './unit-changes.ts';
 
+/** Stands for a table, or for statements, that units of a group cannot use. */
+const needsTransaction = (name: string) =>
+  new Proxy({} as never, {
+    get: () => {
+      throw unsupported({ name }, 'a statement');
+    },
+  });
+
+const deliveries = needsTransaction('deliveries');
+const sessions = needsTransaction('sessions');
+const usage = needsTransaction('usage');
+const ungrouped = new Map(
+  tables.flatMap(({ name, notGrouped }) =>
+    notGrouped === undefined ? [] : [[name, needsTransaction(name)]],
+  ),
+);
+
 /**
  * Returns the transaction for one unit in a group. The transaction sees the results of earlier units, and stores
  * changes only in memory.
  */
 export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Transaction {
-  const needsTransaction = (name: string) =>
-    new Proxy({} as never, {
-      get: () => {
-        throw unsupported({ name }, 'a statement');
-      },
-    });
   return {
-    ...entitiesOf<EntityTransaction>(written, (table) => {
-      const { name, notGrouped } = table as Table;
-      return notGrouped === undefined ? new GroupEntity(table, unit) : needsTransaction(name);
-    }),
+    ...entitiesOf<EntityTransaction>(
+      written,
+      (table) => ungrouped.get((table as Table).name) ?? new GroupEntity(table, unit),
+    ),
     pets: new GroupPets(unit, recordsEvents),
     storedResponses: new GroupResponses(unit),
     events: new GroupEvents(unit, recordsEvents),
-    deliveries: needsTransaction('deliveries'),
-    sessions: needsTransaction('sessions'),
-    usage: needsTransaction('usage'),
+    deliveries,
+    sessions,
+    usage,
   };
 }
 
