@@ -161,25 +161,25 @@ export const maxLeasedOfAll = 3 * maxInFlight.perProcess;
 
 /** Maximum number of deliveries that the process leases for a webhook. */
 export function maxLeasesOf({ held, fast, room }: LeaseRequest, webhookId: bigint): number {
-  return held[String(webhookId)] ?? takenOfWebhook(room, fast.includes(webhookId));
+  return held[String(webhookId)] ?? leasesPerWebhook(room, fast.includes(webhookId));
 }
 
 /** Maximum number of additional deliveries that the process leases for an account. */
 export function maxLeasesOfAccount({ heldOfAccounts, room }: LeaseRequest, accountId: bigint): number {
-  return heldOfAccounts[String(accountId)] ?? takenOfAccount(room);
+  return heldOfAccounts[String(accountId)] ?? leasesPerAccount(room);
 }
 
 /** Limits are reduced once half of the process's capacity is used, so that slow receivers cannot use all of it. */
 const isRoomy = (room: number) => room > maxInFlight.perProcess / 2;
 
 /** Number of deliveries that a process leases per webhook. More are leased in advance for a fast receiver. */
-export function takenOfWebhook(room: number, isFast: boolean): number {
+export function leasesPerWebhook(room: number, isFast: boolean): number {
   if (isFast) return isRoomy(room) ? maxLeasedOfAccount : maxInFlight.perWebhook;
   return isRoomy(room) ? maxInFlight.perWebhook : 1;
 }
 
 /** Number of deliveries that a process leases per account. */
-export function takenOfAccount(room: number): number {
+export function leasesPerAccount(room: number): number {
   return isRoomy(room) ? maxLeasedOfAccount : maxLeasedOfAccount / 4;
 }
 

@@ -1,15 +1,15 @@
 /**
  * Calls `work` at every multiple of an interval of the process's monotonic clock, with the time at which the call was
  * due, until the result is disposed of. Unlike the timers of `setInterval`, which drift apart, such timers wake an idle
- * process together. They do not keep it running. `everyMs` is called before each wait.
+ * process together. They do not keep it running.
  */
-export function onTicks(everyMs: () => number, work: (dueAt: number) => void): Disposable {
+export function onTicks(everyMs: number, work: (dueAt: number) => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
   const wait = () => {
     if (isEnded) return;
     const now = performance.now();
-    const ms = untilTick(everyMs(), now);
+    const ms = untilTick(everyMs, now);
     timer = setTimeout(() => {
       try {
         work(now + ms);

@@ -7,16 +7,13 @@ export class PeriodicTask implements AsyncDisposable {
 
   /** `work` must report its failures, which do not stop the task. */
   constructor(everyMs: number, work: () => Promise<unknown>) {
-    this.#timer = onTicks(
-      () => everyMs,
-      () => {
-        this.#running ??= work()
-          .catch(() => undefined)
-          .then(() => {
-            this.#running = undefined;
-          });
-      },
-    );
+    this.#timer = onTicks(everyMs, () => {
+      this.#running ??= work()
+        .catch(() => undefined)
+        .then(() => {
+          this.#running = undefined;
+        });
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

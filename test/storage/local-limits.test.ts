@@ -56,6 +56,6 @@ test('counts that Redis has received after an outage are saved', () => {
   localLimits.take(caller, second * 1_000);
   localLimits.takeChanged(1);
   localLimits.takeUnreported(caller.accountId);
-  localLimits.reported(caller.accountId);
+  localLimits.requeueChanged([caller.accountId]);
   expect(localLimits.takeChanged(1)).toEqual([{ accountId: caller.accountId, usage: usageOf(4) }]);
 });

@@ -63,10 +63,7 @@ export class Listener implements Disposable {
     this.hostname = this.#current.hostname;
     this.#bound = bound(this.port);
     setImmediate(prepareSockets);
-    this.#timer = onTicks(
-      () => countEveryMs,
-      () => this.#sample(),
-    );
+    this.#timer = onTicks(countEveryMs, () => this.#sample());
   }
 
   /**

@@ -211,11 +211,6 @@ export class LocalLimits {
     return changed;
   }
 
-  /** Redis has received the account's counts, so that they are saved. */
-  reported(accountId: number): void {
-    if (this.#accounts.has(accountId)) this.#changed.add(accountId);
-  }
-
   /** Treats all counts as reported, so that they are saved although this instance stops before it can report them. */
   giveUpReports(): void {
     for (const accountId of this.#unreported) {

@@ -71,7 +71,8 @@ export class Reconciliation {
     const number = nextNumber();
     try {
       if ((await this.#restore(accountId, held, number)) === 1) {
-        localLimits.reported(accountId);
+        // The snapshot may lack counts that were not reported before.
+        localLimits.requeueChanged([accountId]);
         return true;
       }
       localLimits.requeueUnreported(accountId, held, undefined);

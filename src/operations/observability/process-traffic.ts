@@ -17,10 +17,7 @@ export class EventLoopDelay implements Disposable {
   #sumSeconds = 0;
 
   constructor() {
-    this.#timer = onTicks(
-      () => sampleIntervalMs,
-      (dueAt) => this.#sample(dueAt),
-    );
+    this.#timer = onTicks(sampleIntervalMs, (dueAt) => this.#sample(dueAt));
   }
 
   times(): EventLoopTimes {

@@ -16,7 +16,10 @@ const connectTimeouts = 1.5;
 
 export interface ConnectionSettings {
   readonly url: string;
-  /** The server cancels a statement after this time, in milliseconds. */
+  /**
+   * Statement timeout in milliseconds, including time in the queue. A connection is closed if there is no reply for 1.5
+   * times this period.
+   */
   readonly statementTimeoutMs: number;
   /**
    * Whether connections to a standby are refused, because it lacks the latest changes. Commands may read one, for example

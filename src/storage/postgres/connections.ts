@@ -34,8 +34,8 @@ export class Connections {
   #opening = 0;
   /**
    * True if the last attempt to open a connection failed. In that case, only `fill` retries, as long as other connections
-   * are open, and no attempt begins while others have not failed yet. Otherwise, attempts that overlap could fail for
-   * ever without being noticed.
+   * are open, and no attempt begins while others have not failed yet. Otherwise, attempts that overlap could fail
+   * forever without being noticed.
    */
   #isShort = false;
   #closed = false;

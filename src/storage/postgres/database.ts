@@ -19,11 +19,6 @@ import type { Execute, Statement } from './statements.ts';
 
 export interface PostgresOptions extends ConnectionSettings {
   readonly poolSize: number;
-  /**
-   * Statement timeout in milliseconds, including time in the queue. A connection is closed if there is no reply for 1.5
-   * times this period.
-   */
-  readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
 
