@@ -40,6 +40,15 @@ describe('pipelined requests', () => {
     },
   );
 
+  test.each(['/livez', '/readyz', '/docs', '/elsewhere'])(
+    'outside /v1 get a limited number of responses before the connection is closed (%s)',
+    async (path) => {
+      const responses = await exchange(app.url, pipelined(`GET ${path}`, ''));
+      expect(responses.length).toBeLessThanOrEqual(freeResponsesPerMinute + 1);
+      expect(responses.at(-1)?.headers.get('connection')).toBe('close');
+    },
+  );
+
   test.each([
     ['without a token', 'GET /admin/v1/keys'],
     ['for an unknown page', 'GET /elsewhere'],

@@ -53,20 +53,26 @@ test('each client behind a trusted proxy has a separate limit', async () => {
   ]);
 });
 
-test('at most 1,000 rejections are delayed at a time, and the connections of other rejected requests are closed', async () => {
-  await using app = await startTestApp();
-  const options = {
-    openapi: () => '',
-    publicUrl: undefined,
-    address: () => '',
-    perMinute: 1,
-    health: () => [],
-  };
-  const answer = publicRoutesOf(requestContextOf(app), options);
-  const get = () => answer(incomingOf(app.url + page, {}), page);
-  expect((await get()).status).toBe(200);
-  // All requests are sent in one event-loop tick, so that they overlap.
-  const refusals = await Promise.all(Array.from({ length: 1_010 }, get));
-  expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([429]));
-  expect(refusals.filter(({ headers }) => headers.get('connection') === 'close')).toHaveLength(10);
-});
+test.each([
+  ['rejections', page, 429],
+  ['health checks over the budget', '/livez', 200],
+])(
+  'at most 1,000 %s are delayed at a time, and the connections of the others are closed',
+  async (_, path, status) => {
+    await using app = await startTestApp();
+    const options = {
+      openapi: () => '',
+      publicUrl: undefined,
+      address: () => '',
+      perMinute: 1,
+      health: () => [],
+    };
+    const answer = publicRoutesOf(requestContextOf(app), options);
+    const get = () => answer(incomingOf(app.url + path, {}), path);
+    expect((await get()).status).toBe(200);
+    // All requests are sent in one event-loop tick, so that they overlap.
+    const responses = await Promise.all(Array.from({ length: 1_010 }, get));
+    expect(new Set(responses.map((response) => response.status))).toEqual(new Set([status]));
+    expect(responses.filter(({ headers }) => headers.get('connection') === 'close')).toHaveLength(10);
+  },
+);

@@ -36,8 +36,8 @@ type Page = (request: Request) => Response | Promise<Response>;
 /** Paths of load balancer health checks, which are never refused, but are delayed for a client that sends too many. */
 const probes = new Set(['/livez', '/readyz']);
 /** Shorter than the timeouts of typical load balancers. */
-const probeCacheMs = 100;
-const refusalCacheMs = 1_000;
+const probeDelayMs = 100;
+const refusalDelayMs = 1_000;
 
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
@@ -68,13 +68,14 @@ export function publicRoutesOf(
     const { request, requestId } = incoming;
     const page = pages.get(path);
     const isProbe = probes.has(path);
-    const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
-    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeCacheMs);
+    const [allowed, delayMs] = isProbe ? [probeBudget, probeDelayMs] : [budget, refusalDelayMs];
+    const waitSeconds = allowed.take(incoming.network());
+    // A client over its budget is delayed, so that immediate retries gain nothing.
+    const isInTime = waitSeconds === 0 || (await allowed.holdBack(delayMs));
     const response =
-      isProbe || waitSeconds === 0
-        ? await respond(context, incoming, page, guides)
-        : await tooMany(budget, waitSeconds);
+      isProbe || waitSeconds === 0 ? await respond(context, incoming, page, guides) : tooMany(waitSeconds);
     response.headers.set('X-Request-Id', requestId);
+    if (incoming.countFree() || !isInTime) response.headers.set('Connection', 'close');
     writeForMethod(response, request.method);
     context.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
@@ -84,11 +85,9 @@ export function publicRoutesOf(
 const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
-/** Refuses a client that has exceeded its budget. The response is delayed, so that immediate retries gain nothing. */
-async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
-  const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
-  if (!(await budget.holdBack(refusalCacheMs))) headers.Connection = 'close';
-  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
+function tooMany(waitSeconds: number): Response {
+  const refusal = new Refusal('rate_limit_exceeded', { message: tooManyMessage });
+  return refused(refusal, { 'Retry-After': String(waitSeconds) });
 }
 
 async function respond(
