@@ -5,7 +5,7 @@ import type { adminOperations } from '../src/contract/admin/operations.ts';
 import type { AccountWebhook } from '../src/contract/admin/webhooks.ts';
 import type { Delivery as DeliverySchema } from '../src/contract/deliveries.ts';
 import type { Event } from '../src/contract/events.ts';
-import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
+import type { Body, OperationOutcome, Page } from '../src/contract/operation.ts';
 import type { Order as OrderSchema } from '../src/contract/orders.ts';
 import type { Delivery, Order, PutCategory, StoreEvent } from '../src/contract/representations.ts';
 import type { Int64 } from './json.ts';
@@ -52,11 +52,11 @@ type Shown<Outcome> = Outcome extends Order
 type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;
 
 /** The response body of an operation. */
-export type AnswerOf<Name extends Route> = ShownOutcome<OutcomeOfRow<RowsByRoute[Name]>>;
+export type AnswerOf<Name extends Route> = ShownOutcome<OperationOutcome<RowsByRoute[Name]>>;
 
 /** An operation that returns a paginated list. */
 export type ListRoute = {
-  [Name in Route]: OutcomeOfRow<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
+  [Name in Route]: OperationOutcome<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
 }[Route];
 
 /** The item type of a list operation. */

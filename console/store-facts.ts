@@ -1,6 +1,6 @@
 /** Formats information about the store. Fields without a label are shown with their API names. */
 
-import { factName, factText } from '../src/domain/store-facts.ts';
+import { factLabel, formatFact } from '../src/domain/store-facts.ts';
 import type { AnswerOf } from './contract.ts';
 import { spaced } from './words.ts';
 
@@ -10,5 +10,5 @@ type Facts = AnswerOf<'GET /system'>['store'];
 export function factsInWords(facts: Facts): [name: string, value: string][] {
   return Object.entries(facts)
     .filter(([, fact]) => fact !== null)
-    .map(([name, fact]) => [factName(name) ?? spaced(name), factText(name, fact ?? '')]);
+    .map(([name, fact]) => [factLabel(name) ?? spaced(name), formatFact(name, fact ?? '')]);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addCommand, type Environment, jsonOption, type Tool } from '../src/cli/command.ts';
 import { openLog } from '../src/cli/processes.ts';
-import { ended, interruption } from '../src/cli/signals.ts';
+import { interruption, waitForStop } from '../src/cli/signals.ts';
 import { CommandError, printJson, printLine, styled } from '../src/cli/terminal.ts';
 import { host, port } from '../src/cli/values.ts';
 import { basePath } from '../src/contract/operations.ts';
@@ -55,7 +55,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
   using interrupted = interruption();
   const { port, host, corsOrigins, import: file } = options;
   const log = await openLog('warn');
-  const [{ startSandbox }, { openapiText }] = await Promise.all([
+  const [{ startSandbox }, { openapiDocument }] = await Promise.all([
     import('./sandbox.ts'),
     import('../src/app/openapi.ts'),
   ]);
@@ -66,12 +66,12 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     host,
     corsOrigins,
     log,
-    openapi: openapiText,
+    openapi: openapiDocument,
     fill,
   }).catch((error) => rethrowPortError(error, options));
   if (options.json) printJson({ ...sandboxJson(sandbox), pid: process.pid });
   else announceSandbox(sandbox);
-  await ended(interrupted.signal, parent);
+  await waitForStop(interrupted.signal, parent);
 }
 
 function sandboxJson({ url, accounts }: Sandbox) {

@@ -1,15 +1,15 @@
 import * as z from 'zod';
+import { ApiError } from '../src/contract/api-error.ts';
 import { errors } from '../src/contract/errors.ts';
-import { Refusal } from '../src/contract/refusal.ts';
 import { validate } from '../src/contract/validation.ts';
 import { oneOf } from '../src/contract/values.ts';
 import { PlanError } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { readJsonBody } from '../src/http/pipeline/body.ts';
 import { errorPageHeaders } from '../src/http/pipeline/headers.ts';
-import { refusalOf } from '../src/http/pipeline/input.ts';
+import { validationError } from '../src/http/pipeline/input.ts';
 import { pathOf, queryOf } from '../src/http/pipeline/query.ts';
-import { errorBody, failed } from '../src/http/pipeline/replies.ts';
+import { errorBody, fallbackReply } from '../src/http/pipeline/replies.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
@@ -108,20 +108,20 @@ export class Control {
       checkOrigin(request);
       const [, path = '', id] = pathForm.exec(pathOf(request.url).slice(controlPath.length)) ?? [];
       const methods = this.#routes[id === undefined ? path : `${path}/{id}`];
-      if (methods === undefined) throw new Refusal('route_not_found', { message: unknownPath });
+      if (methods === undefined) throw new ApiError('route_not_found', { message: unknownPath });
       const handler = methods[request.method === 'HEAD' ? 'GET' : request.method];
       if (handler === undefined) {
         const Allow = Object.keys(methods).join(', ');
-        return controlResponse(requestId, new Refusal('method_not_allowed'), { Allow });
+        return controlResponse(requestId, new ApiError('method_not_allowed'), { Allow });
       }
       const whose = await this.#known(scopeOf(request.url));
       return controlResponse(requestId, await handler({ request, whose, id: Number(id), refuseConnections }));
     } catch (error) {
-      if (error instanceof Refusal) return controlResponse(requestId, error);
+      if (error instanceof ApiError) return controlResponse(requestId, error);
       if (error instanceof FaultError || error instanceof PlanError) {
-        return controlResponse(requestId, new Refusal('invalid_body', { message: error.message }));
+        return controlResponse(requestId, new ApiError('invalid_body', { message: error.message }));
       }
-      return failed(context, requestId, error);
+      return fallbackReply(context, requestId, error);
     }
   }
 
@@ -223,8 +223,8 @@ function reachedBy(request: Request, entry: StoreEntry): StoreEntry {
 
 const unknownPath = 'Unknown path. GET /sandbox lists the paths.';
 
-function invalid(message: string): Refusal {
-  return new Refusal('invalid_body', { message });
+function invalid(message: string): ApiError {
+  return new ApiError('invalid_body', { message });
 }
 
 /** Returns the account in the `account` parameter; undefined for all accounts. */
@@ -236,7 +236,7 @@ function scopeOf(url: string): FaultScope {
     return text === null ? undefined : Number(text);
   }
   const message = 'The only supported parameter is account, an account id: ?account=5';
-  throw new Refusal('invalid_parameter', { message });
+  throw new ApiError('invalid_parameter', { message });
 }
 
 async function bodyOf<Shape extends z.ZodRawShape>(
@@ -246,7 +246,7 @@ async function bodyOf<Shape extends z.ZodRawShape>(
   const { value, mistakes } = await readJsonBody(request, { schema, optional: true });
   const checked = validate(schema, value, 'body');
   if (mistakes.length === 0 && 'value' in checked) return checked.value as z.infer<typeof schema>;
-  throw refusalOf([...mistakes, ...('mistakes' in checked ? checked.mistakes : [])]);
+  throw validationError([...mistakes, ...('mistakes' in checked ? checked.mistakes : [])]);
 }
 
 function controlResponse(requestId: string, result: unknown, more: Record<string, string> = {}): Response {
@@ -256,7 +256,7 @@ function controlResponse(requestId: string, result: unknown, more: Record<string
       if (name !== 'Content-Type') result.headers.set(name, value);
     return result;
   }
-  if (result instanceof Refusal) {
+  if (result instanceof ApiError) {
     return new Response(errorBody(result), { status: errors[result.code].status, headers });
   }
   if (result === undefined)

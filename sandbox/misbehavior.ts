@@ -1,11 +1,12 @@
 /** Applies faults to requests under `/v1` and records the requests. */
+
+import { ApiError } from '../src/contract/api-error.ts';
 import type { Operation } from '../src/contract/operation.ts';
-import { Refusal } from '../src/contract/refusal.ts';
 import type { Caller } from '../src/domain/caller.ts';
 import { fingerprint } from '../src/domain/key.ts';
 import { credentialOf } from '../src/http/pipeline/head.ts';
 import { targetOf } from '../src/http/pipeline/query.ts';
-import { refuse } from '../src/http/pipeline/replies.ts';
+import { replyWithError } from '../src/http/pipeline/replies.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
@@ -14,8 +15,8 @@ import { type Code, codeOf, type Fault, FaultError, impossibilityOf, isOfWebhook
 import type { AskedFault, Faults } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
 import { isPerformed, proxyReply } from './proxy-replies.ts';
-import { type Quiet, refusedAs } from './refusals.ts';
 import type { RequestEntry, Requests } from './requests.ts';
+import { type Quiet, replyWithSimulatedError } from './simulated-errors.ts';
 
 const faultHeader = 'X-Sandbox';
 
@@ -67,8 +68,8 @@ export class Misbehavior {
       if (!(error instanceof FaultError)) throw error;
       const details = [{ in: 'header' as const, name: faultHeader, message: error.message }];
       const message = `The ${faultHeader} header is invalid: ${error.message}`;
-      const refusal = new Refusal('invalid_parameter', { details, message });
-      return noted(entry, await refuse(context, incoming, undefined, refusal));
+      const apiError = new ApiError('invalid_parameter', { details, message });
+      return noted(entry, await replyWithError(context, incoming, undefined, apiError));
     }
   }
 
@@ -137,7 +138,7 @@ export class Misbehavior {
     }
     // The service itself refuses the request, because it enforces the account's limits.
     if (code === undefined || isLimit(code)) return exchange.respond();
-    return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
+    return replyWithSimulatedError(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
 }
 

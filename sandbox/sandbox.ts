@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../src/app/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
+import { ApiError } from '../src/contract/api-error.ts';
 import { basePath } from '../src/contract/operations.ts';
-import { Refusal } from '../src/contract/refusal.ts';
 import { fingerprint } from '../src/domain/key.ts';
 import { addressOf } from '../src/http/listener/host.ts';
 import { Outages } from '../src/http/logs/outages.ts';
@@ -19,8 +19,8 @@ import { Faults } from './faults.ts';
 import { makeFolder } from './folder.ts';
 import { SandboxLimits } from './limits.ts';
 import { Misbehavior } from './misbehavior.ts';
-import type { Quiet } from './refusals.ts';
 import { Requests } from './requests.ts';
+import type { Quiet } from './simulated-errors.ts';
 import { SandboxStore } from './store.ts';
 import { Stores } from './stores.ts';
 import { WebhookFaults } from './webhook-faults.ts';
@@ -129,7 +129,7 @@ async function makeStore(
   return accounts;
 }
 
-interface Parts {
+interface MiddlewareDependencies {
   readonly config: Config;
   readonly clock: SandboxClock;
   readonly store: SandboxStore;
@@ -143,8 +143,8 @@ interface Parts {
   readonly ending: AbortSignal;
 }
 
-function middlewareOf(parts: Parts): Middleware {
-  const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = parts;
+function middlewareOf(dependencies: MiddlewareDependencies): Middleware {
+  const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = dependencies;
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
   const keys: KeyStore = admin.storage.keys;
@@ -159,19 +159,19 @@ function middlewareOf(parts: Parts): Middleware {
     findAccount: (id) => admin.accounts.find(id),
     revokeKey: async (key) => {
       const caller = await keys.findCaller(fingerprint(key));
-      if (caller === undefined) throw new Refusal('key_not_found');
+      if (caller === undefined) throw new ApiError('key_not_found');
       await admin.keys.revoke(caller.keyId);
     },
     reset: () => {
       store.restoreInitial();
       faults.end(undefined);
-      parts.webhookFaults.reset();
+      dependencies.webhookFaults.reset();
       requests.clear(undefined);
       clock.reset();
     },
   });
   return async (exchange) => {
-    parts.onRequest?.();
+    dependencies.onRequest?.();
     const path = pathOf(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
     const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.respond());

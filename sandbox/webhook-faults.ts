@@ -15,7 +15,7 @@ type Sent = ReturnType<Send>;
 
 type Webhooks = Pick<Storage['webhooks'], 'find'>;
 
-interface WebhookFaultsParts {
+interface WebhookFaultsOptions {
   readonly faults: Faults;
   /** Undefined until the store is open. */
   readonly webhooks: () => Webhooks | undefined;
@@ -41,7 +41,7 @@ export class WebhookFaults {
   #resetting = new AbortController();
 
   /** `ending` is aborted when the sandbox ends, to stop delaying messages. */
-  constructor({ faults, webhooks, clock, ending }: WebhookFaultsParts) {
+  constructor({ faults, webhooks, clock, ending }: WebhookFaultsOptions) {
     this.#faults = faults;
     this.#webhooks = webhooks;
     this.#clock = clock;

@@ -15,7 +15,7 @@ import { type Column, Table } from './table.tsx';
 
 type FailedRequest = AnswerOf<'GET /usage/failed-requests'>[number];
 
-interface Wanted {
+interface FailedRequestsProps {
   readonly keyId?: string;
   readonly operation?: string;
   readonly code?: string;
@@ -25,7 +25,7 @@ interface Wanted {
 const everyMs = 10_000;
 const shownFirst = 8;
 
-export function FailedRequests({ keyId, operation = '', code = '', requestId = '' }: Wanted) {
+export function FailedRequests({ keyId, operation = '', code = '', requestId = '' }: FailedRequestsProps) {
   const load = () => call('GET /usage/failed-requests', { query: { keyId, requestId, limit: '100' } });
   const loaded = useLoaded(`${keyId} ${requestId}`, load, { everyMs });
   const isWanted = (one: FailedRequest) =>

@@ -1,7 +1,7 @@
 /** Builds the admin API's OpenAPI document from its operations, in the same way as the public API's document. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
-import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
 import { adminHeaders } from './admin-headers.ts';
@@ -58,7 +58,7 @@ function adminDocument() {
 
 function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description } = operation;
-  const role = roleOf(operation);
+  const role = requiredRole(operation);
   const needs = role === undefined ? 'Requires no sign-in.' : `Requires the \`${role}\` role.`;
   return {
     operationId,

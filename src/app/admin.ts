@@ -13,8 +13,8 @@ import type { AdminContext } from '../http/admin/context.ts';
 import { metricsText, metricsType } from '../http/admin/metrics.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
-import { FreeResponses } from '../http/listener/free-budget.ts';
 import { addressOf, listeningAddress } from '../http/listener/host.ts';
+import { UnmeteredResponses } from '../http/listener/unmetered-responses.ts';
 import type { Outages } from '../http/logs/outages.ts';
 import { requestIds } from '../http/pipeline/head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
@@ -119,7 +119,7 @@ function contextOf(
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
     log,
     outages,
-    freeResponses: new FreeResponses(clock),
+    freeResponses: new UnmeteredResponses(clock),
     makeRequestId: requestIds(randomBytes),
   };
 }

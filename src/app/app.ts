@@ -15,14 +15,14 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import { addressOf, expectFreePort, reservePort } from '../http/listener/host.ts';
 import { Outages } from '../http/logs/outages.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
+import { ifAvailable } from '../operations/errors.ts';
 import { EventFeed } from '../operations/events/feed.ts';
-import { ifAvailable } from '../operations/refusals.ts';
 import type { Port } from '../storage/storage.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { startBackups } from './backups.ts';
 import { type Runtime, systemRuntime } from './runtime.ts';
-import { startSealing } from './secrets.ts';
+import { startReencryption } from './secrets.ts';
 import { type OpenapiOf, startService, supervisorPoolSize, withPoolOf } from './service.ts';
 import { type AdminServices, openAdminServices } from './services.ts';
 import { isEmbedded } from './store.ts';
@@ -158,7 +158,7 @@ async function startOperating(
   const { storage: store, clock, sendTest, webhooks } = admin;
   await using started = new AsyncDisposableStack();
   const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
-  const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
+  const secrets = started.use(startReencryption(config, { store, ...webhooks, log }));
   const console = started.use(
     await startAdmin(config, {
       ...{ ...runtime, clock, store, sendTest, outages, backups, secrets, feed, log, watch },

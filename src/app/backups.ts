@@ -11,7 +11,7 @@ import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../backu
 import { verifyFile } from '../backup/verify.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { BackupOperations, type BackupParts } from '../operations/admin/backups.ts';
+import { type BackupBackend, BackupOperations } from '../operations/admin/backups.ts';
 import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 import { runTask, TaskEnded, TaskFailed, type TaskResult } from '../supervisor/task-process.ts';
@@ -20,7 +20,7 @@ import { sqlitePath } from './store.ts';
 export { BackupError, type VerifiedFile } from '../backup/backup.ts';
 export { type Restored, restoreBackup } from '../backup/restore.ts';
 export type { StoreContents } from '../storage/storage.ts';
-export { sqlitePath, verifyServer } from './store.ts';
+export { readServerContents, sqlitePath } from './store.ts';
 
 const checkIntervalMs = 1_000;
 
@@ -49,11 +49,11 @@ export function backupOperations(
   { store, clock, backupCommand }: Omit<ServiceBackups, 'log'>,
 ): BackupOperations {
   const path = sqlitePath(databaseUrl);
-  const parts: BackupParts | undefined =
+  const backend: BackupBackend | undefined =
     path === undefined || folder === undefined
       ? undefined
       : { maker: backupMaker(path, backupCommand), folder: new SqliteBackupFolder(folder, path) };
-  return new BackupOperations({ store, clock, parts, everyMs, keep });
+  return new BackupOperations({ store, clock, backend, everyMs, keep });
 }
 
 export function startBackups(config: Config, { log, ...services }: ServiceBackups): ScheduledBackups {

@@ -56,7 +56,7 @@ import { isTimeout } from '../storage/postgres/failures.ts';
 import { type Identity, registerInstance } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
 import { readsOf } from '../storage/postgres/reads.ts';
-import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
+import { PostgresRedisObservations } from '../storage/postgres/redis-observations.ts';
 import { Replicas } from '../storage/postgres/replicas/replicas.ts';
 import { ServerClock } from '../storage/postgres/server-clock.ts';
 import { PostgresSnapshots } from '../storage/postgres/snapshots.ts';
@@ -150,7 +150,7 @@ async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Pro
   }
 }
 
-interface RedisParts {
+interface RedisDependencies {
   /** Closes Redis when the store is closed. */
   readonly opened: AsyncDisposableStack;
   readonly database: PostgresDatabase;
@@ -168,13 +168,13 @@ async function openRedis(
     serving,
     notice,
   }: ClusterSettings & LimitedStoreSettings,
-  { opened, database, clock, identity: { store, process }, versions }: RedisParts,
+  { opened, database, clock, identity: { store, process }, versions }: RedisDependencies,
 ) {
   const shared = opened.use(
     new SharedRedis({
       process,
       origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
-      readings: new PostgresRedisReadings(database),
+      readings: new PostgresRedisObservations(database),
       identity: (proposed) => limits.servers.identity(proposed),
       notice,
     }),

@@ -65,7 +65,7 @@ function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, 
   return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
 }
 
-interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
+interface ContextDependencies extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
   readonly storage: Store;
   readonly randomBytes: Runtime['randomBytes'];
   readonly watch: ServiceWatch;
@@ -73,13 +73,13 @@ interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outa
 
 function contextOf(
   { publicUrl, corsOrigins }: Config,
-  { storage, randomBytes, watch, ...parts }: ContextParts,
+  { storage, randomBytes, watch, ...dependencies }: ContextDependencies,
 ): RequestContext {
   const { clock } = storage;
   return {
-    ...parts,
+    ...dependencies,
     admission: new AdmissionOperations(storage.keys, storage.limits, clock, ({ message, fields }) =>
-      parts.log.info(fields, message),
+      dependencies.log.info(fields, message),
     ),
     pageCache: watch.pageCache,
     changedIds: storage.changedIds,
@@ -146,7 +146,7 @@ export async function startService(
     middleware: runtime.middleware,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
-  const parts = {
+  const dependencies = {
     randomBytes,
     clock,
     webhooks,
@@ -155,7 +155,7 @@ export async function startService(
     log,
     counter: watch.counter,
   };
-  const sending = startSending(config, { ...parts, worker: worker?.number });
+  const sending = startSending(config, { ...dependencies, worker: worker?.number });
   started.defer(async () => {
     // `Connection: close` makes keep-alive clients reconnect elsewhere before the sockets close.
     draining = true;

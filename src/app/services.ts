@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
-import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
+import { type OperatorServices, servicesFor } from '../operations/admin/services.ts';
 import type { Store } from '../operations/units.ts';
 import type { Notice } from '../outages/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { systemRuntime } from './runtime.ts';
 import { openStore } from './store.ts';
-import { type WebhookParts, webhookParts } from './webhooks.ts';
+import { createWebhookServices, type WebhookServices } from './webhooks.ts';
 
 export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly storage: Store;
-  readonly webhooks: WebhookParts;
+  readonly webhooks: WebhookServices;
 }
 
 /** The defaults open an existing store for management only, without serving it. */
@@ -41,10 +41,10 @@ export async function openAdminServices(
   const settings = { url, cluster, clock: runtime.clock, rules, events: events.areRecorded };
   const storage = await openStore({ ...settings, serving, ...how });
   const { clock } = storage;
-  const webhooks = webhookParts(config, { ...runtime, clock }, how.notice);
+  const webhooks = createWebhookServices(config, { ...runtime, clock }, how.notice);
   const { sendTest } = webhooks;
   return {
-    ...servicesAs({ store: storage, clock, randomBytes, sendTest }, actor),
+    ...servicesFor({ store: storage, clock, randomBytes, sendTest }, actor),
     storage,
     webhooks,
     [Symbol.asyncDispose]: async () => {

@@ -80,9 +80,9 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
 }
 
 /** Reads the contents of a store on a server. Throws `StorageUnusable`. */
-export async function verifyServer(url: string): Promise<StoreContents> {
-  const { verifyPostgres } = await import('../storage/postgres/tables.ts');
-  return verifyPostgres({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
+export async function readServerContents(url: string): Promise<StoreContents> {
+  const { readPostgresContents } = await import('../storage/postgres/tables.ts');
+  return readPostgresContents({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
 }
 
 function warn(text: string): void {

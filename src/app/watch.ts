@@ -7,7 +7,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
-import { SystemOperations, type SystemParts } from '../operations/admin/system.ts';
+import { type SystemDependencies, SystemOperations } from '../operations/admin/system.ts';
 import { type FailedRequestSource, FailedRequests } from '../operations/observability/failed-requests.ts';
 import { EventLoopDelay, trafficOf } from '../operations/observability/process-traffic.ts';
 import type { OutputHealth, TrafficSource } from '../operations/observability/traffic.ts';
@@ -163,7 +163,7 @@ export function systemOf(
     backups,
     secrets,
     apiUrl,
-  }: Pick<SystemParts, 'store' | 'clock' | 'backups' | 'secrets' | 'apiUrl'>,
+  }: Pick<SystemDependencies, 'store' | 'clock' | 'backups' | 'secrets' | 'apiUrl'>,
 ): SystemOperations {
   return new SystemOperations({
     ...{ store, clock, backups, secrets, apiUrl, settings, events },

@@ -14,10 +14,10 @@ import { makeWebhookSecret } from '../webhooks/signature.ts';
 import type { Runtime } from './runtime.ts';
 import { isEmbedded } from './store.ts';
 
-export type WebhookParts = ReturnType<typeof webhookParts>;
+export type WebhookServices = ReturnType<typeof createWebhookServices>;
 
 /** Dependencies of webhook operations and deliveries, without the store. */
-export function webhookParts(
+export function createWebhookServices(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, aroundSend = (send) => send, ...runtime }: Runtime,
   notice?: Notice,
@@ -48,10 +48,10 @@ export function webhookParts(
   };
 }
 
-interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
+interface SendingDependencies extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly store: Store;
   readonly tail: EventTail;
-  readonly webhooks: WebhookParts;
+  readonly webhooks: WebhookServices;
   readonly log: Logger;
   readonly counter: TrafficCounter;
   /** The number of this worker; undefined if the instance has only one process. */
@@ -62,17 +62,17 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
  * Sends the events of a store to webhooks. With an embedded store, only the first process sends; with PostgreSQL, all
  * processes do.
  */
-export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
+export function startSending(config: Config, dependencies: SendingDependencies): Pick<Dispatcher, 'stop'> {
   const { areSent, perSecond } = config.webhooks;
-  const { clock, log, store, worker = 1, webhooks, counter } = parts;
+  const { clock, log, store, worker = 1, webhooks, counter } = dependencies;
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
     store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
     send: webhooks.send,
     clock,
     perSecond,
-    random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
-    follow: follower(store, parts.tail),
+    random: () => Buffer.from(dependencies.randomBytes(4)).readUInt32BE() / 2 ** 32,
+    follow: follower(store, dependencies.tail),
     count: (outcome, attempts) => {
       counter.deliveries[outcome] += attempts;
     },

@@ -1,7 +1,7 @@
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { expectServedFiles } from '../limits/file/served-files.ts';
-import { figure, freeBytesOf, sizeOf, syncFolderOf } from '../store-files/disk.ts';
+import { freeBytesOf, readOrNull, sizeOf, syncFolderOf } from '../store-files/disk.ts';
 import { type StoreFiles, storeFiles } from '../store-files/files.ts';
 import {
   BackupError,
@@ -66,9 +66,9 @@ export class SqliteBackupMaker implements BackupMaker {
     const stop = new AbortController();
     const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const timer = setInterval(() => {
-      onProgress?.(figure(() => sizeOf(target)) ?? 0, total);
+      onProgress?.(readOrNull(() => sizeOf(target)) ?? 0, total);
       // An error thrown by a timer would end the service.
-      if ((figure(() => freeBytesOf(files.data)) ?? reserve) < reserve) stop.abort();
+      if ((readOrNull(() => freeBytesOf(files.data)) ?? reserve) < reserve) stop.abort();
     }, checkIntervalMs);
     try {
       const facts = (await run(task, ending)) as BackupFacts;

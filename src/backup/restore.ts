@@ -28,7 +28,7 @@ import {
 } from '../store-files/files.ts';
 import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
-import { restoreGap, restoreGapSpread } from '../tables/events.ts';
+import { skippedIdsPerRestore, skippedIdsSpread } from '../tables/events.ts';
 import { BackupError, type BackupFacts, type VerifiedFile } from './backup.ts';
 import { headerOf, noteTables } from './backup-file.ts';
 import { expectSpace } from './maker.ts';
@@ -222,7 +222,7 @@ function skipLostIds(database: Database, now: number): void {
     INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_schema
     WHERE sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)`);
   database.run('UPDATE sqlite_sequence SET seq = max(seq, ?) + ? + abs(random() % ?)', [
-    ...[now * 1_000, restoreGap, restoreGapSpread],
+    ...[now * 1_000, skippedIdsPerRestore, skippedIdsSpread],
   ]);
 }
 

@@ -2,13 +2,13 @@ import { CommanderError } from 'commander';
 import { readEnvFiles } from '../config/env-files.ts';
 import { settings } from '../config/settings.ts';
 import { ConfigError } from '../config.ts';
+import { ApiError } from '../contract/api-error.ts';
 import type { ErrorCode } from '../contract/errors.ts';
-import { Refusal } from '../contract/refusal.ts';
 import { PlanError } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
 import type { Environment, Tool } from './command.ts';
 import { processOutput } from './process-output.ts';
-import { backupTask, lastLinesMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
+import { backupTask, flushTimeoutMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
 import { programOf } from './program.ts';
 import { CommandError, expectOutput, messageOf } from './terminal.ts';
 
@@ -45,7 +45,7 @@ export async function run(
       if (asJson) printFailureAsJson(wrongUse(error));
       return 2;
     }
-    if (asJson) printFailureAsJson(messageOf(error), error instanceof Refusal ? error.code : undefined);
+    if (asJson) printFailureAsJson(messageOf(error), error instanceof ApiError ? error.code : undefined);
     else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) process.stderr.write(`${Bun.inspect(error)}\n`);
     return exitCodeOf(error);
@@ -77,13 +77,13 @@ export function takeOverOutput([command]: readonly string[], tools: readonly Too
   }
   processOutput.takeOver(process.stdout, process.stderr);
   const finish = async () => {
-    if (!(await processOutput.flush(lastLinesMs))) process.exit();
+    if (!(await processOutput.flush(flushTimeoutMs))) process.exit();
   };
   // By default, the runtime prints the error itself, and the process would hang instead of exiting.
   const crash = async (error: unknown) => {
     process.stderr.write(`${Bun.inspect(error)}\n`);
     process.exitCode = 1;
-    await processOutput.flush(lastLinesMs);
+    await processOutput.flush(flushTimeoutMs);
     process.exit();
   };
   process.on('uncaughtException', crash);

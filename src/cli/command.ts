@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
 import { printable } from '../domain/printable.ts';
-import { asInApi, countOrAll, instantOrAgo, int64 } from './values.ts';
+import { asInApi, countOrAll, int64, parseTimeOrAge } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -131,8 +131,8 @@ export const timeForms =
 
 export function addTimeRangeOptions(command: Command): Command {
   return command
-    .option('--since <time>', 'only entries at or after this time', instantOrAgo)
-    .option('--until <time>', 'only entries before this time', instantOrAgo);
+    .option('--since <time>', 'only entries at or after this time', parseTimeOrAge)
+    .option('--until <time>', 'only entries before this time', parseTimeOrAge);
 }
 
 export const jsonOption = () => new Option('--json', 'print the result, or the error, as one line of JSON');

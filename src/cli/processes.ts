@@ -55,7 +55,7 @@ export async function runBackupTask(): Promise<0> {
 }
 
 /** Maximum time to write the last lines before a service exits. */
-export const lastLinesMs = 1_000;
+export const flushTimeoutMs = 1_000;
 
 export const serveWorker = 'serve-worker';
 
@@ -68,8 +68,8 @@ export function workerCommand(worker: number): string[] {
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');
-  using link = new SupervisorLink(() => void processOutput.flush(lastLinesMs).then(() => process.exit(1)));
-  const [{ startService, systemRuntime }, { readConfig }, { openapiText }] = await Promise.all([
+  using link = new SupervisorLink(() => void processOutput.flush(flushTimeoutMs).then(() => process.exit(1)));
+  const [{ startService, systemRuntime }, { readConfig }, { openapiDocument }] = await Promise.all([
     import('../app/app.ts'),
     import('../config.ts'),
     import('../app/openapi.ts'),
@@ -77,7 +77,7 @@ export async function runWorker(): Promise<0 | 1> {
   const { environment, worker, workers, port, startedAt } = await link.started;
   const config = { ...readConfig(environment), port };
   const log = await openLog(config.logLevel, { worker });
-  const openapi = (listening: string) => openapiText(config, listening);
+  const openapi = (listening: string) => openapiDocument(config, listening);
   try {
     await using service = await startService(
       config,

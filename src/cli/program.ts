@@ -90,12 +90,12 @@ function addOpenapi(program: Command, config: ReadConfig): void {
     summary: 'Print the OpenAPI document that the service sends at /openapi.json.',
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
-    const [{ listeningAddress }, { openapiText }, { printLine: say }] = await Promise.all([
+    const [{ listeningAddress }, { openapiDocument }, { printLine: say }] = await Promise.all([
       import('../app/app.ts'),
       import('../app/openapi.ts'),
       import('./terminal.ts'),
     ]);
     const checked = config();
-    say(openapiText(checked, listeningAddress(checked.host, checked.port)));
+    say(openapiDocument(checked, listeningAddress(checked.host, checked.port)));
   });
 }

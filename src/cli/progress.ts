@@ -91,7 +91,7 @@ export class Progress implements Disposable {
 }
 
 /** Shows an activity of unknown duration on a terminal, and clears the line when it ends. */
-export function doing(what: string): Disposable {
+export function showActivity(what: string): Disposable {
   const isVisible = process.stderr.isTTY === true;
   if (isVisible) process.stderr.write(`${what} …`);
   return { [Symbol.dispose]: () => void (isVisible && process.stderr.write(eraseLine)) };
@@ -144,7 +144,7 @@ export class BackupProgress implements Disposable {
     this.#written.update(done, total);
     if (done > 0 && done === this.#done) {
       this.#written[Symbol.dispose]();
-      this.#line = doing('Verifying the backup');
+      this.#line = showActivity('Verifying the backup');
     }
     this.#done = done;
   }

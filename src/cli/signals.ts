@@ -54,7 +54,7 @@ function ignoresHangup(): boolean {
 }
 
 /** Resolves on a signal, or when the watched parent exits. */
-export async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
+export async function waitForStop(signal: AbortSignal, parent: number | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const check = () => {
     if (process.ppid !== parent) resolve();

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { styleText } from 'node:util';
+import { ApiError } from '../contract/api-error.ts';
 import { errors } from '../contract/errors.ts';
-import { Refusal } from '../contract/refusal.ts';
 import { printable } from '../domain/printable.ts';
 import { resources } from './resources/names.ts';
 
@@ -15,8 +15,8 @@ export class CommandError extends Error {
 }
 
 export function messageOf(error: unknown): string {
-  if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
-  if (error.code !== 'service_unavailable') return refusalMessage(error);
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  if (error.code !== 'service_unavailable') return formatApiError(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   if (reason.startsWith('the data file ')) return `${reason.replace('the', 'The')}.`;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
@@ -29,7 +29,7 @@ export function messageOf(error: unknown): string {
  * Returns the message for a rejected request. If an object was not found, the message refers to the command that lists
  * such objects.
  */
-function refusalMessage({ code, message, details }: Refusal): string {
+function formatApiError({ code, message, details }: ApiError): string {
   const said =
     details.length === 0
       ? (message ?? errors[code].message)

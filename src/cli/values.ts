@@ -33,7 +33,7 @@ export function durationOrNever(text: string): number | 'never' {
 }
 
 /** Parses a time (`2026-11-22T09:30:00Z`), a UTC day (`2026-11-22`) or a duration before now. Returns Unix ms. */
-export function instantOrAgo(text: string): number {
+export function parseTimeOrAge(text: string): number {
   if (/^\d+[smhd]$/.test(text)) return Date.now() - duration(text);
   const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
   const ms = form.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;

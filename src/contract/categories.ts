@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { noContent, ok, okPage, rowsOf, type Success } from './operation.ts';
+import { defineOperations, noContent, ok, okPage, type Success } from './operation.ts';
 import { categoryJson, type PutCategory } from './representations.ts';
 import {
   bodyShape,
@@ -36,7 +36,7 @@ const put: Success<PutCategory> = {
   json: ({ category }) => categoryJson(category),
 };
 
-export const categoryOperations = rowsOf(
+export const categoryOperations = defineOperations(
   { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategories: {

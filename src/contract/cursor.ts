@@ -1,6 +1,6 @@
+import { ApiError } from './api-error.ts';
 import { maxCursorLength } from './bounds.ts';
 import type { ErrorDetail } from './errors.ts';
-import { Refusal } from './refusal.ts';
 
 interface Cursor {
   readonly filters: string;
@@ -15,7 +15,7 @@ const int64Max = 2n ** 63n - 1n;
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
 /** Returns the names and values of a list's filters, in schema order. Filters that are numbers are times in Unix ms. */
-export function filtersOf(query: ListQuery): [string, string][] {
+export function collectFilters(query: ListQuery): [string, string][] {
   const filters: [string, string][] = [];
   // A loop, because this runs twice for each page.
   for (const name in query) {
@@ -31,10 +31,10 @@ export function filtersOf(query: ListQuery): [string, string][] {
  * may contain a hundred ids. `list` is the path of the list. The path `/pets` is omitted, for compatibility with older
  * cursors.
  */
-export function filtersText(list: string, query: ListQuery): string {
+export function encodeFilters(list: string, query: ListQuery): string {
   let status = '';
   const rest = list === '/pets' ? [] : [list];
-  for (const [name, value] of filtersOf(query)) {
+  for (const [name, value] of collectFilters(query)) {
     if (name === 'status') status = value;
     else rest.push(`${name}=${value.replace(/[%&]/g, encodeURIComponent)}`);
   }
@@ -54,7 +54,7 @@ export function writeCursor({ filters, after, name }: Cursor): string {
 export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
   const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;
-  if (!isRight || cursor.after < minAfter) throw new Refusal('invalid_cursor', { details: [cursorMistake] });
+  if (!isRight || cursor.after < minAfter) throw new ApiError('invalid_cursor', { details: [cursorMistake] });
   return cursor;
 }
 

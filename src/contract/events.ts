@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type EventSelector, eventSelectors, eventTypes } from '../domain/event-type.ts';
 import { Category } from './categories.ts';
-import { okPage, okStream, rowsOf } from './operation.ts';
+import { defineOperations, okPage, okStream } from './operation.ts';
 import { Order } from './orders.ts';
 import { Pet } from './pets.ts';
 import { eventJson, type StoreEvent } from './representations.ts';
@@ -143,7 +143,7 @@ export const maxStreams = 10;
 /** Delay before a reader reconnects, in ms. */
 export const reconnectAfterMs = 2_000;
 
-export const eventOperations = rowsOf(
+export const eventOperations = defineOperations(
   { tag: { name: 'Events', description: 'Changes in commit order.' } },
   {
     listEvents: {

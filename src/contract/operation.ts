@@ -164,7 +164,7 @@ type OwnPart<Common> = Partial<Operation> &
  * Returns a resource's operations by operationId, after adding the `common` properties and the errors implied by path
  * parameters.
  */
-export function rowsOf<
+export function defineOperations<
   const Common extends Partial<Operation>,
   const Own extends Readonly<Record<string, OwnPart<Common>>>,
 >(
@@ -193,18 +193,18 @@ type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType } ? z.inf
 
 type BodyOf<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
 
-export interface InputOfRow<Row> {
+export interface OperationInput<Row> {
   readonly params: ParamsOf<Row>;
   readonly query: QueryOf<Row>;
   readonly body: BodyOf<Row>;
 }
 
 /** The bytes of an upload as they arrive. They can be read only once. */
-export type UploadOfRow<Row> = Row extends { upload: Upload }
+export type OperationUpload<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
 
-export type OutcomeOfRow<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
+export type OperationOutcome<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
 
 /** The position of a page in its list. */
 interface PagePlace {
@@ -304,7 +304,7 @@ type ResultForm = Pick<Operation, 'paginated' | 'feed'> & {
   readonly success: Response & Pick<Success, 'tagged' | 'stream'>;
 };
 
-export function resultOf({ success, paginated, feed }: ResultForm, outcome: unknown): Result {
+export function toResult({ success, paginated, feed }: ResultForm, outcome: unknown): Result {
   const { statusOf, json, location, tagged } = success;
   const its = outcome as never;
   return {

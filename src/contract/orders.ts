@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { orderStatuses } from '../domain/order-status.ts';
-import { ok, okPage, rowsOf } from './operation.ts';
+import { defineOperations, ok, okPage } from './operation.ts';
 import { orderJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
@@ -74,7 +74,7 @@ const step = {
   errors: ['order_transition_not_allowed'],
 } as const;
 
-export const orderOperations = rowsOf(
+export const orderOperations = defineOperations(
   { tag: { name: 'Orders', description: 'Orders for animals, from placed to delivered.' } },
   {
     placeOrder: {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { petStatuses } from '../domain/pet-status.ts';
 import { parseInt64 } from './json.ts';
-import { mediaTypes, noContent, ok, okJsonPage, rowsOf } from './operation.ts';
+import { defineOperations, mediaTypes, noContent, ok, okJsonPage } from './operation.ts';
 import { type Pet as PetRow, petJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
@@ -121,7 +121,7 @@ const params = { petId: { schema: PetId, otherwise: 'pet_not_found' } } as const
 
 export const petTag = { name: 'Pets', description: 'Animals in the store.' } as const;
 
-export const petOperations = rowsOf(
+export const petOperations = defineOperations(
   { tag: petTag },
   {
     listPets: {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { okJson, rowsOf } from './operation.ts';
+import { defineOperations, okJson } from './operation.ts';
 import { count, instant, shape } from './values.ts';
 
 const windowOf = (description: string) =>
@@ -18,7 +18,7 @@ const RateLimit = shape('RateLimit', "The account's rate limits and remaining re
   bannedUntil: instant('Time when the ban of the key ends (UTC); null if the key is not banned.').nullable(),
 });
 
-export const rateLimitOperations = rowsOf(
+export const rateLimitOperations = defineOperations(
   { tag: { name: 'Rate limits', description: "The account's rate limits and remaining requests." } },
   {
     getRateLimit: {

@@ -12,7 +12,7 @@ import {
   webhookTestJson,
 } from './deliveries.ts';
 import { EventSelectorName } from './events.ts';
-import { mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import { defineOperations, mediaTypes, noContent, ok, okPage } from './operation.ts';
 import { deliveryJson, repeatableResponses, webhookJson } from './representations.ts';
 import {
   assignedId,
@@ -119,7 +119,7 @@ const one = { path: '/webhooks/{webhookId}', params } as const;
 /** Appended to the descriptions of operations that make a webhook act. */
 const authority = ' Requires `events:read` and the read scopes of the types.';
 
-export const webhookOperations = rowsOf(
+export const webhookOperations = defineOperations(
   {
     tag: { name: 'Webhooks', description: 'URLs that receive events. Each webhook belongs to one account.' },
     scope: 'webhooks:write',

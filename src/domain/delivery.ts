@@ -21,7 +21,7 @@ export const maxHeldEvents = 5_000;
 export const leaseLimits = { webhooks: 50, events: 100, eventsOfAll: 500 } as const;
 
 /** Number of events to examine for each of the webhooks that are behind. */
-export function portionLength(behind: number): number {
+export function eventBatchSize(behind: number): number {
   return Math.min(leaseLimits.events, Math.floor(leaseLimits.eventsOfAll / Math.max(behind, 1)));
 }
 

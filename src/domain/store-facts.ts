@@ -36,7 +36,7 @@ const replicaFacts: Readonly<Record<string, string>> = {
 };
 
 /** The display name of a fact; undefined for a fact that only newer versions of the service report. */
-export function factName(name: string): string | undefined {
+export function factLabel(name: string): string | undefined {
   const [, number, suffix = ''] = /^replica(\d+)(\w*)$/.exec(name) ?? [];
   const ofReplica = replicaFacts[suffix];
   if (number === undefined || ofReplica === undefined) return factNames[name];
@@ -46,14 +46,14 @@ export function factName(name: string): string | undefined {
 const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 
-export function bytesText(bytes: number): string {
+export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), byteUnits.length - 1);
   return `${oneDigit.format(bytes / 1_024 ** power)} ${byteUnits[power]}`;
 }
 
-export function factText(name: string, value: string | number | boolean): string {
+export function formatFact(name: string, value: string | number | boolean): string {
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (typeof value === 'string') return value;
-  if (/bytes$/i.test(name)) return bytesText(value);
+  if (/bytes$/i.test(name)) return formatBytes(value);
   return /seconds$/i.test(name) ? `${oneDigit.format(value)} s` : value.toLocaleString('en');
 }

@@ -21,7 +21,7 @@ export const troubles = {
 export type Trouble = (typeof troubles)[keyof typeof troubles];
 
 /** Failures during which no request is served. */
-export const stoppages = {
+export const fatalTroubles = {
   /** Reported only by embedded stores. */
   limitsOverwritten: 'Rate-limit state was overwritten. Requests are rejected. Restart the service.',
   /** Reported only with Redis. */
@@ -29,4 +29,4 @@ export const stoppages = {
     'This instance uses a different Redis than other instances. Requests are rejected. Set the same REDIS_URL for all.',
 } as const;
 
-export type Stoppage = (typeof stoppages)[keyof typeof stoppages];
+export type FatalTrouble = (typeof fatalTroubles)[keyof typeof fatalTroubles];

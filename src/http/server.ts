@@ -4,15 +4,15 @@ import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { BusyConnections, keepOpenUntilResponse } from './listener/busy-connections.ts';
 import { boundOfClients } from './listener/connection-bounds.ts';
-import { FreeResponses } from './listener/free-budget.ts';
 import { Listener } from './listener/listener.ts';
 import { streamOf } from './listener/stream.ts';
+import { UnmeteredResponses } from './listener/unmetered-responses.ts';
 import { afterChunkedBody } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
 import { clientAddress, requestIdOf } from './pipeline/head.ts';
 import { pipeline } from './pipeline/pipeline.ts';
 import { pathOf } from './pipeline/query.ts';
-import { failed } from './pipeline/replies.ts';
+import { fallbackReply } from './pipeline/replies.ts';
 import type { Route, RoutedOperation } from './pipeline/routes.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public/public-routes.ts';
 
@@ -23,7 +23,7 @@ type BunRequest = Request & { readonly params?: Record<string, string> };
 interface ListenerContext {
   readonly makeRequestId: () => string;
   readonly trustedProxies: readonly Network[];
-  readonly freeResponses: FreeResponses;
+  readonly freeResponses: UnmeteredResponses;
   readonly busy: BusyConnections;
 }
 
@@ -107,7 +107,7 @@ export function startServer(options: ServerOptions): Listener {
     options;
   const busy = new BusyConnections();
   const { makeRequestId } = context;
-  const freeResponses = new FreeResponses(context.clock);
+  const freeResponses = new UnmeteredResponses(context.clock);
   const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, freeResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
     if (middleware === undefined) return respond();
@@ -153,7 +153,7 @@ export function startServer(options: ServerOptions): Listener {
         return afterChunkedBody(request, response);
       },
       // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
-      error: (error) => failed(context, makeRequestId(), error),
+      error: (error) => fallbackReply(context, makeRequestId(), error),
     });
   const bound = () => boundOfClients(options.maxConnections, processes);
   const listener = new Listener({ serve, port, bound, busy, log: context.log });

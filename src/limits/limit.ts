@@ -48,11 +48,11 @@ export interface WindowState {
   readonly secondsLeft: number;
 }
 
-export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
+export type LimitErrorCode = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
 
 export interface Verdict {
   /** Why the request is rejected; undefined if it is admitted. */
-  readonly refusal: LimitRefusal | undefined;
+  readonly errorCode: LimitErrorCode | undefined;
   /** Whether this request caused the ban. */
   readonly isNewBan: boolean;
   /** The binding window, which the X-RateLimit headers show. */
@@ -247,7 +247,7 @@ export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
     day.remaining < minute.remaining || (day.remaining === minute.remaining && day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt } = dayBinds ? day : minute;
   return {
-    refusal: undefined,
+    errorCode: undefined,
     isNewBan: false,
     limit,
     remaining,
@@ -263,8 +263,17 @@ export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt, secondsLeft } = dayBinds ? day : minute;
-  const refusal = dayBinds ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
-  return { refusal, isNewBan: false, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
+  const errorCode = dayBinds ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
+  return {
+    errorCode,
+    isNewBan: false,
+    limit,
+    remaining,
+    resetAt,
+    retryAfterSeconds: secondsLeft,
+    minute,
+    day,
+  };
 }
 
 export function banned(
@@ -278,7 +287,7 @@ export function banned(
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);
   const windows = statesOf(usage, quota, nowMs);
   return {
-    refusal: 'api_key_banned',
+    errorCode: 'api_key_banned',
     isNewBan,
     limit: quota.perMinute,
     remaining: 0,

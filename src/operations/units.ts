@@ -10,7 +10,7 @@ import { deliveryUnits } from './units/deliveries.ts';
 import { firstKeyUnits, keyUnits } from './units/keys.ts';
 import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
-import { operatorWebhookUnits, sealingUnits } from './units/webhooks.ts';
+import { operatorWebhookUnits, reencryptionUnits } from './units/webhooks.ts';
 
 /** Changes by operators. Their names appear in the audit log. */
 const auditedUnits = {
@@ -36,7 +36,7 @@ export const units = {
   ...sessionUnits,
   ...recordUnits,
   ...deliveryUnits,
-  ...sealingUnits,
+  ...reencryptionUnits,
 } as const satisfies Units;
 
 export type Store = Storage<typeof units> & { readonly limits: LimitStore };

@@ -1,4 +1,4 @@
-import { Refusal } from '../contract/refusal.ts';
+import { ApiError } from '../contract/api-error.ts';
 import type { RowIn } from '../tables/table.ts';
 import type { webhooks as table } from '../tables/webhooks.ts';
 import { batches } from './batches.ts';
@@ -39,7 +39,7 @@ function opened(sealed: string, open: WebhookSecrets['open']): string {
   } catch (cause) {
     const message =
       'The secret in this response cannot be decrypted. The webhook itself exists; rotate its secret to get a new one.';
-    throw new Refusal('service_unavailable', { message, cause });
+    throw new ApiError('service_unavailable', { message, cause });
   }
 }
 
@@ -53,7 +53,7 @@ const batchSize = 100;
 export type ReencryptSecret = (stored: string) => string | undefined;
 
 /** Number of webhooks by result. */
-export interface SealingReport {
+export interface ReencryptionReport {
   readonly all: number;
   readonly resealed: number;
   /** Number of webhooks whose secrets no configured key can decrypt. Their deliveries cannot be signed. */
@@ -61,11 +61,11 @@ export interface SealingReport {
 }
 
 /** Re-encrypts all webhook secrets. Rejects between batches if the signal is aborted. */
-export async function resealSecrets(
+export async function reencryptSecrets(
   store: Pick<Store, 'webhooks' | 'write'>,
   renew: ReencryptSecret,
   signal: AbortSignal,
-): Promise<SealingReport> {
+): Promise<ReencryptionReport> {
   let [all, resealed, unreadable] = [0, 0, 0];
   for await (const page of pagesOf(store)) {
     signal.throwIfAborted();

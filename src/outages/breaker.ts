@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { failureText, type Notice, Outage } from './outage.ts';
+import { describeError, type Notice, Outage } from './outage.ts';
 
 interface BreakerOptions {
   readonly name: string;
@@ -25,7 +25,7 @@ export class Breaker implements Disposable {
 
   trip(reason: unknown): void {
     if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
-    this.#outage.begin(failureText(reason));
+    this.#outage.begin(describeError(reason));
     void this.#recover();
   }
 
@@ -48,7 +48,7 @@ export class Breaker implements Disposable {
         this.#outage.end();
         return;
       } catch (error) {
-        this.#outage.begin(failureText(error));
+        this.#outage.begin(describeError(error));
         await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }

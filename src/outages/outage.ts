@@ -48,6 +48,6 @@ export class Outage {
   }
 }
 
-export function failureText(error: unknown): string {
+export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
 import {
+  eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
   type Leases,
@@ -9,12 +10,11 @@ import {
   maxLeasesOfAccount,
   maxPending,
   paceOf,
-  portionLength,
   type SendingState,
 } from '../domain/delivery.ts';
 import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
-import { restoreGap } from '../tables/events.ts';
+import { skippedIdsPerRestore } from '../tables/events.ts';
 import type { Dialect } from './queries/engine.ts';
 import type { SweptTo } from './transaction.ts';
 
@@ -178,14 +178,14 @@ export function sendingStatesOf(rows: readonly SendingRow[]): Record<string, Sen
 }
 
 /** How many deliveries of a webhook a process may lease, and the pace of its account before that. */
-interface Share {
+interface LeaseShare {
   readonly most: number;
   readonly pace: ReturnType<typeof paceOf>;
 }
 
 /** Divides the pace and the leases of each account among its webhooks, which take turns in being the first. */
-export function sharesOf(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, Share> {
-  const shares = new Map<bigint, Share>();
+export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
+  const shares = new Map<bigint, LeaseShare>();
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
     const pace = paceOf(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
@@ -200,7 +200,7 @@ export function sharesOf(found: readonly ReadyWebhook[], request: LeaseRequest):
 }
 
 /** The paces of the accounts of these leases, after them. */
-export function pacesAfter(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, Share>) {
+export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, LeaseShare>) {
   return [...Map.groupBy(taken, ({ accountId }) => accountId)].flatMap(([accountId, leased]) => {
     const pace = shares.get(leased[0]?.webhookId ?? 0n)?.pace;
     if (pace === undefined) return [];
@@ -210,7 +210,7 @@ export function pacesAfter(taken: readonly LeasedDelivery[], shares: ReadonlyMap
 }
 
 /** Selects events that may become deliveries: events of these types after the id `after`. */
-interface Portion {
+interface EventSelection {
   readonly after: bigint;
   readonly types: readonly string[];
   /** Whether these events were queued before, so that some may still have a pending delivery. */
@@ -223,10 +223,10 @@ const typesOf = (selectors: string): EventType[] => [
 ];
 
 /** `oldest` is the id of the oldest retained event. */
-export function portionOf(
+export function selectEvents(
   { position, types, redeliveringTo }: Pick<ReadyWebhook, 'position' | 'types' | 'redeliveringTo'>,
   { oldest }: { readonly oldest: bigint },
-): Portion {
+): EventSelection {
   const after = position < oldest - 1n ? oldest - 1n : position;
   const isAgain = redeliveringTo !== null && position < redeliveringTo;
   return { after, types: typesOf(types), isAgain };
@@ -234,7 +234,7 @@ export function portionOf(
 
 /** Number of events that expired between two positions. A gap in the ids after a restore counts as one event. */
 export function expiredBetween(position: bigint, after: bigint): bigint {
-  return after - position >= BigInt(restoreGap) ? 1n : after - position;
+  return after - position >= BigInt(skippedIdsPerRestore) ? 1n : after - position;
 }
 
 export function leasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): LeasedDelivery {
@@ -258,7 +258,7 @@ export function nextRound(
   last: bigint,
 ): Pick<Leases, 'after' | 'isMore' | 'isBehind'> {
   const behind = found.filter((webhook) => webhook.isBehind);
-  const portion = BigInt(portionLength(behind.length));
+  const portion = BigInt(eventBatchSize(behind.length));
   const isBehind = behind.some(({ position }) => position + portion < last);
   if (leased.length >= room) {
     const served = leased.reduce((highest, { webhookId: id }) => (id > highest ? id : highest), after);

@@ -160,7 +160,7 @@ export interface ResponseWrites {
 
 /**
  * An atomic change to the store. A unit may run more than once, and in another thread, so its input and outcome are
- * plain values. An error thrown by a unit, such as a `Refusal`, is passed only to the unit's caller; other units of the
+ * plain values. An error thrown by a unit, such as an `ApiError`, is passed only to the unit's caller; other units of the
  * group still succeed. A unit must not catch errors of the transaction, because the transaction cannot continue after
  * an error.
  */
@@ -182,7 +182,7 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
 }
 
 /**
- * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. By default, the unit makes one
+ * A unit that never throws an `ApiError`, and that runs once for all concurrent callers. By default, the unit makes one
  * call to the transaction, which may become a single statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
@@ -194,14 +194,14 @@ export interface BatchOfWork<Input = never, Outcome = unknown> {
 
 export type Units = Readonly<Record<string, UnitOfWork | BatchOfWork>>;
 
-export type InputOf<Unit> =
+export type UnitInput<Unit> =
   Unit extends BatchOfWork<infer Input, infer _>
     ? Input
     : Unit extends UnitOfWork<infer Input, infer _>
       ? Input
       : never;
 
-export type OutcomeOf<Unit> =
+export type UnitOutcome<Unit> =
   Unit extends BatchOfWork<never, infer Outcome>
     ? Outcome
     : Unit extends UnitOfWork<never, infer Outcome>
@@ -216,6 +216,6 @@ export interface Writer<All extends Units> {
    */
   write<Name extends keyof All & string>(
     name: Name,
-    input: InputOf<All[Name]>,
-  ): Promise<OutcomeOf<All[Name]>>;
+    input: UnitInput<All[Name]>,
+  ): Promise<UnitOutcome<All[Name]>>;
 }

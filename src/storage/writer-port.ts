@@ -1,8 +1,8 @@
 /** Sends units of work over a port, from a process or thread that serves requests to the writing process or thread. */
-import { Refusal } from '../contract/refusal.ts';
+import { ApiError } from '../contract/api-error.ts';
 import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
 import { StorageUnavailable, WriteUncertain } from '../outages/errors.ts';
-import { failureText, type Notice, Outage } from '../outages/outage.ts';
+import { describeError, type Notice, Outage } from '../outages/outage.ts';
 import type { QueueFacts } from './group-queue.ts';
 import type { Port } from './storage.ts';
 import type { Units, Writer } from './transaction.ts';
@@ -14,9 +14,9 @@ interface SentCall {
 }
 
 interface SentError {
-  readonly kind: 'refusal' | 'unavailable' | 'uncertain' | 'error';
-  readonly code?: Refusal['code'];
-  readonly details?: Refusal['details'];
+  readonly kind: 'apiError' | 'unavailable' | 'uncertain' | 'error';
+  readonly code?: ApiError['code'];
+  readonly details?: ApiError['details'];
   readonly message?: string | undefined;
   readonly scope?: string | undefined;
   readonly reason?: string;
@@ -119,7 +119,7 @@ export class PortWriter implements Writer<Units> {
       return;
     }
     const error = received(sentOutcome.error);
-    if (error instanceof StorageUnavailable) this.#outage.begin(failureText(error.cause));
+    if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error.cause));
     pending?.reject(error);
   }
 
@@ -212,7 +212,7 @@ export class WriteServer {
   /** Notifies all ports except the sender when writes begin to fail, and when they succeed again. */
   #note(outcome: SentOutcome, sender?: Port): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
-    if (failure?.kind === 'refusal' || failure?.kind === 'error') return;
+    if (failure?.kind === 'apiError' || failure?.kind === 'error') return;
     const isNew = (failure === undefined) !== (this.#failure === undefined);
     this.#failure = failure;
     if (!isNew) return;
@@ -230,11 +230,11 @@ export class WriteServer {
 function sent(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
     const kind = error instanceof WriteUncertain ? 'uncertain' : 'unavailable';
-    return { kind, reason: failureText(error.cause), message: error.message };
+    return { kind, reason: describeError(error.cause), message: error.message };
   }
-  if (error instanceof Refusal) {
+  if (error instanceof ApiError) {
     const { code, details, message, scope } = error;
-    return { kind: 'refusal', code, details, message, scope };
+    return { kind: 'apiError', code, details, message, scope };
   }
   return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }
@@ -242,8 +242,8 @@ function sent(error: unknown): SentError {
 function received({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
   if (kind === 'uncertain') return new WriteUncertain(reason);
   if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
-  if (kind === 'refusal' && code !== undefined) {
-    return new Refusal(code, { details: [...(details ?? [])], message, scope });
+  if (kind === 'apiError' && code !== undefined) {
+    return new ApiError(code, { details: [...(details ?? [])], message, scope });
   }
   return new Error(`A unit of work failed: ${message}`);
 }

@@ -14,7 +14,7 @@ export function freeBytesOf(path: string): number {
 }
 
 /** A figure for operators. Null if it cannot be read, for example because the folder was moved. */
-export function figure(read: () => number): number | null {
+export function readOrNull(read: () => number): number | null {
   try {
     return read();
   } catch {

@@ -1,5 +1,5 @@
 import { type PlanName, planNames, type Quota, quotaOf } from '../domain/plan.ts';
-import { type Scope, scopesOfText, scopesText } from '../domain/scope.ts';
+import { formatScopes, parseScopes, type Scope } from '../domain/scope.ts';
 import {
   integer,
   type NoFilters,
@@ -102,7 +102,7 @@ export const keys: Table<Key, NewKey & Partial<Key>, { readonly accountId?: numb
     name: text,
     fingerprint: secret(text),
     lastFour: text,
-    scopes: textOf<readonly Scope[]>(scopesOfText, scopesText),
+    scopes: textOf<readonly Scope[]>(parseScopes, formatScopes),
     createdAt: integer,
     expiresAt: nullable(integer),
     revokedAt: nullable(integer),

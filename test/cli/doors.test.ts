@@ -7,7 +7,7 @@ import { programOf } from '../../src/cli/program.ts';
 import { rowCommands } from '../../src/cli/resources/commands.ts';
 import { resources } from '../../src/cli/resources/names.ts';
 import { readConfig } from '../../src/config.ts';
-import { type AdminOperationId, adminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { type AdminOperationId, adminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { fingerprint } from '../../src/domain/key.ts';
 import type { AuditEntry } from '../../src/tables/operators.ts';
@@ -125,7 +125,7 @@ const writtenChanges: readonly Change[] = [
 
 const place = await sharedWorkplace();
 
-const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
+const isChange = (operation: Operation) => !isRead(operation) && requiredRole(operation) === 'admin';
 
 /** The other commands that make changes, each run like the first example in its help. */
 const otherChanges = await Promise.all(

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import { programOf } from '../../src/cli/program.ts';
-import { membersOfCommand, rowCommands } from '../../src/cli/resources/commands.ts';
-import { isList } from '../../src/cli/resources/members.ts';
+import { commandFields, rowCommands } from '../../src/cli/resources/commands.ts';
+import { returnsList } from '../../src/cli/resources/input-fields.ts';
 import { resources } from '../../src/cli/resources/names.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 
@@ -12,7 +12,7 @@ const commands = Object.keys(resources).flatMap(rowCommands);
 
 const memberOf = (command: string, name: string) => {
   const found = commands.find(({ words }) => words.join(' ') === command);
-  const member = found && membersOfCommand(found).find((one) => one.name === name);
+  const member = found && commandFields(found).find((one) => one.name === name);
   if (member === undefined) throw new Error(`${command} has no ${name}`);
   return member;
 };
@@ -31,13 +31,13 @@ test('the name of a command is derived from the path and the first word of the o
 });
 
 test('every filter of a list is an option', () => {
-  const lists = commands.filter(({ row }) => isList(row));
+  const lists = commands.filter(({ row }) => returnsList(row));
   expect(lists.length).toBeGreaterThan(5);
   for (const list of lists) {
     const { row } = list;
     const filters = Object.keys(row.query?.shape ?? {}).filter((name) => !['limit', 'cursor'].includes(name));
     expect(
-      membersOfCommand(list)
+      commandFields(list)
         .filter(({ part }) => part === 'query')
         .map(({ name }) => name),
     ).toEqual(filters);

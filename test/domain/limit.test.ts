@@ -116,7 +116,7 @@ describe('the rate limit rules', () => {
           nowMs += pauseMs;
           const before = account.usage;
           const taken = account.request(0, quota, nowMs);
-          if (taken.refusal !== undefined) continue;
+          if (taken.errorCode !== undefined) continue;
           const now = refund(account.usage, taken, quota, nowMs);
           expect(now.verdict.minute.remaining).toBe(taken.minute.remaining + 1);
           expect(now.verdict.day.remaining).toBe(taken.day.remaining + 1);

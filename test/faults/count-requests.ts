@@ -25,9 +25,9 @@ const quota = { perMinute: Number(perDay), perDay: Number(perDay) };
 const remaining: number[] = [];
 for (let request = 0; request < Number(count); request++) {
   Atomics.add(progress, 0, 1);
-  const { refusal, day } = limits.take(callerWith({ quota }));
+  const { errorCode, day } = limits.take(callerWith({ quota }));
   Atomics.add(progress, 1, 1);
-  if (refusal === undefined) remaining.push(day.remaining);
+  if (errorCode === undefined) remaining.push(day.remaining);
 }
 process.stdout.write(JSON.stringify(remaining));
 process.exit();

@@ -92,8 +92,8 @@ export function load({ one, other }: ClusterBench, accountId: number) {
   const send = async (index: number) => {
     while (!isStopped) {
       sent++;
-      const { refusal } = await take((index % 2 === 0 ? one : other).store, callerOf(accountId, ample));
-      expect(refusal).toBeUndefined();
+      const { errorCode } = await take((index % 2 === 0 ? one : other).store, callerOf(accountId, ample));
+      expect(errorCode).toBeUndefined();
     }
   };
   const done = Promise.all(Array.from({ length: 10 }, (_, index) => send(index)));

@@ -4,7 +4,7 @@ import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
-import { clientParts, incomingOf, requestContextOf } from '../support/request-context.ts';
+import { clientDependencies, incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const app = await startTestApp();
 await addPets(app, 3);
@@ -20,7 +20,7 @@ class CountingOperations extends ClientOperations {
     return super.perform(...request);
   }
 }
-const operations = new CountingOperations(clientParts(app));
+const operations = new CountingOperations(clientDependencies(app));
 const context: RequestContext = { ...requestContextOf(app), operations };
 
 /** Requests a page as the server does. Returns the number of pages built for the request. */

@@ -99,7 +99,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       const admit = async (sent: string) => {
         await nextTurn();
         const admitted = await admission.admit({ kind: 'key', key: sent }, () => '192.0.2.1');
-        return admitted.caller === undefined ? admitted.refusal : 'admitted';
+        return admitted.caller === undefined ? admitted.errorCode : 'admitted';
       };
       // The first request loads the list of keys.
       expect(await admit(key)).toBe('admitted');

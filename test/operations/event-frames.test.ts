@@ -10,7 +10,7 @@ const event = (id: number, accountId: number | null): StoreEvent => ({
 });
 
 const filterOf = (accountId: number) => ({
-  ...{ wanted: { types: new Set(['category.created', 'webhook.disabled'] as const), accountId } },
+  ...{ eventFilter: { types: new Set(['category.created', 'webhook.disabled'] as const), accountId } },
   ...{ types: 'category.created,webhook.disabled', caller: { keyId: accountId, accountId } },
 });
 

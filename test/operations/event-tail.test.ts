@@ -6,7 +6,7 @@ import type { Authenticated } from '../../src/operations/admission/admission.ts'
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { type EndOfListening, EventTail } from '../../src/operations/events/tail.ts';
 import { startTestApp } from '../support/app.ts';
-import { clientParts, requestContextOf } from '../support/request-context.ts';
+import { clientDependencies, requestContextOf } from '../support/request-context.ts';
 import { until } from '../support/wait.ts';
 
 const app = await startTestApp();
@@ -118,7 +118,7 @@ test('all listeners end when ids are skipped after the last event, even before t
 });
 
 test('a change that may make deliveries due triggers a check without a new event', async () => {
-  const parts = clientParts(app);
+  const parts = clientDependencies(app);
   using events = parts.events;
   let looks = 0;
   const take = () => {

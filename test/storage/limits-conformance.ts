@@ -187,7 +187,7 @@ class Sequence {
         this.#compare('peek', await limits.peek(from), this.#expected.peek(from));
         const caller = this.#caller(command.key);
         const expected = this.#expected.standing(caller);
-        const name = `standing ${expected.refusal ?? 'admitted'}`;
+        const name = `standing ${expected.errorCode ?? 'admitted'}`;
         return this.#compare(name, (await limits.standing(caller)).verdict, expected);
       }
       case 'bans': {
@@ -218,8 +218,8 @@ class Sequence {
     const { callers } = await limits.versions();
     const { verdict } = await limits.take(caller, callers);
     const expected = this.#expected.take(caller);
-    this.#compare(expected.refusal ?? 'admitted', verdict, expected);
-    if (expected.refusal === undefined) this.#taken.set(key, expected);
+    this.#compare(expected.errorCode ?? 'admitted', verdict, expected);
+    if (expected.errorCode === undefined) this.#taken.set(key, expected);
     else this.#waitMs = expected.retryAfterSeconds * 1_000;
   }
 

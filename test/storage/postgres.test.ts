@@ -1,7 +1,7 @@
 /** Guarantees of PostgreSQL in addition to those of every store. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { verifyServer } from '../../src/app/backups.ts';
+import { readServerContents } from '../../src/app/backups.ts';
 import { openStore } from '../../src/app/store.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
@@ -174,7 +174,7 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await writeStoreOfFormat(session, 4);
-    const verified = await verifyServer(schema.url);
+    const verified = await readServerContents(schema.url);
     expect(verified).toMatchObject({
       format: 4,
       counts: { animal_store_format: 1 },
@@ -188,7 +188,7 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
 
   test('reports a missing store, and changes nothing', async () => {
     await using schema = await makeSchema();
-    expect(await rejectionOf(verifyServer(schema.url))).toMatchObject({
+    expect(await rejectionOf(readServerContents(schema.url))).toMatchObject({
       message: expect.stringContaining('No store found'),
     });
   });

@@ -5,14 +5,14 @@ import { sharedOperations } from '../../src/contract/operations.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
 import type { units } from '../../src/operations/units.ts';
 import type { KeyUsage } from '../../src/storage/admin.ts';
-import type { InputOf } from '../../src/storage/transaction.ts';
+import type { UnitInput } from '../../src/storage/transaction.ts';
 import { newKey, newPet } from './samples.ts';
 
 type AllUnits = typeof units;
 
 export type UnitName = keyof AllUnits;
 
-export type Call = { [Name in UnitName]: readonly [Name, InputOf<AllUnits[Name]>] }[UnitName];
+export type Call = { [Name in UnitName]: readonly [Name, UnitInput<AllUnits[Name]>] }[UnitName];
 
 const now = 1_790_000_000_000;
 const day = 20_000 * 86_400_000;

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { SQL } from 'bun';
 import { type LocalApp, startApp } from '../../src/app/app.ts';
-import { openapiText } from '../../src/app/openapi.ts';
+import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
 import type { LeasedDelivery, SettledDelivery } from '../../src/domain/delivery.ts';
@@ -164,7 +164,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
         uptime: () => performance.now() / 1_000,
       });
       const runtime = { clock, randomBytes };
-      const app = stack.use(await startApp(config, (at) => openapiText(config, at), log, runtime));
+      const app = stack.use(await startApp(config, (at) => openapiDocument(config, at), log, runtime));
       return { ...app, lines };
     };
     for (const offsetMs of offsetsMs) instances.push(await start(offsetMs, started));

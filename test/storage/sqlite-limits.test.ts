@@ -123,10 +123,10 @@ test('if the clock is set back while the service is stopped, counts are kept, an
   const clock = new FakeClock('2027-01-15T09:00:00Z');
   await using serving = openAlone(folder.path, clock);
   const banned = serving.limits.take(caller);
-  expect(banned).toMatchObject({ refusal: 'api_key_banned', retryAfterSeconds: 120 });
+  expect(banned).toMatchObject({ errorCode: 'api_key_banned', retryAfterSeconds: 120 });
   expect(banned.day.remaining).toBe(98);
   clock.advance(120);
-  expect(serving.limits.take(caller)).toMatchObject({ refusal: undefined, day: { remaining: 97 } });
+  expect(serving.limits.take(caller)).toMatchObject({ errorCode: undefined, day: { remaining: 97 } });
 });
 
 test('a process whose clock is a millisecond behind does not reopen a window', async () => {

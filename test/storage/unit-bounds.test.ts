@@ -13,7 +13,7 @@ import { ImportOperations, type ImportRow } from '../../src/operations/imports/i
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
 import { type Store, units } from '../../src/operations/units.ts';
-import { resealSecrets } from '../../src/operations/webhook-secrets.ts';
+import { reencryptSecrets } from '../../src/operations/webhook-secrets.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { schemaChanges } from '../../src/storage/schema-changes.ts';
 import { SqliteTransaction } from '../../src/storage/sqlite/transaction.ts';
@@ -248,7 +248,7 @@ async function reseal(write: Write): Promise<void> {
   });
   const list = (after = 0n, limit = 0) => all.filter(({ id }) => id > after).slice(0, limit);
   const store = { webhooks: { list }, write } as never;
-  await resealSecrets(store, () => 'resealed', new AbortController().signal);
+  await reencryptSecrets(store, () => 'resealed', new AbortController().signal);
 }
 
 /** Units whose callers divide the work: run by their callers, with more rows than one unit may change. */

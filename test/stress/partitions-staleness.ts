@@ -4,7 +4,7 @@ import { writeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
 import { maxStaleMs } from '../../src/domain/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
-import type { Figures } from './stress-test.ts';
+import type { StressResult } from './stress-test.ts';
 
 /** A list request sent later than this after an animal was acknowledged must return the animal or a 503. */
 const boundMs = maxStaleMs;
@@ -83,7 +83,7 @@ export class Staleness {
     return `${this.#stale} of ${this.#reads} lists stale, by at most ${Math.round(this.#longestMs)} ms`;
   }
 
-  figures(): Figures {
+  figures(): StressResult {
     return {
       'lists read': this.#reads,
       'stale lists': this.#stale,

@@ -2,18 +2,18 @@ import { statSync } from 'node:fs';
 import { openAdminServices } from '../../app/app.ts';
 import {
   backupMaker,
+  readServerContents,
   type StoreContents,
   sqlitePath,
   type VerifiedFile,
-  verifyServer,
 } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
 import { printable } from '../../domain/printable.ts';
-import { bytesText } from '../../domain/store-facts.ts';
+import { formatBytes } from '../../domain/store-facts.ts';
 import { entryOf } from '../../operations/changes/by-operator.ts';
 import { backupTaskCommand } from '../processes.ts';
-import { BackupProgress, BytesProgress, doing } from '../progress.ts';
+import { BackupProgress, BytesProgress, showActivity } from '../progress.ts';
 import { interruption } from '../signals.ts';
 import {
   CommandError,
@@ -51,7 +51,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (json) return printJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   printLine(
-    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${bytesText(facts.bytes)}).`,
+    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${formatBytes(facts.bytes)}).`,
   );
   printLine(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
@@ -91,8 +91,8 @@ export async function verifyBackup(
 }
 
 async function countRows(url: string): Promise<StoreContents> {
-  using _line = doing('Counting rows');
-  return await verifyServer(url);
+  using _line = showActivity('Counting rows');
+  return await readServerContents(url);
 }
 
 /** Verifies a backup of the store at `path` and shows progress. */
@@ -111,14 +111,14 @@ function printVerified(name: string, verified: VerifiedFile): void {
     printLine(
       verified.bytes === null
         ? `Counted all rows in ${name}. To check its files, use the server's own tools.`
-        : `Read all of ${name} (${bytesText(verified.bytes)}): no damage was found.`,
+        : `Read all of ${name} (${formatBytes(verified.bytes)}): no damage was found.`,
     );
     return;
   }
   const { createdAt, madeBy, bytes, limitBytes } = verified;
   const limits = limitBytes === 0 ? 'without counts or bans' : 'with counts and bans';
   printLine(
-    `Backup of ${instant(createdAt)}, created by version ${madeBy}, ${limits} (${bytesText(bytes)}).`,
+    `Backup of ${instant(createdAt)}, created by version ${madeBy}, ${limits} (${formatBytes(bytes)}).`,
   );
   printLine(`${name} is intact.`);
 }

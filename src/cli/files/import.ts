@@ -1,7 +1,7 @@
 import { openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, PetStatus } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { FormatName } from '../../operations/files/formats.ts';
 import type { RecordReader } from '../../operations/files/records.ts';
 import { Rows } from '../../operations/files/rows.ts';
@@ -74,7 +74,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
       progress.update(rows.bytesRead, report.rows);
     }
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'import_invalid' && report.rows === 0) throw error;
+    if (error instanceof ApiError && error.code === 'import_invalid' && report.rows === 0) throw error;
     report.print('failed');
     if (error instanceof FileChanged) throw new CommandError(report.afterChange, 1, error);
     throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);

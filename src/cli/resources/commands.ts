@@ -7,17 +7,17 @@ import { CommandError } from '../terminal.ts';
 import { givenId, int64, label } from '../values.ts';
 import { addEventCommands } from './events.ts';
 import { type Facts, factsOf } from './facts.ts';
-import { addKeyCommands } from './keys.ts';
 import {
   type AdminRow,
   addOptions,
-  isList,
-  itemOf,
-  type Member,
-  membersOf,
-  metaOf,
-  valuesIn,
-} from './members.ts';
+  collectValues,
+  type InputField,
+  inputFields,
+  itemSchema,
+  returnsList,
+  schemaMeta,
+} from './input-fields.ts';
+import { addKeyCommands } from './keys.ts';
 
 export interface RowCommand {
   readonly words: readonly [resource: string, verb?: string];
@@ -57,7 +57,7 @@ export function rowCommands(resource: string): RowCommand[] {
     .flatMap((row) =>
       factsOf(row.operationId).flatMap((facts): RowCommand[] => {
         if ((facts.resource ?? resourceOf(row)) !== resource) return [];
-        const isSingle = isRead(row) && row.params === undefined && !isList(row) && !row.success.lines;
+        const isSingle = isRead(row) && row.params === undefined && !returnsList(row) && !row.success.lines;
         const words = isSingle ? ([resource] as const) : ([resource, facts.verb ?? verbOf(row)] as const);
         return [{ words, row, facts }];
       }),
@@ -80,8 +80,8 @@ function resourceOf({ operationId, path }: Operation): string | undefined {
 
 const firstWord = (operationId: string) => /^[a-z]+/.exec(operationId)?.[0] ?? operationId;
 
-export function membersOfCommand({ row, facts: { only, byName } }: RowCommand): Member[] {
-  const members = membersOf(row).filter(
+export function commandFields({ row, facts: { only, byName } }: RowCommand): InputField[] {
+  const members = inputFields(row).filter(
     ({ part, name }) => part !== 'body' || (only?.includes(name) ?? true),
   );
   if (byName === undefined) return members;
@@ -94,8 +94,8 @@ export function membersOfCommand({ row, facts: { only, byName } }: RowCommand): 
 
 function addRowCommand(parent: Command, name: string, rowCommand: RowCommand, config: ReadConfig): void {
   const { row, facts } = rowCommand;
-  const members = membersOfCommand(rowCommand);
-  const isArgument = (member: Member) =>
+  const members = commandFields(rowCommand);
+  const isArgument = (member: InputField) =>
     member.part === 'params' || (facts.positional?.includes(member.name) ?? false);
   const args = members.filter(isArgument);
   const options = members.filter((member) => !isArgument(member));
@@ -125,11 +125,11 @@ function addRowCommand(parent: Command, name: string, rowCommand: RowCommand, co
     const given = isFile ? words.slice(1) : words;
     const optionValues = command.opts();
     const values = {
-      ...valuesIn(optionValues, options),
+      ...collectValues(optionValues, options),
       ...Object.fromEntries(args.map((member, index) => [member.name, given[index]])),
     };
     if (row.method === 'PATCH') checkChange(members, values);
-    const of = (part: Member['part']) =>
+    const of = (part: InputField['part']) =>
       Object.fromEntries(
         members.flatMap((member) => (member.part === part ? [[member.name, values[member.name]]] : [])),
       );
@@ -140,7 +140,7 @@ function addRowCommand(parent: Command, name: string, rowCommand: RowCommand, co
 }
 
 /** Throws `CommandError` if the command would change nothing. */
-function checkChange(members: readonly Member[], values: Readonly<Record<string, unknown>>): void {
+function checkChange(members: readonly InputField[], values: Readonly<Record<string, unknown>>): void {
   const settable = members.filter(({ part }) => part === 'body');
   if (settable.some(({ name }) => values[name] !== undefined)) return;
   const flags = settable.map(({ word }) => `--${word}`).join(', ');
@@ -148,13 +148,13 @@ function checkChange(members: readonly Member[], values: Readonly<Record<string,
 }
 
 function hasAssignedIds({ success }: Operation): boolean {
-  const { id } = itemOf(success.schema).shape;
-  return id !== undefined && metaOf(id).override?.minimum !== undefined;
+  const { id } = itemSchema(success.schema).shape;
+  return id !== undefined && schemaMeta(id).override?.minimum !== undefined;
 }
 
 /** Returns the arguments of the examples: required arguments first, then up to two options and `--json`. */
-function examplesOf(row: Operation, args: readonly Member[], options: readonly Member[]): string[] {
-  const given = (members: readonly Member[]) =>
+function examplesOf(row: Operation, args: readonly InputField[], options: readonly InputField[]): string[] {
+  const given = (members: readonly InputField[]) =>
     members.flatMap(({ word, example }) => (example === undefined ? [] : [`--${word} ${quoted(example)}`]));
   const required = options.filter(({ isRequired }) => isRequired);
   const rest = given(options.filter(({ isRequired }) => !isRequired)).slice(0, 2);

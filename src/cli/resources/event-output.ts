@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { Category } from '../../contract/categories.ts';
 import { maxWaitSeconds } from '../../contract/events.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { eventJson, type PetsImported, type StoreEvent } from '../../contract/representations.ts';
 import { pageLimit } from '../../contract/values.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
@@ -70,12 +70,12 @@ async function* pagesOf(
   feed: EventFeed,
   { type, after, limit, order }: Omit<Listing, 'json'>,
 ): AsyncGenerator<Page<StoreEvent>> {
-  const wanted = allEvents(type);
-  if (order === 'desc') return yield await feed.newest(Number(limit), wanted);
+  const eventFilter = allEvents(type);
+  if (order === 'desc') return yield await feed.newest(Number(limit), eventFilter);
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
   for (let position = after; left > 0; ) {
     const atMost = Math.min(left, pageLimit.max);
-    const page = await feed.page({ after: position, limit: atMost, wanted, waitSeconds: 0 });
+    const page = await feed.page({ after: position, limit: atMost, eventFilter, waitSeconds: 0 });
     yield page;
     left -= page.items.length;
     // If the position did not change, there are no more events.
@@ -109,12 +109,12 @@ async function follow(
   { type, after, json }: EventChoice,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = allEvents(type);
+  const eventFilter = allEvents(type);
   let isAway = false;
   for (let position = after; !signal.aborted; ) {
     try {
       const page = await feed.page({
-        ...{ after: position, limit: pageLimit.max, wanted },
+        ...{ after: position, limit: pageLimit.max, eventFilter },
         waitSeconds: maxWaitSeconds,
       });
       isAway = false;
@@ -122,7 +122,7 @@ async function follow(
       for (const event of page.items)
         await written(`${json ? printable(eventJson(event)) : lineOf(event)}\n`);
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'service_unavailable') throw error;
+      if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
       if (!isAway) process.stderr.write(`animal-store: ${printable(messageOf(error))}\n`);
       isAway = true;
       await sleep(retryMs, undefined, { signal }).catch(() => {});

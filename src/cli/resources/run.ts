@@ -1,10 +1,10 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import { hasReversedRange } from '../../contract/admin/values.ts';
-import { filtersText, type ListQuery, writeCursor } from '../../contract/cursor.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { encodeFilters, type ListQuery, writeCursor } from '../../contract/cursor.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Operation, Page } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { pageLimit } from '../../contract/values.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { PlanError } from '../../domain/plan.ts';
@@ -19,7 +19,7 @@ import {
   Table,
   written,
 } from '../terminal.ts';
-import { type AdminRow, isList } from './members.ts';
+import { type AdminRow, returnsList } from './input-fields.ts';
 import { effectOf, resultForms } from './results.ts';
 import { tableOf, textOf } from './shapes.ts';
 
@@ -57,7 +57,7 @@ export async function runRow(
   const read = (query: Values) => perform(admin, row, { ...given, params, query });
   const form = resultForms[row.operationId];
   if (row.operationId === 'listKeys' || row.operationId === 'getKey') await checkKeys(admin, given.query);
-  if (isList(row)) {
+  if (returnsList(row)) {
     const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
     return await printList({ ...row, ...form, path, read }, given.query, options);
   }
@@ -83,7 +83,7 @@ async function perform<Outcome>(
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
     // Throws the cause, so that the command exits with code 2 (usage error).
-    if (error instanceof Refusal && error.cause instanceof PlanError) throw error.cause;
+    if (error instanceof ApiError && error.cause instanceof PlanError) throw error.cause;
     throw error;
   }
 }
@@ -107,7 +107,7 @@ async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Value
   try {
     await keys.bannedIds();
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ApiError)) throw error;
     process.stderr.write(
       `animal-store: Cannot read bans, so the state of the keys is unknown. ${messageOf(error)}\n`,
     );
@@ -154,7 +154,8 @@ async function* pagesOf(
   const jsonOf = (outcome: unknown) => success.json?.(outcome as never).slice(1, -1) ?? '';
   if (!paginated) return yield { json: jsonOf(await read(filters)), hasMore: false };
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
-  let cursor = after === undefined ? undefined : writeCursor({ filters: filtersText(path, filters), after });
+  let cursor =
+    after === undefined ? undefined : writeCursor({ filters: encodeFilters(path, filters), after });
   do {
     const page = (await read({ ...filters, limit: Math.min(left, pageLimit.max), cursor })) as Page<unknown>;
     yield { json: jsonOf(page), hasMore: page.next !== undefined };

@@ -22,7 +22,7 @@ import { Inventory, Pet } from '../../contract/pets.ts';
 import { printable } from '../../domain/printable.ts';
 import { scopes as allScopes } from '../../domain/scope.ts';
 import { counted, grouped, instant, table } from '../terminal.ts';
-import { itemOf, metaOf } from './members.ts';
+import { itemSchema, schemaMeta } from './input-fields.ts';
 
 /** A value as parsed from JSON, with exact integers. */
 export type Exact<Value> = Value extends number | bigint
@@ -62,7 +62,7 @@ function define<Schema extends z.ZodType>(schema: Schema, shape: Shape<ShapeOf<S
 const formatTime = (iso: string) => instant(Date.parse(iso));
 
 export function tableOf(schema: z.ZodType | undefined) {
-  const item = itemOf(schema);
+  const item = itemSchema(schema);
   const { columns = Object.keys(item.shape), none = 'None.' } = (shapes.get(item) ?? {}) as Shape<Cells>;
   const named = columns.map((column) =>
     typeof column === 'string' ? ([titleOf(column), column] as const) : column,
@@ -76,7 +76,7 @@ export function tableOf(schema: z.ZodType | undefined) {
 }
 
 export function textOf(schema: z.ZodType | undefined, item: unknown): string {
-  const { text } = shapes.get(itemOf(schema)) ?? {};
+  const { text } = shapes.get(itemSchema(schema)) ?? {};
   if (text !== undefined) return text(item as never);
   const { header, row } = tableOf(schema);
   return table(header, [row(item as object)]);
@@ -94,7 +94,7 @@ function titleOf(name: string): string {
 
 /** Returns a formatter for a member's cells: times to the second, counts with thousands separators. */
 function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
-  const { override } = shape[name] === undefined ? {} : metaOf(shape[name] as z.ZodType);
+  const { override } = shape[name] === undefined ? {} : schemaMeta(shape[name] as z.ZodType);
   return ({ [name]: value }) => {
     if (value === null || value === undefined) return '';
     if (override?.format === 'date-time') return formatTime(String(value));

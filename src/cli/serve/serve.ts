@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
 import { type App, startApp, startWorkers, systemRuntime, WorkerEnded } from '../../app/app.ts';
-import { openapiText } from '../../app/openapi.ts';
+import { openapiDocument } from '../../app/openapi.ts';
 import type { Config } from '../../config.ts';
 import { basePath } from '../../contract/operations.ts';
 import { maskedUrl } from '../../domain/masked-url.ts';
 import type { Environment } from '../command.ts';
 import { processOutput } from '../process-output.ts';
 import { backupTaskCommand, openLog, workerCommand } from '../processes.ts';
-import { ended, interruption } from '../signals.ts';
+import { interruption, waitForStop } from '../signals.ts';
 import { CommandError, printLine, styled } from '../terminal.ts';
 import { announceFirstKey, FirstKeyFile, inThisFolder } from './first-key.ts';
 
@@ -38,7 +38,7 @@ export async function serve(
   const starting =
     workers > 1
       ? startWorkers(config, { ...environment }, workerCommand, log, runtime, keyFile?.keep)
-      : startApp(config, (listening) => openapiText(config, listening), log, runtime, keyFile?.keep);
+      : startApp(config, (listening) => openapiDocument(config, listening), log, runtime, keyFile?.keep);
   {
     await using app = await started(starting, config, interrupted.signal);
     if (app !== undefined) {
@@ -50,7 +50,7 @@ export async function serve(
         const create = `${inThisFolder(command)} operators create NAME --role admin`;
         log.info({ console: app.console.url, create }, createToken);
       }
-      const lost = await Promise.race([ended(interrupted.signal, parent), app.lost ?? never]);
+      const lost = await Promise.race([waitForStop(interrupted.signal, parent), app.lost ?? never]);
       if (lost !== undefined) throw lost;
       reportDataLoss(app, log);
       log.info('stopping');

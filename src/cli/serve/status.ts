@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { Concern } from '../../contract/admin/system.ts';
-import { factName, factText } from '../../domain/store-facts.ts';
+import { factLabel, formatFact } from '../../domain/store-facts.ts';
 import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
@@ -102,8 +102,8 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
     table(
       ['STORE', ''],
       facts.map(([name, value]) => [
-        factName(name) ?? name,
-        value === null ? (name.endsWith('Trouble') ? 'none' : 'unknown') : factText(name, value),
+        factLabel(name) ?? name,
+        value === null ? (name.endsWith('Trouble') ? 'none' : 'unknown') : formatFact(name, value),
       ]),
     ),
   );

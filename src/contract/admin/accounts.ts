@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { createdJson, mediaTypes, okJson, okPage, rowsOf } from '../operation.ts';
+import { createdJson, defineOperations, mediaTypes, okJson, okPage } from '../operation.ts';
 import {
   bodyShape,
   controlCharacter,
@@ -127,7 +127,7 @@ const step = {
   success: okJson(Account, 'The account after the change.'),
 } as const;
 
-export const accountOperations = rowsOf(
+export const accountOperations = defineOperations(
   { tag: { name: 'Accounts', description: 'Accounts and their plans.' } },
   {
     listAccounts: {

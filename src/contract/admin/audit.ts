@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { okPage, rowsOf, type Success } from '../operation.ts';
+import { defineOperations, okPage, type Success } from '../operation.ts';
 import { cursorParameter, instant, int64Filter, limitParameter, pageShape, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
@@ -59,7 +59,7 @@ const ndjson: Success<AsyncIterable<string>> = {
   lines: true,
 };
 
-export const auditOperations = rowsOf(
+export const auditOperations = defineOperations(
   { tag: { name: 'Audit', description: 'Changes by operators.' } },
   {
     listAudit: {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { createdJson, type FileContent, okJson, rowsOf, type Success } from '../operation.ts';
+import { createdJson, defineOperations, type FileContent, okJson, type Success } from '../operation.ts';
 import { bodyShape, count, instant, requiredString, shape } from '../values.ts';
 
 const name = requiredString().meta({
@@ -93,7 +93,7 @@ const common = {
   reads: [],
 } as const;
 
-export const backupOperations = rowsOf(
+export const backupOperations = defineOperations(
   {},
   {
     listBackups: {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { noContent, okJson, rowsOf } from '../operation.ts';
+import { defineOperations, noContent, okJson } from '../operation.ts';
 import { count, instant, shape } from '../values.ts';
 import { KeyId } from './keys.ts';
 import { id } from './values.ts';
@@ -23,7 +23,7 @@ const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });
 
 export type Ban = z.infer<typeof Ban>;
 
-export const banOperations = rowsOf(
+export const banOperations = defineOperations(
   { tag: { name: 'Bans', description: 'Temporary bans on keys.' } },
   {
     listBans: {

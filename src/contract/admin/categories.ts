@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { Category } from '../categories.ts';
-import { okPage, rowsOf } from '../operation.ts';
+import { defineOperations, okPage } from '../operation.ts';
 import { count, cursorParameter, enumOf, limitParameter, pageShape, shape } from '../values.ts';
 
 const CategoryInUse = shape('CategoryInUse', 'A category that has animals.', {
@@ -25,7 +25,7 @@ const ListCategoriesInUseQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-export const categoryUseOperations = rowsOf(
+export const categoryUseOperations = defineOperations(
   { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategoriesInUse: {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { eventOperations } from '../events.ts';
-import { ok, rowsOf } from '../operation.ts';
+import { defineOperations, ok } from '../operation.ts';
 import { assignedId, count, instant, int64Hint, shape } from '../values.ts';
 
 const EventMark = shape('EventMark', 'The ID and time of an event.', {
@@ -39,7 +39,7 @@ export const adminEventOperations = {
       'Returns changes in commit order. Follow the `Link` with `rel="next"`, which every response has, to read ' +
       'each event exactly once.',
   },
-  ...rowsOf(
+  ...defineOperations(
     { tag: listEvents.tag },
     {
       getEventLog: {

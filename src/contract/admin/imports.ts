@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { okJson, rowsOf } from '../operation.ts';
+import { defineOperations, okJson } from '../operation.ts';
 import { petTag } from '../pets.ts';
 import { count, enumOf, instant, noMembers, shape, text } from '../values.ts';
 import { id, idParameter } from './values.ts';
@@ -125,7 +125,7 @@ export type ImportReport = z.infer<typeof ImportReport>;
 const params = { importId: { schema: ImportId, otherwise: 'import_not_found' } } as const;
 const upload = { types: ['text/csv', 'application/x-ndjson'], description: 'The file.' } as const;
 
-export const importOperations = rowsOf(
+export const importOperations = defineOperations(
   { tag: petTag },
   {
     listImports: {

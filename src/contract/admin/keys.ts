@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { scopes } from '../../domain/scope.ts';
-import { createdJson, mediaTypes, okJson, okPage, rowsOf } from '../operation.ts';
+import { createdJson, defineOperations, mediaTypes, okJson, okPage } from '../operation.ts';
 import {
   bodyShape,
   count,
@@ -14,7 +14,7 @@ import {
   shape,
 } from '../values.ts';
 import { AccountId } from './accounts.ts';
-import { keyTagText } from './key-tag.ts';
+import { keyTagInput } from './key-tag.ts';
 import { direction } from './lists.ts';
 import { KeyOperationUsages, UsageQuery, UsageSeries, usageTag } from './usage.ts';
 import { id, idParameter, instantInput, nameOf, since, until } from './values.ts';
@@ -128,7 +128,7 @@ const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const
 
 const issued = (description: string) => createdJson(IssuedKey, description, ({ id }) => `/keys/${id}`);
 
-export const keyOperations = rowsOf(
+export const keyOperations = defineOperations(
   { tag: { name: 'Keys', description: 'API keys that belong to accounts.' } },
   {
     listKeys: {
@@ -155,7 +155,7 @@ export const keyOperations = rowsOf(
       summary: 'Get a key',
       description: 'Returns a key without its secret.',
       params,
-      success: { ...okJson(FoundKey, 'The requested key.'), tagged: keyTagText },
+      success: { ...okJson(FoundKey, 'The requested key.'), tagged: keyTagInput },
     },
     updateKey: {
       method: 'PATCH',
@@ -165,7 +165,7 @@ export const keyOperations = rowsOf(
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
-      success: { ...okJson(Key, 'The key after the change.'), tagged: keyTagText },
+      success: { ...okJson(Key, 'The key after the change.'), tagged: keyTagInput },
     },
     rotateKey: {
       method: 'POST',

@@ -1,7 +1,7 @@
 /** List filters, sort orders and totals that only the admin API has. */
 import * as z from 'zod';
 import { orderStatuses } from '../../domain/order-status.ts';
-import { okJson, okPage, rowsOf } from '../operation.ts';
+import { defineOperations, okJson, okPage } from '../operation.ts';
 import { sharedOperations } from '../operations.ts';
 import { Pets } from '../pets.ts';
 import { petJson } from '../representations.ts';
@@ -60,7 +60,7 @@ export const Totals = shape('Totals', 'The number of objects.', {
 
 export type Totals = z.infer<typeof Totals>;
 
-export const totalsOperations = rowsOf(
+export const totalsOperations = defineOperations(
   { tag: { name: 'Store', description: 'Contents of the store.' } },
   {
     getTotals: {

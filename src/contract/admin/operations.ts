@@ -1,7 +1,7 @@
 /** Operations of the admin API, from which the API, its OpenAPI document, the console and tests are derived. */
 
 import type { Role } from '../../domain/role.ts';
-import { type InputOfRow, isRead, type Operation, type UploadOfRow } from '../operation.ts';
+import { isRead, type Operation, type OperationInput, type OperationUpload } from '../operation.ts';
 import { sharedOperations } from '../operations.ts';
 import { accountOperations } from './accounts.ts';
 import { auditOperations } from './audit.ts';
@@ -51,11 +51,11 @@ export type ShopOperationId = keyof typeof shopOperations;
 export const allAdminOperations: readonly (Operation & { readonly operationId: AdminOperationId })[] =
   Object.values(adminOperations);
 
-export type AdminInputOf<Id extends AdminOperationId> = InputOfRow<AdminOperations[Id]> &
-  UploadOfRow<AdminOperations[Id]>;
+export type AdminInput<Id extends AdminOperationId> = OperationInput<AdminOperations[Id]> &
+  OperationUpload<AdminOperations[Id]>;
 
 /** Returns the required role, or undefined if the operation requires no sign-in. */
-export function roleOf(operation: Operation): Role | undefined {
+export function requiredRole(operation: Operation): Role | undefined {
   const { role = isRead(operation) ? 'viewer' : 'admin' } = operation;
   return role === 'anybody' ? undefined : role;
 }

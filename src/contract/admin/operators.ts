@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { roles } from '../../domain/role.ts';
-import { createdJson, okJson, rowsOf } from '../operation.ts';
+import { createdJson, defineOperations, okJson } from '../operation.ts';
 import { bodyShape, enumOf, instant, noMembers, shape } from '../values.ts';
 import { id, idParameter, nameOf } from './values.ts';
 
@@ -36,7 +36,7 @@ export type IssuedToken = z.infer<typeof IssuedToken>;
 
 const params = { operatorId: { schema: OperatorId, otherwise: 'operator_not_found' } } as const;
 
-export const operatorOperations = rowsOf(
+export const operatorOperations = defineOperations(
   { tag: { name: 'Operators', description: 'Operators of the service and their tokens.' } },
   {
     listOperators: {

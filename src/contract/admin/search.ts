@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ok, rowsOf } from '../operation.ts';
+import { defineOperations, ok } from '../operation.ts';
 import { enumOf, int64Hint, requiredString, shape } from '../values.ts';
 
 const searchedKinds = [
@@ -79,7 +79,7 @@ function searchJson({ results }: SearchResults): string {
   return `{"results":[${items}]}`;
 }
 
-export const searchOperations = rowsOf(
+export const searchOperations = defineOperations(
   { tag: { name: 'Search', description: 'Search by id or name.' } },
   {
     search: {

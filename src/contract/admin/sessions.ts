@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { maxSignInBytes } from '../bounds.ts';
-import { createdJson, noContent, okJson, rowsOf } from '../operation.ts';
+import { createdJson, defineOperations, noContent, okJson } from '../operation.ts';
 import { bodyError, instant, shape } from '../values.ts';
 import { Role } from './operators.ts';
 import { id, idParameter } from './values.ts';
@@ -48,7 +48,7 @@ export type OwnSession = z.infer<typeof OwnSession>;
 export type SignIn = z.infer<typeof SignIn>;
 export type Session = z.infer<typeof Session>;
 
-export const sessionOperations = rowsOf(
+export const sessionOperations = defineOperations(
   { tag: { name: 'Sessions', description: 'Signing in and out of the console.' } },
   {
     createSession: {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { mediaTypes, okJson, rowsOf } from '../operation.ts';
+import { defineOperations, mediaTypes, okJson } from '../operation.ts';
 import { bodyShape, count, enumOf, instant, shape } from '../values.ts';
 
 const microseconds = z.number().min(0).nullable();
@@ -101,7 +101,7 @@ const common = {
   errors: [],
 } as const;
 
-export const systemOperations = rowsOf(
+export const systemOperations = defineOperations(
   {},
   {
     getOverview: {

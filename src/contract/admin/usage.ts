@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { okJson, rowsOf } from '../operation.ts';
+import { defineOperations, okJson } from '../operation.ts';
 import { count, enumOf, instant, int64Filter, limitParameter, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
@@ -155,7 +155,7 @@ const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], err
 
 const delay = 'Requests in the last 10 seconds may be missing.';
 
-export const usageOperations = rowsOf(
+export const usageOperations = defineOperations(
   {},
   {
     listMinutes: {

@@ -8,7 +8,7 @@ import {
   ListDeliveriesQuery,
   Redelivery,
 } from '../deliveries.ts';
-import { accepted, ok, okPage, rowsOf } from '../operation.ts';
+import { accepted, defineOperations, ok, okPage } from '../operation.ts';
 import { deliveryJson, type Webhook, webhookJson } from '../representations.ts';
 import {
   bodyShape,
@@ -73,7 +73,7 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 
 const one = (description: string) => ok(AccountWebhook, accountWebhookJson, description);
 
-export const accountWebhookOperations = rowsOf(
+export const accountWebhookOperations = defineOperations(
   { tag: { name: 'Webhooks', description: 'URLs at which accounts receive events.' } },
   {
     listAccountWebhooks: {

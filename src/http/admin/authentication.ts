@@ -1,9 +1,9 @@
-import type { AdminInputOf } from '../../contract/admin/operations.ts';
-import { resultOf } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { actorText } from '../../domain/actor.ts';
+import type { AdminInput } from '../../contract/admin/operations.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { toResult } from '../../contract/operation.ts';
+import { formatActor } from '../../domain/actor.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
-import { isUnavailable } from '../../operations/refusals.ts';
+import { isUnavailable } from '../../operations/errors.ts';
 import { type SessionSecrets, sessionMs, shownSession } from '../../operations/sign-in/sessions.ts';
 import { credentialOf } from '../pipeline/head.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
@@ -24,12 +24,13 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
   if (credential.kind !== 'none') {
     const token = credential.kind === 'key' ? credential.key : '';
     const signedIn = await context.sessions.byToken(token);
-    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token', new Refusal('sign_in_failed'));
+    if (signedIn === undefined)
+      throw failedSignIn(context, incoming, 'token', new ApiError('sign_in_failed'));
     return { ...signedIn, isByCookie: false };
   }
   const secrets = sessionSecretsOf(request, context.site.isSecure);
   const signedIn = secrets && (await context.sessions.bySecrets(secrets));
-  if (signedIn === undefined) throw new Refusal('sign_in_required');
+  if (signedIn === undefined) throw new ApiError('sign_in_required');
   return { ...signedIn, isByCookie: true };
 }
 
@@ -61,17 +62,17 @@ function failedSignIn(
   { failedSignIns, log }: AdminContext,
   { network, client, requestId }: AdminIncoming,
   by: 'token' | 'code' | 'body',
-  refusal: Refusal,
-): Refusal {
+  apiError: ApiError,
+): ApiError {
   const waitSeconds = failedSignIns.waitSeconds(network);
-  if (waitSeconds > 0) return new Refusal('too_many_sign_ins');
+  if (waitSeconds > 0) return new ApiError('too_many_sign_ins');
   const failures = failedSignIns.add(network);
   const isLast = failedSignIns.waitSeconds(network) > 0;
   log.warn(
     { requestId, address: client, by, failures },
     isLast ? 'failed sign-in; additional attempts from this network must wait' : 'failed sign-in',
   );
-  return refusal;
+  return apiError;
 }
 
 // A session has two secrets. Browsers send cookies to every port of a host, so a server on another port could receive
@@ -112,7 +113,7 @@ export async function signIn(
   context: AdminContext,
   incoming: AdminIncoming,
   operation: AdminOperation,
-  { body }: AdminInputOf<'createSession'>,
+  { body }: AdminInput<'createSession'>,
 ): Promise<PlainResponse> {
   const { sessions, site, log } = context;
   const { request, client, requestId } = incoming;
@@ -120,17 +121,17 @@ export async function signIn(
     const { secrets, signedIn, isStored } = await sessions.signIn(body);
     const former = sessionSecretsOf(request, site.isSecure);
     if (former !== undefined) await sessions.signOut(former);
-    const fields = { requestId, address: client, operator: actorText(signedIn.actor) };
+    const fields = { requestId, address: client, operator: formatActor(signedIn.actor) };
     log.info(
       fields,
       isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
     );
     const shown = { ...shownSession(signedIn), secret: secrets.inPage };
-    const { status, body: text = null } = resultOf(operation, shown);
+    const { status, body: text = null } = toResult(operation, shown);
     const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
     return { status, body: text, headers };
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'sign_in_failed') throw error;
+    if (!(error instanceof ApiError) || error.code !== 'sign_in_failed') throw error;
     throw failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
   }
 }
@@ -140,7 +141,7 @@ export async function signIn(
  * repeat it without limit.
  */
 export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
-  return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
+  return error instanceof ApiError ? failedSignIn(context, incoming, 'body', error) : error;
 }
 
 export async function signOut(
@@ -150,6 +151,6 @@ export async function signOut(
 ): Promise<PlainResponse> {
   const secrets = sessionSecretsOf(request, site.isSecure);
   if (secrets !== undefined) await sessions.signOut(secrets);
-  const { status } = resultOf(operation, undefined);
+  const { status } = toResult(operation, undefined);
   return { status, body: null, headers: { 'Set-Cookie': sessionCookie(request, site.isSecure) } };
 }

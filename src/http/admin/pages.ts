@@ -1,8 +1,8 @@
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { authenticateInOutages } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { type AdminPlainResponse, refuse, reply } from './replies.ts';
+import { type AdminPlainResponse, reply, replyWithError } from './replies.ts';
 
 export const openapiPath = '/admin/v1/openapi.json';
 
@@ -18,7 +18,7 @@ export async function adminPage(
     context.site.checkHost(incoming.request);
     return reply(incoming, await pageResponse(context, console, incoming, path));
   } catch (error) {
-    return refuse(context, incoming, error);
+    return replyWithError(context, incoming, error);
   }
 }
 
@@ -31,11 +31,11 @@ async function pageResponse(
   const { request } = incoming;
   const isKnown = path === '/' || path.startsWith('/assets/') || path === openapiPath || path === '/metrics';
   if (isKnown && request.method !== 'GET' && request.method !== 'HEAD')
-    throw new Refusal('method_not_allowed');
+    throw new ApiError('method_not_allowed');
   if (path === openapiPath) return { status: 200, body: await adminOpenapi(), headers: {} };
   if (path === '/metrics') return metrics(context, incoming);
   const file = isKnown ? await console.respond(request, path) : undefined;
-  if (file === undefined) throw new Refusal('route_not_found', { message: unknownPath });
+  if (file === undefined) throw new ApiError('route_not_found', { message: unknownPath });
   return file;
 }
 

@@ -1,5 +1,5 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
 import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/replies.ts';
@@ -23,45 +23,45 @@ export function reply(
 }
 
 /**
- * The response to a request that failed for any reason. The reason is sent only if the error is a `Refusal`; other
+ * The response to a request that failed for any reason. The reason is sent only if the error is an `ApiError`; other
  * errors are logged. The cause of a store failure is shown only to operators who are signed in, because error messages
  * of a database server may contain addresses.
  */
-export function refuse(
+export function replyWithError(
   context: AdminContext,
   incoming: AdminIncoming,
   error: unknown,
   isSignedIn = false,
 ): Response {
-  const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
-  const { status } = errors[refusal.code];
-  if (status >= 500) logFailure(context, incoming, refusal);
+  const apiError = error instanceof ApiError ? error : new ApiError('internal_error', { cause: error });
+  const { status } = errors[apiError.code];
+  if (status >= 500) logFailure(context, incoming, apiError);
   return reply(incoming, {
     status,
-    body: errorBody(explained(context, refusal, isSignedIn)),
-    headers: errorHeaders(context, incoming, refusal),
+    body: errorBody(explained(context, apiError, isSignedIn)),
+    headers: errorHeaders(context, incoming, apiError),
   });
 }
 
-function explained({ troubles }: AdminContext, refusal: Refusal, isSignedIn: boolean): Refusal {
-  const { code, message = errors[code].message, cause } = refusal;
-  if (code !== 'service_unavailable') return refusal;
+function explained({ troubles }: AdminContext, apiError: ApiError, isSignedIn: boolean): ApiError {
+  const { code, message = errors[code].message, cause } = apiError;
+  if (code !== 'service_unavailable') return apiError;
   const reasons = isSignedIn && cause instanceof Error ? [`Cause: ${cause.message}.`] : troubles();
-  return new Refusal(code, { message: [message, ...reasons].join(' ') });
+  return new ApiError(code, { message: [message, ...reasons].join(' ') });
 }
 
-export function failed({ log, makeRequestId }: AdminContext, error: unknown): Response {
+export function fallbackReply({ log, makeRequestId }: AdminContext, error: unknown): Response {
   const requestId = makeRequestId();
   log.error({ requestId, err: error }, 'request failed');
-  const refusal = new Refusal('internal_error');
+  const apiError = new ApiError('internal_error');
   const headers = { ...adminHeaders, 'Content-Type': 'application/json', 'X-Request-Id': requestId };
-  return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
+  return new Response(errorBody(apiError), { status: errors[apiError.code].status, headers });
 }
 
 function errorHeaders(
   { failedSignIns }: AdminContext,
   { route, operation, network }: AdminIncoming,
-  { code, details }: Refusal,
+  { code, details }: ApiError,
 ): HeaderFields {
   switch (errors[code].status) {
     case 401:
@@ -85,7 +85,7 @@ function errorHeaders(
 function logFailure(
   { log, outages }: AdminContext,
   { request: { method, signal }, requestId, route }: AdminIncoming,
-  { code, cause }: Refusal,
+  { code, cause }: ApiError,
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);

@@ -11,7 +11,7 @@ import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 import { adminPage, openapiPath } from './pages.ts';
 import { adminPipeline } from './pipeline.ts';
-import { failed } from './replies.ts';
+import { fallbackReply } from './replies.ts';
 
 /** Idle connections are closed after this time, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
@@ -85,7 +85,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,
       // Handles errors outside both pipelines. By default, the runtime would respond with an HTML page.
-      error: (error) => failed(context, error),
+      error: (error) => fallbackReply(context, error),
     });
   const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });
   return {

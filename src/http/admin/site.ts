@@ -1,6 +1,6 @@
 /** Host names that the admin listener accepts, and the origins that may send requests to it. */
 import { isIP } from 'node:net';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
 /** Host names and IP addresses of the local machine. Clients that connect through a tunnel use them as well. */
@@ -26,7 +26,7 @@ export class Site {
     const host = hostOf(request);
     const name = nameOf(host);
     if (host !== this.#hostOfOrigin && !loopback.test(name) && !isAddress(name))
-      throw new Refusal('host_unknown');
+      throw new ApiError('host_unknown');
   }
 
   /**
@@ -39,7 +39,7 @@ export class Site {
     const isForeign =
       (origin !== null && !this.#isOwn(origin, request)) || (site ?? 'same-origin') !== 'same-origin';
     const isUnknown = origin === null && site === null;
-    if (isForeign || (isUnknown && isProofNeeded)) throw new Refusal('cross_site_request');
+    if (isForeign || (isUnknown && isProofNeeded)) throw new ApiError('cross_site_request');
   }
 
   /**

@@ -1,9 +1,9 @@
 import type * as z from 'zod';
+import { ApiError } from '../../contract/api-error.ts';
 import { maxBodyBytes, maxUploadBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
 import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
 
 /** A JSON body, and the errors found while parsing: duplicate members, and members named `__proto__`. */
@@ -40,7 +40,7 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
 /** Throws `unsupported_media_type` for a body with another media type, and for a compressed body. */
 function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
   const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
-  if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
+  if (details.length > 0) throw new ApiError('unsupported_media_type', { details });
 }
 
 function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail[] {
@@ -65,7 +65,7 @@ function withoutBody({ schema, optional }: Body): JsonBody {
     (member as z.ZodType).safeParse(undefined).success ? [] : [`"${name}"`],
   );
   const withThese = required.length === 0 ? '' : ` with ${required.join(' and ')}`;
-  throw new Refusal('invalid_body', {
+  throw new ApiError('invalid_body', {
     message: `The request body is missing. Send a JSON object${withThese}.`,
   });
 }
@@ -75,7 +75,7 @@ function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const timer = setTimeout(
-    () => reject(new Refusal('invalid_json', { message: slowMessage })),
+    () => reject(new ApiError('invalid_json', { message: slowMessage })),
     bodyTimeoutMs,
   );
   const read = request.headers.has('transfer-encoding') ? readChunks(request, maxBytes) : request.bytes();
@@ -93,8 +93,8 @@ function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
 }
 
 /** Reading fails if the client disconnects or sends malformed chunks. This is a client error, and is not logged. */
-function interruptedBody(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal('invalid_json', { message: interruptedMessage });
+function interruptedBody(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError('invalid_json', { message: interruptedMessage });
 }
 
 const interruptedMessage = 'The request body is incomplete.';
@@ -117,8 +117,8 @@ async function readChunks(request: Request, maxBytes: number): Promise<Uint8Arra
   return Buffer.concat(chunks, length);
 }
 
-function tooLarge(maxBytes: number, what = 'request body'): Refusal {
-  return new Refusal('body_too_large', { message: `The ${what} is larger than ${maxBytes} bytes.` });
+function tooLarge(maxBytes: number, what = 'request body'): ApiError {
+  return new ApiError('body_too_large', { message: `The ${what} is larger than ${maxBytes} bytes.` });
 }
 
 function parse(bytes: Uint8Array): JsonBody {
@@ -132,7 +132,7 @@ function parse(bytes: Uint8Array): JsonBody {
       return { bytes, value: error.value, mistakes, ambiguous: error.outermost };
     }
     const reason = error instanceof JsonError ? `JSON: ${error.message}` : 'UTF-8';
-    throw new Refusal('invalid_json', { message: `The request body is not valid ${reason}.` });
+    throw new ApiError('invalid_json', { message: `The request body is not valid ${reason}.` });
   }
 }
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { isWithin, type Network, unmappedAddress } from '../../domain/address.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { Credential } from '../../operations/admission/admission.ts';
@@ -69,9 +69,9 @@ export function hasSeveralHosts({ headers }: Request): boolean {
   return headers.get('host')?.includes(', ') ?? false;
 }
 
-export function severalHosts(): Refusal {
+export function severalHosts(): ApiError {
   const message = 'must be sent once';
-  return new Refusal('invalid_parameter', {
+  return new ApiError('invalid_parameter', {
     message: `The request is invalid: Host ${message}.`,
     details: [{ in: 'header', name: 'Host', message }],
   });

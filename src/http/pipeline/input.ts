@@ -1,8 +1,8 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxDetails, maxNameLength } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { parseInt64 } from '../../contract/json.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Validated, validate } from '../../contract/validation.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { Preconditions } from '../../operations/changes/preconditions.ts';
@@ -32,7 +32,7 @@ export function readInput<Read = OperationRequest['input']>(
 ): Awaitable<Input<Read>> {
   const upload = operation.upload && uploadOf(request, operation.upload);
   const read = () => operation.body && readJsonBody(request, operation.body);
-  return andThen(orElse<JsonBody | Refusal | undefined>(read, unreadable), (json) => {
+  return andThen(orElse<JsonBody | ApiError | undefined>(read, unreadable), (json) => {
     const params = readParams(operation, path);
     const query = resumed(operation, request.headers, readQuery(operation, queryOf(request.url)));
     const preconditions = preconditionsOf(operation, request.headers);
@@ -46,8 +46,8 @@ export function readInput<Read = OperationRequest['input']>(
       'mistakes' in body
     ) {
       const mistakes = [params, query, preconditions, idempotencyKey, body].flatMap(mistakesOf);
-      if (!(json instanceof Refusal)) throw refusalOf(mistakes);
-      throw mistakes.length === 1 ? json : refusalOf(mistakes, json.code);
+      if (!(json instanceof ApiError)) throw validationError(mistakes);
+      throw mistakes.length === 1 ? json : validationError(mistakes, json.code);
     }
     refuseUnnameable(operation, params.value);
     return {
@@ -60,7 +60,7 @@ export function readInput<Read = OperationRequest['input']>(
       } as Read,
       preconditions: preconditions.value,
       idempotencyKey: idempotencyKey.value,
-      bytes: json instanceof Refusal ? noBytes : (json?.bytes ?? noBytes),
+      bytes: json instanceof ApiError ? noBytes : (json?.bytes ?? noBytes),
     };
   });
 }
@@ -96,7 +96,7 @@ function readParams(
 function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;
-    if (otherwise !== undefined && values[name] === undefined) throw new Refusal(otherwise);
+    if (otherwise !== undefined && values[name] === undefined) throw new ApiError(otherwise);
   }
 }
 
@@ -118,17 +118,17 @@ const noBody: Validated<unknown> = { value: undefined };
  * Returns the error if the body is missing or not valid JSON, to list it with the other validation errors. Rethrows
  * other errors, because they take precedence.
  */
-function unreadable(error: unknown): Refusal {
-  if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
+function unreadable(error: unknown): ApiError {
+  if (error instanceof ApiError && (error.code === 'invalid_json' || error.code === 'invalid_body'))
     return error;
   throw error;
 }
 
 function checkBody(
   schema: NonNullable<Operation['body']>['schema'],
-  body: JsonBody | Refusal,
+  body: JsonBody | ApiError,
 ): Validated<unknown> {
-  if (body instanceof Refusal) {
+  if (body instanceof ApiError) {
     const [, message = ''] = /^The request body (.*)\.$/.exec(body.message ?? '') ?? [];
     return { mistakes: [{ in: 'body', name: '', message }] };
   }
@@ -139,8 +139,8 @@ function checkBody(
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** A refusal that lists up to `maxDetails` of the errors. Long names from the client are shortened. */
-export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
+/** An error that lists up to `maxDetails` of the errors. Long names from the client are shortened. */
+export function validationError(all: readonly ErrorDetail[], code?: ApiError['code']): ApiError {
   const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
   const isBody = details[0]?.in === 'body';
   const unnamed = all.length - details.length;
@@ -150,7 +150,7 @@ export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): 
     .concat(more)
     .join('; ');
   const message = `The ${isBody ? 'request body' : 'request'} is invalid: ${mistakes}.`;
-  return new Refusal(code ?? (isBody ? 'invalid_body' : 'invalid_parameter'), { details, message });
+  return new ApiError(code ?? (isBody ? 'invalid_body' : 'invalid_parameter'), { details, message });
 }
 
 function shortened(name: string): string {

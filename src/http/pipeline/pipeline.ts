@@ -1,6 +1,6 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { isRead } from '../../contract/operation.ts';
 import { basePath } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type Unauthenticated,
 } from '../../operations/admission/admission.ts';
 import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
-import { insufficientScope } from '../../operations/refusals.ts';
+import { insufficientScopeError } from '../../operations/errors.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
@@ -18,7 +18,7 @@ import { onceOf } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
 import { notModified, type PlainResponse, successResponse, withoutBody } from './plain-response.ts';
 import { targetOf } from './query.ts';
-import { counted, failed, preflight, refuse, reply } from './replies.ts';
+import { countRequest, fallbackReply, reply, replyToPreflight, replyWithError } from './replies.ts';
 import type { RoutedOperation } from './routes.ts';
 
 /** Every request under /v1 passes these checks, in the order of the specification (section 2). */
@@ -27,7 +27,7 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   let admission: Authenticated | Unauthenticated | undefined;
   const attempt = (isRetry = false) => {
     if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
-      return preflight(context, incoming);
+      return replyToPreflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(
       context.admission.admit(credentialOf(request.headers), () => incoming.network(), isFree || isRetry),
@@ -37,7 +37,7 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       },
     );
   };
-  const refused = (error: unknown) => refuse(context, incoming, admission, error);
+  const refused = (error: unknown) => replyWithError(context, incoming, admission, error);
   return orElse(attempt, (error) =>
     orElse(
       // The retry does not count against the limits, because the request has already been counted.
@@ -45,10 +45,10 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       (again) => {
         // Omits the rate limit headers, because the limits cannot be read either. If the original error is a 503, it is
         // returned, because its message says whether the request was applied.
-        const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
+        const isUnavailable = error instanceof ApiError && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
-        counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
-        return failed(context, incoming.requestId, failure);
+        countRequest(context, incoming, failure instanceof ApiError ? failure.code : 'internal_error');
+        return fallbackReply(context, incoming.requestId, failure);
       },
     ),
   );
@@ -67,16 +67,17 @@ function afterAdmission(
   const { request, route, routed } = incoming;
   if (hasSeveralHosts(request)) throw severalHosts();
   if (admission.caller === undefined)
-    return refuse(context, incoming, admission, new Refusal(admission.refusal));
-  const { refusal } = admission.verdict;
-  if (refusal !== undefined && !isFree) return refuse(context, incoming, admission, new Refusal(refusal));
+    return replyWithError(context, incoming, admission, new ApiError(admission.errorCode));
+  const { errorCode } = admission.verdict;
+  if (errorCode !== undefined && !isFree)
+    return replyWithError(context, incoming, admission, new ApiError(errorCode));
 
-  if (route === undefined) throw new Refusal('route_not_found');
-  if (routed === undefined) throw new Refusal('method_not_allowed');
+  if (route === undefined) throw new ApiError('route_not_found');
+  if (routed === undefined) throw new ApiError('method_not_allowed');
   if (routed.removedAt !== undefined && context.clock.now() >= routed.removedAt)
-    throw new Refusal('operation_removed');
+    throw new ApiError('operation_removed');
   const { scope } = routed.operation;
-  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScope([scope]);
+  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScopeError([scope]);
 
   const pending = respond(context, incoming, routed, admission);
   if (pending instanceof Promise) incoming.keep();

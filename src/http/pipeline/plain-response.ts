@@ -1,7 +1,7 @@
 import { cacheControl, etagOf } from '../../contract/caching.ts';
-import { filtersOf, type ListQuery } from '../../contract/cursor.ts';
+import { collectFilters, type ListQuery } from '../../contract/cursor.ts';
 import type { Operation, StreamSource } from '../../contract/operation.ts';
-import { isTagged } from '../../contract/operations.ts';
+import { hasEntityTag } from '../../contract/operations.ts';
 import type { Performed } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
 
@@ -32,7 +32,7 @@ export function successResponse(
   operation: Operation,
   query: unknown,
   { status, body, tagged, location, next, stream, isReplayed }: Performed,
-  { base, params = {}, hasTag = isTagged(operation) }: SuccessContext,
+  { base, params = {}, hasTag = hasEntityTag(operation) }: SuccessContext,
 ): PlainResponse {
   if (stream !== undefined) return { status, body: null, stream, headers: streamHeaders };
   const headers: HeaderFields = {};
@@ -99,7 +99,7 @@ const maxLinkBytes = 3_072;
  * page is linked.
  */
 function linksOf(url: string, query: PageQuery, next: string | undefined): string {
-  const filters = filtersOf(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
+  const filters = collectFilters(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
   const first = `${url}?limit=${query.limit}${filters.join('')}`;
   const links = `<${first}>; rel="first"`;
   if (next === undefined) return links;

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { hasReversedRange } from '../../contract/admin/values.ts';
-import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
+import { cursorMistake, encodeFilters, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Validated, validate } from '../../contract/validation.ts';
@@ -97,7 +97,7 @@ function cursorMistakes(
   // The cursor cannot be checked against invalid filters.
   if (checked.some(([name, { success }]) => !success || mistakes.has(name))) return [];
   const query = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
-  return cursor.filters === filtersText(path, query) ? [] : [cursorMistake];
+  return cursor.filters === encodeFilters(path, query) ? [] : [cursorMistake];
 }
 
 function unknownMessage(known: string[]): string {

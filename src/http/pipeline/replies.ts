@@ -1,6 +1,6 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
 import { logBan } from '../logs/bans.ts';
@@ -35,16 +35,16 @@ export function reply(
   const cors = context.corsOrigins.size > 0 ? corsHeaders(sent, context.corsOrigins) : {};
   for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
   const isFree =
-    admission.caller === undefined || admission.verdict.refusal !== undefined || routed?.operation.free;
+    admission.caller === undefined || admission.verdict.errorCode !== undefined || routed?.operation.free;
   if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
   writeForMethod(response, method);
-  counted(context, incoming, code, admission.caller);
+  countRequest(context, incoming, code, admission.caller);
   const logged = method === 'HEAD' ? null : stream === undefined ? body : undefined;
   context.requestLog?.(incoming, { status, code, admission, body: logged });
   return response;
 }
 
-export function counted(
+export function countRequest(
   { traffic, failedRequests }: RequestContext,
   { routed, startedAt, requestId }: IncomingRequest,
   code?: ErrorCode,
@@ -56,26 +56,26 @@ export function counted(
 }
 
 /**
- * The response to a request that failed for any reason. The reason is sent only if the error is a `Refusal`; other
+ * The response to a request that failed for any reason. The reason is sent only if the error is an `ApiError`; other
  * errors are logged.
  */
-export function refuse(
+export function replyWithError(
   context: RequestContext,
   incoming: IncomingRequest,
   admission: Authenticated | Unauthenticated | undefined,
   error: unknown,
 ): Awaitable<Response> {
-  const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
-  const { status } = errors[refusal.code];
-  if (status >= 500) logFailure(context, incoming, refusal, status);
+  const apiError = error instanceof ApiError ? error : new ApiError('internal_error', { cause: error });
+  const { status } = errors[apiError.code];
+  if (status >= 500) logFailure(context, incoming, apiError, status);
   if (admission?.caller !== undefined && admission.verdict.isNewBan) logBan(context.log, admission);
   const isCharged = !(incoming.routed?.operation.free ?? false);
   const afterRefund = status === 503 && isCharged ? refunded(context, admission) : admission;
-  const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));
+  const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, apiError.code));
   return andThen(result, (known) => {
-    const headers = errorHeaders(refusal, known, incoming);
-    headers.Link = helpLink(context, refusal.code, incoming.routed?.headers?.Link);
-    return reply(context, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
+    const headers = errorHeaders(apiError, known, incoming);
+    headers.Link = helpLink(context, apiError.code, incoming.routed?.headers?.Link);
+    return reply(context, incoming, known, { status, body: errorBody(apiError), headers }, apiError.code);
   });
 }
 
@@ -83,9 +83,9 @@ export function refuse(
  * The response to a request that failed, if the regular error response fails as well. It has no rate limit headers,
  * because the limits are unknown.
  */
-export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
-  const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
-  const refusal = isUnavailable ? error : new Refusal('internal_error');
+export function fallbackReply({ log }: RequestContext, requestId: string, error: unknown): Response {
+  const isUnavailable = error instanceof ApiError && error.code === 'service_unavailable';
+  const apiError = isUnavailable ? error : new ApiError('internal_error');
   if (isUnavailable) log.debug({ requestId, err: error.cause }, 'limits of a refused request are unknown');
   else log.error({ requestId, err: error }, 'request failed');
   const headers = {
@@ -93,11 +93,14 @@ export function failed({ log }: RequestContext, requestId: string, error: unknow
     'X-Request-Id': requestId,
     ...(isUnavailable && { 'Retry-After': String(unavailableRetrySeconds) }),
   };
-  return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
+  return new Response(errorBody(apiError), { status: errors[apiError.code].status, headers });
 }
 
 /** The response to a preflight (Fetch standard, section 3.3.2). Preflights do not count against the limit. */
-export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
+export async function replyToPreflight(
+  context: RequestContext,
+  incoming: IncomingRequest,
+): Promise<Response> {
   const state = await context.admission.peek(incoming.network());
   const headers = new Headers({
     'X-Request-Id': incoming.requestId,
@@ -106,13 +109,13 @@ export async function preflight(context: RequestContext, incoming: IncomingReque
   });
   writeLimit(headers, state);
   if (incoming.countFree()) headers.set('Connection', 'close');
-  counted(context, incoming);
+  countRequest(context, incoming);
   context.requestLog?.(incoming, { status: 204, body: null });
   return new Response(null, { status: 204, headers });
 }
 
 /** The Error body (specification, section 2). */
-export function errorBody({ code, message, details }: Refusal): string {
+export function errorBody({ code, message, details }: ApiError): string {
   if (message === undefined && details.length === 0) return standardBodies[code];
   const body = { ...standardBody(code), ...(message !== undefined && { message }) };
   return JSON.stringify(details.length > 0 ? { ...body, details } : body);
@@ -134,7 +137,7 @@ function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string
 }
 
 function errorHeaders(
-  { code, details, scope }: Refusal,
+  { code, details, scope }: ApiError,
   admission: Authenticated | Unauthenticated,
   { route, routed }: IncomingRequest,
 ): HeaderFields {
@@ -162,7 +165,7 @@ function errorHeaders(
   }
 }
 
-export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
+export function acceptHeaders(details: ApiError['details'], operation: Operation | undefined): HeaderFields {
   return {
     // Sent only for an unsupported Content-Encoding, to distinguish this error from a wrong media type (RFC 9110,
     // section 12.5.3).
@@ -182,18 +185,18 @@ function refunded(
   context: RequestContext,
   admission: Authenticated | Unauthenticated | undefined,
 ): Awaitable<Authenticated | Unauthenticated | undefined> {
-  if (admission?.caller === undefined || admission.verdict.refusal !== undefined) return admission;
+  if (admission?.caller === undefined || admission.verdict.errorCode !== undefined) return admission;
   return andThen(context.admission.refund(admission), (verdict) => ({ ...admission, verdict }));
 }
 
 function unauthenticated(
   context: RequestContext,
   incoming: IncomingRequest,
-  refusal: ErrorCode,
+  errorCode: ErrorCode,
 ): Awaitable<Unauthenticated> {
   return andThen(context.admission.peek(incoming.network()), (state) => ({
     caller: undefined,
-    refusal,
+    errorCode,
     state,
   }));
 }
@@ -202,7 +205,7 @@ function unauthenticated(
 function logFailure(
   context: RequestContext,
   { request: { method }, requestId, route }: IncomingRequest,
-  { code, cause }: Refusal,
+  { code, cause }: ApiError,
   status: number,
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };

@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/operation.ts';
-import { allOperations, basePath, methodsOf, type OperationId } from '../../contract/operations.ts';
+import { allOperations, allowedMethods, basePath, type OperationId } from '../../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
 /** An operation with the headers of its responses and, if the operation is deprecated, its removal time. */
@@ -25,7 +25,7 @@ export function routesBelow<Row extends Operation, Routed>(
     const methods = new Map<string, Routed>();
     for (const row of those) {
       const routed = routedOf(row);
-      for (const method of methodsOf(row)) methods.set(method, routed);
+      for (const method of allowedMethods(row)) methods.set(method, routed);
     }
     const allow = [...methods.keys()].sort().join(', ');
     return { path: base + path.replace(/\{(\w+)\}/g, ':$1'), methods, allow };

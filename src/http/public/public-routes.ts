@@ -1,13 +1,13 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
 import { basePath } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { Trouble } from '../../domain/trouble.ts';
-import { FreeBudget } from '../listener/free-budget.ts';
+import { ClientRateLimiter } from '../listener/unmetered-responses.ts';
 import type { IncomingRequest, RequestContext } from '../pipeline/context.ts';
 import { corsHeaders } from '../pipeline/cors.ts';
 import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 import { errorPageHeaders, type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
-import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.ts';
+import { errorBody, fallbackReply, unavailableRetrySeconds } from '../pipeline/replies.ts';
 import { clientPackageRoutes, currentClientPath } from './client-packages.ts';
 import { type Guides, guidesOf } from './guides.ts';
 import { docsPage, docsScript } from './reference.ts';
@@ -36,8 +36,8 @@ type Page = (request: Request) => Response | Promise<Response>;
 /** Paths of load balancer health checks, which are never refused, but are delayed for a client that sends too many. */
 const probes = new Set(['/livez', '/readyz']);
 /** Shorter than the timeouts of typical load balancers. */
-const probeCacheMs = 100;
-const refusalCacheMs = 1_000;
+const probeDelayMs = 100;
+const rejectionDelayMs = 1_000;
 
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
@@ -46,8 +46,8 @@ export function publicRoutesOf(
   context: RequestContext,
   options: PublicRoutesOptions,
 ): (incoming: IncomingRequest, path: string) => Promise<Response> {
-  const budget = new FreeBudget(options.perMinute, context.clock);
-  const probeBudget = new FreeBudget(options.perMinute, context.clock);
+  const budget = new ClientRateLimiter(options.perMinute, context.clock);
+  const probeBudget = new ClientRateLimiter(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
   const guides = guidesOf({ ...options, root });
   const pages = new Map<string, Page>([
@@ -69,7 +69,7 @@ export function publicRoutesOf(
     const page = pages.get(path);
     const isProbe = probes.has(path);
     const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
-    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeCacheMs);
+    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeDelayMs);
     const response =
       isProbe || waitSeconds === 0
         ? await respond(context, incoming, page, guides)
@@ -85,10 +85,10 @@ const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
 /** Refuses a client that has exceeded its budget. The response is delayed, so that immediate retries gain nothing. */
-async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
+async function tooMany(budget: ClientRateLimiter, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
-  if (!(await budget.holdBack(refusalCacheMs))) headers.Connection = 'close';
-  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
+  if (!(await budget.holdBack(rejectionDelayMs))) headers.Connection = 'close';
+  return errorResponse(new ApiError('rate_limit_exceeded', { message: tooManyMessage }), headers);
 }
 
 async function respond(
@@ -97,17 +97,17 @@ async function respond(
   page: Page | undefined,
   guides: Guides,
 ): Promise<Response> {
-  if (hasSeveralHosts(request)) return refused(severalHosts());
+  if (hasSeveralHosts(request)) return errorResponse(severalHosts());
   if (page === undefined) {
-    return wantsHtml(request) ? guides.notFound() : refused(new Refusal('route_not_found'));
+    return wantsHtml(request) ? guides.notFound() : errorResponse(new ApiError('route_not_found'));
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return refused(new Refusal('method_not_allowed'), { Allow: 'GET, HEAD' });
+    return errorResponse(new ApiError('method_not_allowed'), { Allow: 'GET, HEAD' });
   }
   try {
     return await page(request);
   } catch (error) {
-    return failed(context, requestId, error);
+    return fallbackReply(context, requestId, error);
   }
 }
 
@@ -121,7 +121,7 @@ function readiness(context: RequestContext, { health }: PublicRoutesOptions): Re
       JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
     );
   } catch (error) {
-    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    if (!(error instanceof ApiError) || !(error.cause instanceof Error)) throw error;
     const body = { status: 'unavailable', trouble: [error.cause.message] };
     return json(unavailable, JSON.stringify(body), retrySoon);
   }
@@ -158,8 +158,8 @@ function catalog(publicUrl: string): Response {
   return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
 }
 
-function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
-  return json(errors[refusal.code].status, errorBody(refusal), headers);
+function errorResponse(apiError: ApiError, headers: HeaderFields = {}): Response {
+  return json(errors[apiError.code].status, errorBody(apiError), headers);
 }
 
 /**

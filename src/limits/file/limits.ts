@@ -1,6 +1,6 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { stoppages } from '../../domain/trouble.ts';
+import { fatalTroubles } from '../../domain/trouble.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { Notice } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
@@ -26,7 +26,7 @@ import { SharedClockSteps } from './date-steps.ts';
 import { bansIn, KeyPenalties, liftBan, maxBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
-import { notBefore, plausibleUsage, readLimitStatus } from './standing.ts';
+import { effectiveNowMs, plausibleUsage, readLimitStatus } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
@@ -105,7 +105,7 @@ export class SqliteLimits implements Limits {
   }
 
   expectIntact(): void {
-    if (this.#file.isOverwritten) throw new StorageUnavailable(stoppages.limitsOverwritten);
+    if (this.#file.isOverwritten) throw new StorageUnavailable(fatalTroubles.limitsOverwritten);
   }
 
   /** Allocates records for all accounts, so that a full disk is noticed early. Throws system errors. */
@@ -125,7 +125,7 @@ export class SqliteLimits implements Limits {
     try {
       const steadyMs = this.#clock.steady();
       const usage = this.#usage(record, accountId, steadyMs);
-      const nowMs = notBefore(usage, steadyMs);
+      const nowMs = effectiveNowMs(usage, steadyMs);
       const keyRecord = this.#keys.table.find(keyId);
       const penalty = keyRecord === 0 ? noPenalty : this.#penalty(keyRecord, keyId, nowMs);
       const after = decide(usage, penalty, quota, this.#rules.ban, nowMs);
@@ -155,7 +155,7 @@ export class SqliteLimits implements Limits {
     try {
       const steadyMs = this.#clock.steady();
       const before = this.#usage(record, accountId, steadyMs);
-      const nowMs = notBefore(before, steadyMs);
+      const nowMs = effectiveNowMs(before, steadyMs);
       const { aheadSeconds } = this.#clock;
       const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, nowMs);
       this.#accounts.write(record, accountId, usage);

@@ -23,7 +23,7 @@ export function readLimitStatus(
   const keyRecord = keys.table.find(keyId);
   const steadyMs = clock.steady();
   const usage = plausibleUsage(accounts.read(record, accountId), steadyMs);
-  const nowMs = notBefore(usage, steadyMs);
+  const nowMs = effectiveNowMs(usage, steadyMs);
   const read = keyRecord === 0 ? noPenalty : keys.read(keyRecord, keyId);
   const penalty = read ?? maxBan(rules, nowMs);
   const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
@@ -49,7 +49,7 @@ export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
  * The current time, or a window's opening time if it is later, because the clock of the process that opened the window
  * may be slightly ahead.
  */
-export function notBefore({ minute, day }: Usage, nowMs: number): number {
+export function effectiveNowMs({ minute, day }: Usage, nowMs: number): number {
   return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
 }
 

@@ -26,11 +26,11 @@ import { BanKeeper } from './ban-keeper.ts';
 import { LiftedBans, liftBan, listBans } from './ban-list.ts';
 import { Overloaded } from './concurrency-limit.ts';
 import type { RedisContext } from './context.ts';
-import { NoReply } from './link.ts';
+import { NoReplyError } from './link.ts';
 import { LocalLimits } from './local-limits.ts';
 import { discarding, maxAttempts, Reconciliation } from './reconciliation.ts';
 import { type StateReply, stateOf, usageOf, versionsOf, withoutUnopened } from './script-replies.ts';
-import { replyKinds, scriptTexts } from './scripts.ts';
+import { buildScripts, replyKinds } from './scripts.ts';
 import { RedisServers } from './servers.ts';
 import type { Shard } from './shard.ts';
 import { SnapshotStore } from './snapshot-store.ts';
@@ -73,7 +73,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       prefix,
       clock,
       versions,
-      scripts: scriptTexts(rules.ban),
+      scripts: buildScripts(rules.ban),
       onRecovery: () => void this.#recovered(),
     });
     const localLimits = new LocalLimits(rules);
@@ -231,7 +231,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         reply = (await ask) as StateReply;
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
-        if (error instanceof NoReply) localLimits.doubt(accountId, number);
+        if (error instanceof NoReplyError) localLimits.doubt(accountId, number);
         return this.#takeLocally(caller, callersVersion);
       }
       if (reply[0] === replyKinds.unknown) {

@@ -38,7 +38,7 @@ export type Run = (
 ) => Promise<unknown>;
 
 /** Redis did not reply: it is unknown whether the script ran. */
-export class NoReply extends StorageUnavailable {}
+export class NoReplyError extends StorageUnavailable {}
 
 const probeEveryMs = 250;
 export const connectTimeoutMs = 1_000;
@@ -72,7 +72,7 @@ export class RedisLink implements Disposable {
     const silent = `no response within ${timeoutMs} ms`;
     this.#timeouts = new ReplyTimeouts(
       timeoutMs,
-      () => new NoReply(`Redis: ${silent}`),
+      () => new NoReplyError(`Redis: ${silent}`),
       () => this.#giveUp(silent),
     );
     this.#breaker = new Breaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
@@ -118,7 +118,7 @@ export class RedisLink implements Disposable {
   }
 
   /**
-   * Rejects with `NoReply` if it is unknown whether the script ran, with `Redirection` if another node must run the
+   * Rejects with `NoReplyError` if it is unknown whether the script ran, with `Redirection` if another node must run the
    * script, and otherwise with another `StorageUnavailable`.
    */
   async run(...command: Parameters<Run>): Promise<unknown> {
@@ -133,7 +133,7 @@ export class RedisLink implements Disposable {
       const redirection = this.#options.isNode ? redirectionOf(error, connection.url) : undefined;
       if (redirection !== undefined) throw redirection;
       if (connection === this.#connection) this.#giveUp(error);
-      const Kind = wasDeclined(error) ? StorageUnavailable : NoReply;
+      const Kind = wasDeclined(error) ? StorageUnavailable : NoReplyError;
       throw new Kind(`Redis: ${(error as Error).message}`, error);
     } finally {
       this.#options.roundTrips.add(startedAt);

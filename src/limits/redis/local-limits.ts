@@ -129,7 +129,7 @@ export class LocalLimits {
     const known = this.penalty(caller.keyId);
     const { verdict, usage, penalty } = decide(before.usage, known, caller.quota, this.#rules.ban, nowMs);
     if (usage !== before.usage) {
-      this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
+      this.#use(caller.accountId, before, usage, verdict.errorCode === undefined);
     }
     if (penalty !== known) this.#penalties.set(caller.keyId, penalty);
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };

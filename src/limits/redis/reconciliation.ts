@@ -5,7 +5,7 @@ import { noUsage } from '../limit.ts';
 import type { CountedCaller } from '../limit-store.ts';
 import { restoreBans } from './ban-list.ts';
 import type { RedisContext } from './context.ts';
-import { NoReply } from './link.ts';
+import { NoReplyError } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
 
 /** Maximum number of keys for which recent snapshot reads are remembered. */
@@ -78,7 +78,7 @@ export class Reconciliation {
       localLimits.requeueUnreported(accountId, held, undefined);
       return false;
     } catch (error) {
-      localLimits.requeueUnreported(accountId, held, error instanceof NoReply ? number : undefined);
+      localLimits.requeueUnreported(accountId, held, error instanceof NoReplyError ? number : undefined);
       return true;
     }
   }

@@ -20,7 +20,7 @@ export interface ShardLink {
    */
   readonly detectsProcess: boolean;
   /**
-   * Rejects with `NoReply` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
+   * Rejects with `NoReplyError` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
    */
   readonly run: Run;
   /** Same as `run`, but rejects with `Overloaded` before sending anything if too many requests are queued. */

@@ -4,9 +4,9 @@ import type {
   ListAccountsQuery,
   Account as ShownAccount,
 } from '../../contract/admin/accounts.ts';
-import { filtersText, readCursor, writeCursor } from '../../contract/cursor.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { encodeFilters, readCursor, writeCursor } from '../../contract/cursor.ts';
 import type { Page } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { dayMs, dayOf } from '../../domain/clock.ts';
 import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
 import type { Verdict } from '../../limits/limit.ts';
@@ -16,7 +16,7 @@ import type { Account, Key } from '../../tables/accounts.ts';
 import { batches } from '../batches.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
-import { foundById } from '../refusals.ts';
+import { expectFoundById } from '../errors.ts';
 import { pageFrom } from '../resources/pages.ts';
 import { isoOrNull, shownAccount, shownLimits } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -98,7 +98,7 @@ export class AccountOperations {
         // If the request has preconditions, the error is returned to the client. Otherwise, the error means that the
         // limits have changed since they were read, so the change is retried.
         const isOvertaken =
-          error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
+          error instanceof ApiError && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;
       }
     }
@@ -106,7 +106,7 @@ export class AccountOperations {
 }
 
 function foundAccount(account: Account | undefined, id: number): Account {
-  return foundById(account, 'account_not_found', id);
+  return expectFoundById(account, 'account_not_found', id);
 }
 
 type Lists = Pick<OperatorContext, 'store' | 'clock'>;
@@ -144,7 +144,7 @@ async function planned<T>(change: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof PlanError)) throw error;
     const { field, message } = error;
-    throw new Refusal('invalid_body', {
+    throw new ApiError('invalid_body', {
       message: `The request body is invalid: ${field}: ${message}`,
       details: [{ in: 'body', name: field, message }],
       cause: error,
@@ -183,7 +183,7 @@ const filterOf = ({ name, state }: Query): AccountFilter => ({
 /** A page sorted by id or name. If sorted by name, the cursor also contains the name. */
 async function storedPage(services: Lists, query: Query, sort: 'id' | 'name'): Promise<Page<ShownAccount>> {
   const { limit, cursor } = query;
-  const filters = filtersText('/accounts', { ...query });
+  const filters = encodeFilters('/accounts', { ...query });
   const isByName = sort === 'name' || query.name !== undefined;
   const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, isByName);
   const after = start && { id: Number(start.after), name: start.name ?? '' };
@@ -214,7 +214,7 @@ async function pageByUse(
   sort: 'requestsToday' | 'lastUsedAt',
 ): Promise<Page<ShownAccount>> {
   const { limit, cursor } = query;
-  const filters = filtersText('/accounts', { ...query });
+  const filters = encodeFilters('/accounts', { ...query });
   const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, true);
   const after = start && { id: Number(start.after), amount: Number(start.name) };
   const ranked = await rankedAfter(after, services, sort, filterOf(query), limit + 1);

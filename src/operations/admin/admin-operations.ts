@@ -1,17 +1,17 @@
 import {
-  type AdminInputOf,
+  type AdminInput,
   type AdminOperationId,
   type adminOperations,
   type ShopOperationId,
   shopOperations,
 } from '../../contract/admin/operations.ts';
-import { type FileContent, isRead, type Operation, type Result, resultOf } from '../../contract/operation.ts';
-import { actorText } from '../../domain/actor.ts';
+import { type FileContent, isRead, type Operation, type Result, toResult } from '../../contract/operation.ts';
+import { formatActor } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { OperatorOnce, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
+import { addIdToMessage } from '../errors.ts';
 import { importHandlers } from '../imports/handlers.ts';
-import { withId } from '../refusals.ts';
 import type { ReadStore } from '../resources/rows.ts';
 import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
 import { ownSessionHandlers, sessionHandlers } from '../sign-in/sessions.ts';
@@ -26,7 +26,7 @@ import { keyHandlers } from './keys.ts';
 import { operatorReaders, totalsHandlers } from './lists.ts';
 import { operatorHandlers } from './operators.ts';
 import { searchHandlers } from './search.ts';
-import { type OperatorServices, type ServingParts, servicesAs } from './services.ts';
+import { type OperatorServices, type ServingDependencies, servicesFor } from './services.ts';
 import { systemHandlers } from './system.ts';
 import { failedRequestHandlers, usageHandlers } from './usage.ts';
 import { webhookHandlers } from './webhooks.ts';
@@ -36,7 +36,7 @@ type CookieOperationId = 'createSession' | 'deleteSession';
 
 type HandledRows = Omit<typeof adminOperations, ShopOperationId | CookieOperationId>;
 
-type Services = OperatorServices & ServingParts;
+type Services = OperatorServices & ServingDependencies;
 
 /** Operations that need only the store, so that the command line can run them. */
 const storeHandlers = {
@@ -66,7 +66,7 @@ const handlers: HandlersOf<Services, HandledRows> = {
 };
 
 export interface AdminRequest {
-  readonly input: AdminInputOf<AdminOperationId>;
+  readonly input: AdminInput<AdminOperationId>;
   readonly preconditions: Preconditions;
   /** Identifies the request and its retries; undefined without an `Idempotency-Key`. */
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
@@ -83,10 +83,10 @@ interface Lines {
 }
 
 export class AdminOperations {
-  readonly #parts: ServingParts;
+  readonly #dependencies: ServingDependencies;
 
-  constructor(parts: ServingParts) {
-    this.#parts = parts;
+  constructor(dependencies: ServingDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -99,14 +99,14 @@ export class AdminOperations {
     context: Omit<HandlerContext, 'preconditions'>,
   ): Awaitable<AdminPerformed> {
     const { repeatable } = request;
-    const { randomBytes } = this.#parts;
+    const { randomBytes } = this.#dependencies;
     const once =
-      repeatable && new OperatorOnce({ ...repeatable, actor: actorText(context.actor), randomBytes });
-    const services = servicesAs(this.#parts, context.actor, once);
+      repeatable && new OperatorOnce({ ...repeatable, actor: formatActor(context.actor), randomBytes });
+    const services = servicesFor(this.#dependencies, context.actor, once);
     return andThen(outcomeOf(services, operation.operationId, request, context), (outcome) => {
       if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
-      return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
+      return { ...toResult(operation, outcome), isReplayed: once?.isReplayed ?? false };
     });
   }
 }
@@ -117,7 +117,7 @@ function outcomeOf(
   { input, preconditions }: AdminRequest,
   context: Omit<HandlerContext, 'preconditions'>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
+  if (isShopOperation(id)) return shared(services, id, input as AdminInput<ShopOperationId>, preconditions);
   // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...context, preconditions });
@@ -126,9 +126,9 @@ function outcomeOf(
 export function performOnStore(
   services: OperatorServices,
   id: StoreOperationId,
-  input: AdminInputOf<StoreOperationId>,
+  input: AdminInput<StoreOperationId>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, {});
+  if (isShopOperation(id)) return shared(services, id, input as AdminInput<ShopOperationId>, {});
   const handler = storeHandlers[id as keyof typeof storeHandlers] as StoreHandler;
   return handler(services, input as never, { preconditions: {} });
 }
@@ -151,11 +151,11 @@ function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
     const outcome = performShared(...args);
     return outcome instanceof Promise
       ? outcome.catch((error) => {
-          throw withId(error, params);
+          throw addIdToMessage(error, params);
         })
       : outcome;
   } catch (error) {
-    throw withId(error, params);
+    throw addIdToMessage(error, params);
   }
 }
 
@@ -163,7 +163,7 @@ function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
 function performShared(
   services: OperatorServices,
   id: ShopOperationId,
-  { params, query, body }: AdminInputOf<ShopOperationId>,
+  { params, query, body }: AdminInput<ShopOperationId>,
   preconditions: Preconditions,
 ): Awaitable<unknown> {
   if (isRead(shopOperations[id])) {

@@ -1,10 +1,10 @@
 import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { banSeconds } from '../../limits/limit.ts';
 import type { Ban } from '../../limits/limit-store.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
-import { foundById } from '../refusals.ts';
+import { expectFoundById } from '../errors.ts';
 import { iso } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -42,16 +42,16 @@ export class BanOperations {
   async lift(keyId: number): Promise<void> {
     const { limits } = this.#context.store;
     const ban = (await limits.bans()).find((one) => one.keyId === keyId);
-    const { bannedUntil, level } = foundById(ban, 'ban_not_found', keyId);
+    const { bannedUntil, level } = expectFoundById(ban, 'ban_not_found', keyId);
     const before = JSON.stringify({ bannedUntil: iso(bannedUntil * 1_000), level });
     await this.#record('beginLiftBan', keyId, before, before);
-    foundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
+    expectFoundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
     try {
       await this.#record('liftBan', keyId, before, null);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
-      throw new Refusal(error.code, { message, cause: error.cause });
+      throw new ApiError(error.code, { message, cause: error.cause });
     }
   }
 

@@ -3,15 +3,15 @@ import type { Clock } from '../../domain/clock.ts';
 import { dayMs, hourMs } from '../../domain/clock.ts';
 import { type EventSelector, selectedTypes } from '../../domain/event-type.ts';
 import type { EventStore } from '../../storage/storage.ts';
-import { restoreGap } from '../../tables/events.ts';
-import type { EventFeed, Wanted } from '../events/feed.ts';
+import { skippedIdsPerRestore } from '../../tables/events.ts';
+import type { EventFeed, EventFilter } from '../events/feed.ts';
 import { pageOfFeed } from '../resources/events.ts';
 import { iso } from '../shown.ts';
 import type { EventRetention } from '../sweeper.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** Selects the events of all accounts. */
-export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
+export function allEvents(selectors: readonly EventSelector[] = []): EventFilter {
   return { types: selectedTypes(selectors), accountId: 'all' };
 }
 
@@ -36,7 +36,7 @@ export async function eventLogOf(
 
 /** The number of events in a range of ids, excluding ids that restores skipped. */
 async function countEvents(events: EventStore, first: bigint, newest: bigint): Promise<number> {
-  const step = BigInt(restoreGap);
+  const step = BigInt(skippedIdsPerRestore);
   let skipped = 0n;
   // Every gap has at least `step` ids, so looking ahead by `step` ids never misses one.
   for (let at = first; at + step <= newest; ) {

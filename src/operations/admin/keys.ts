@@ -1,5 +1,5 @@
 import type { BanStatus, FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { dayOf } from '../../domain/clock.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
@@ -10,7 +10,7 @@ import type { Account, Key, NewKey } from '../../tables/accounts.ts';
 import { batches } from '../batches.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
-import { foundById, ifAvailable } from '../refusals.ts';
+import { expectFoundById, ifAvailable } from '../errors.ts';
 import { pageOf } from '../resources/pages.ts';
 import { iso, isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -89,18 +89,18 @@ export class KeyOperations {
   /** Throws `key_not_found`. */
   async revoke(id: number): Promise<void> {
     const hasKey = await writeAs(this.#context, 'revokeKey', { id, at: this.#context.clock.now() });
-    foundById(hasKey || undefined, 'key_not_found', id);
+    expectFoundById(hasKey || undefined, 'key_not_found', id);
   }
 
   /** Sets the scopes of a key, effective from its next request. Throws `key_not_found` and `precondition_failed`. */
   async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
     const hasKey = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
-    foundById(hasKey || undefined, 'key_not_found', id);
+    expectFoundById(hasKey || undefined, 'key_not_found', id);
   }
 
   /** Throws `key_not_found`. */
   async find(id: number): Promise<Key> {
-    return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
+    return expectFoundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }
 
   /** Throws `key_not_found`. */
@@ -143,7 +143,7 @@ export class KeyOperations {
   }
 
   async #account(id: number): Promise<Account> {
-    return foundById(await this.#context.store.accounts.find(id), 'account_not_found', id);
+    return expectFoundById(await this.#context.store.accounts.find(id), 'account_not_found', id);
   }
 
   #issued({ id, accountId, scopes, expiresAt }: Key, plan: PlanName, key: string): IssuedKey {
@@ -185,11 +185,11 @@ function stateOf(
 }
 
 /** The error for rotating an inactive key. Rotation must not restore access or issue a second successor. */
-function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
+function endOf({ id, accountId, revokedAt, successorId }: Key): ApiError {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';
   const message = `Key ${id} cannot be rotated: it ${how}. Create a new key for its account, ${accountId}.`;
-  return new Refusal('key_ended', { message });
+  return new ApiError('key_ended', { message });
 }
 
 const defaultGraceSeconds = 86_400;

@@ -11,9 +11,9 @@ import {
 } from '../../contract/admin/search.ts';
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
-import { actorText } from '../../domain/actor.ts';
+import { formatActor } from '../../domain/actor.ts';
+import { FairQueue } from '../../domain/fair-queue.ts';
 import { eventLoopTick } from '../../domain/pacer.ts';
-import { Turns } from '../../domain/turns.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { caseFolded } from '../../tables/accounts.ts';
 import { batches } from '../batches.ts';
@@ -42,7 +42,7 @@ interface Services {
 }
 
 /** A parsed search query. */
-interface Wanted {
+interface ParsedQuery {
   readonly text: string;
   readonly id: bigint | undefined;
   /** The kind of object to search for; all kinds if undefined. */
@@ -53,7 +53,7 @@ const idForm = /^(?:([a-z]+)[:\s#]+|#)?(\d{1,19})$/i;
 
 const kindsByWord: Readonly<Record<string, Found['kind']>> = { pet: 'animal' };
 
-function wantedBy(given: string): Wanted {
+function parseQuery(given: string): ParsedQuery {
   const text = given.trim();
   const [, word = '', digits = ''] = idForm.exec(text) ?? [];
   const named = word.toLowerCase();
@@ -64,7 +64,7 @@ function wantedBy(given: string): Wanted {
   return { text, id: id !== undefined && id <= int64Max ? id : undefined, kind };
 }
 
-type Search = (services: Services, wanted: Wanted) => Promise<Found[]>;
+type Search = (services: Services, query: ParsedQuery) => Promise<Found[]>;
 
 const nothing = { name: null, state: null, lastFour: null, accountId: null } as const;
 
@@ -162,10 +162,10 @@ const byNewest = (one: { readonly id: bigint }, other: { readonly id: bigint }) 
 
 function matchOf(
   { id, lastFour }: { readonly id: number; readonly lastFour: string },
-  wanted: number | undefined,
+  wantedId: number | undefined,
   text: string,
 ): Found['matched'] {
-  if (id === wanted) return 'id';
+  if (id === wantedId) return 'id';
   return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
 }
 
@@ -215,20 +215,20 @@ async function categoriesNamed({ categories }: Services['store'], text: string) 
 }
 
 /** One search at a time, by turns between operators. Searches that run concurrently would delay the clients. */
-const turns = new Turns<string>();
+const turns = new FairQueue<string>();
 
 export const searchHandlers = {
   search: async (services, { query }, { actor }): Promise<SearchResults> => {
-    const results = await turns.take(actorText(actor), () => resultsOf(services, wantedBy(query.text)));
+    const results = await turns.take(formatActor(actor), () => resultsOf(services, parseQuery(query.text)));
     return { results: results ?? [] };
   },
 } satisfies HandlersOf<Services, typeof searchOperations>;
 
-async function resultsOf(services: Services, wanted: Wanted): Promise<Found[]> {
+async function resultsOf(services: Services, query: ParsedQuery): Promise<Found[]> {
   const results: Found[] = [];
   for (const [kind, search] of Object.entries(searches)) {
-    if (wanted.kind !== undefined && wanted.kind !== kind) continue;
-    results.push(...(await search(services, wanted)));
+    if (query.kind !== undefined && query.kind !== kind) continue;
+    results.push(...(await search(services, query)));
   }
   return results;
 }

@@ -1,12 +1,12 @@
 import type { AccountWebhook, accountWebhookOperations } from '../../contract/admin/webhooks.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { type EventSelector, scopeOf, selectedTypes } from '../../domain/event-type.ts';
-import { type Scope, scopesText } from '../../domain/scope.ts';
+import { formatScopes, type Scope } from '../../domain/scope.ts';
 import type { RowIn } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
 import { entryOf, type OperatorContext, writeAs } from '../changes/by-operator.ts';
+import { expectFoundById } from '../errors.ts';
 import type { EventFeed } from '../events/feed.ts';
-import { foundById } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
 import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
@@ -84,11 +84,11 @@ export const webhookHandlers = {
 const allowing = 'Internal addresses and http are allowed only for networks in WEBHOOK_ALLOWED_NETWORKS.';
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
-  return foundById(await webhooks.find(id), 'webhook_not_found', id);
+  return expectFoundById(await webhooks.find(id), 'webhook_not_found', id);
 }
 
 function expectWebhook(exists: boolean, id: bigint): void {
-  foundById(exists || undefined, 'webhook_not_found', id);
+  expectFoundById(exists || undefined, 'webhook_not_found', id);
 }
 
 async function findShown(
@@ -127,6 +127,6 @@ function unreadableReason(
     [...selectedTypes([selector])].map(scopeOf).filter((scope) => !scopes.includes(scope));
   const waiting = types.filter((selector) => missingFor(selector).length > 0);
   if (waiting.length === 0) return undefined;
-  const required = scopesText(['events:read', ...waiting.flatMap(missingFor)]);
+  const required = formatScopes(['events:read', ...waiting.flatMap(missingFor)]);
   return `Events of type ${waiting.join(', ')} wait until the account has an active key that may read them. Required scopes: ${required}.`;
 }

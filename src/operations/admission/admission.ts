@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import { ApiError } from '../../contract/api-error.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { atMost } from '../../domain/bounded.ts';
 import type { Caller } from '../../domain/caller.ts';
@@ -30,7 +30,7 @@ export interface Authenticated {
 
 export interface Unauthenticated {
   readonly caller: undefined;
-  readonly refusal: ErrorCode;
+  readonly errorCode: ErrorCode;
   readonly state: WindowState;
 }
 
@@ -131,7 +131,7 @@ export class AdmissionOperations {
     return andThen(decided, ({ verdict, versions }) => {
       if (verdict !== undefined) return { caller, verdict, versions };
       // Callers changed during every read, so it is unknown whether the key is valid.
-      if (readingsLeft === 0) throw new Refusal('service_unavailable');
+      if (readingsLeft === 0) throw new ApiError('service_unavailable');
       return andThen(this.#read(attempt.print, versions), (again) =>
         this.#decide(attempt, again, readingsLeft - 1),
       );
@@ -172,7 +172,7 @@ export class AdmissionOperations {
   }
 
   #lookUpAgain(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
-    if (readingsLeft === 0) throw new Refusal('service_unavailable');
+    if (readingsLeft === 0) throw new ApiError('service_unavailable');
     this.#unknownKeys.delete(attempt.print);
     return andThen(this.#limits.versions(), ({ callers }) =>
       andThen(this.#known.read(callers), () => this.#lookUp(attempt, readingsLeft - 1)),
@@ -203,7 +203,7 @@ function unauthenticated(
   code: 'missing_api_key' | 'invalid_api_key',
   { state, refused }: FailureVerdict,
 ): Unauthenticated {
-  return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
+  return { caller: undefined, errorCode: refused ? 'too_many_failed_authentications' : code, state };
 }
 
 /** An operator's change to a key or its account, detected when the key is next used. */

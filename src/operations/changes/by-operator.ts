@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
-import { type Actor, actorText } from '../../domain/actor.ts';
+import { type Actor, formatActor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import type { InputOf, OutcomeOf } from '../../storage/transaction.ts';
+import type { UnitInput, UnitOutcome } from '../../storage/transaction.ts';
 import type { NewAuditEntry } from '../../tables/operators.ts';
 import type { AuditedUnitName, Store, units } from '../units.ts';
 
@@ -14,7 +14,7 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
 }
 
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
-type Outcome<Name extends AuditedUnitName> = OutcomeOf<(typeof units)[Name]>;
+type Outcome<Name extends AuditedUnitName> = UnitOutcome<(typeof units)[Name]>;
 
 /**
  * Applies and records a change. Returns the original outcome if the request is a retry. Throws the same errors as
@@ -23,7 +23,7 @@ type Outcome<Name extends AuditedUnitName> = OutcomeOf<(typeof units)[Name]>;
 export async function writeAs<Name extends AuditedUnitName>(
   context: WriteContext,
   unit: Name,
-  input: InputOf<(typeof units)[Name]>,
+  input: UnitInput<(typeof units)[Name]>,
 ): Promise<Outcome<Name>> {
   return (await write(context, unit, input)).outcome;
 }
@@ -32,7 +32,7 @@ export async function writeAs<Name extends AuditedUnitName>(
 export async function issueAs<Name extends AuditedUnitName>(
   context: WriteContext,
   unit: Name,
-  input: InputOf<(typeof units)[Name]>,
+  input: UnitInput<(typeof units)[Name]>,
   secret: string,
 ): Promise<{ readonly outcome: Outcome<Name>; readonly secret: string }> {
   const { outcome, sealed } = await write(context, unit, input, secret);
@@ -42,11 +42,11 @@ export async function issueAs<Name extends AuditedUnitName>(
 async function write<Name extends AuditedUnitName>(
   { store, actor, clock, once }: WriteContext,
   unit: Name,
-  input: InputOf<(typeof units)[Name]>,
+  input: UnitInput<(typeof units)[Name]>,
   secret?: string,
 ): Promise<{ readonly outcome: Outcome<Name>; readonly sealed: string | null }> {
   const done = await store.write('audited', {
-    ...{ unit, input, actor: actorText(actor), at: clock.now() },
+    ...{ unit, input, actor: formatActor(actor), at: clock.now() },
     once: once?.stored(secret, clock.storeTime()),
   });
   if (once !== undefined) once.isReplayed = done.isReplayed;
@@ -58,7 +58,7 @@ export function entryOf(
   { actor, clock }: Pick<OperatorContext, 'actor' | 'clock'>,
   what: Omit<NewAuditEntry, 'at' | 'actor'>,
 ): NewAuditEntry {
-  return { at: clock.now(), actor: actorText(actor), ...what };
+  return { at: clock.now(), actor: formatActor(actor), ...what };
 }
 
 /**

@@ -1,5 +1,5 @@
-import { type Result, resultOf } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { type Result, toResult } from '../../contract/operation.ts';
 import { type RepeatableId, repeatableResponses } from '../../contract/representations.ts';
 import { dayMs } from '../../domain/clock.ts';
 import type {
@@ -30,7 +30,7 @@ export async function storedResponse(
   at: number,
 ): Promise<StoredResponse | undefined> {
   const [kept] = await storedResponses.find([once], at - retentionMs);
-  if (kept !== undefined && kept.request !== once.request) throw new Refusal('idempotency_key_reused');
+  if (kept !== undefined && kept.request !== once.request) throw new ApiError('idempotency_key_reused');
   return kept;
 }
 
@@ -63,7 +63,7 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
       return outcome;
     }
     const success = repeatableResponses[operationId];
-    const result = resultOf({ success }, await runAlone(unit, transaction, input));
+    const result = toResult({ success }, await runAlone(unit, transaction, input));
     await transaction.storedResponses.keep([responseToStore(result, once, at)], at - retentionMs);
     return { ...result, isReplayed: false };
   };
@@ -97,7 +97,7 @@ export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<In
       const inputs = done.map(({ input }) => input);
       const outcomes = await unit.all(transaction, inputs);
       const kept = done.map(({ once, at }, index) => {
-        return responseToStore(resultOf({ success }, outcomes[index]), once, at);
+        return responseToStore(toResult({ success }, outcomes[index]), once, at);
       });
       await transaction.storedResponses.keep(kept, since);
       for (const response of kept) responses.set(nameOf(response), response);

@@ -83,7 +83,7 @@ export class KeyWatch<Open extends Reader> {
 
   #check(watched: WatchedKey<Open>): Awaitable<void> {
     return andThen(this.#store.limits.standing(watched.caller), ({ verdict, versions }) => {
-      const isOver = verdict.refusal === 'api_key_banned' || watched.caller.expiresAt <= this.#clock.now();
+      const isOver = verdict.errorCode === 'api_key_banned' || watched.caller.expiresAt <= this.#clock.now();
       if (isOver) for (const reader of watched.readers) reader.lose();
       else if (watched.callersVersion !== versions.callers)
         return this.#readCaller(watched, versions.callers);

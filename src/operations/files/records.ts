@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../../contract/api-error.ts';
 import { maxBodyBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { NewPet } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { validate } from '../../contract/validation.ts';
 
 /** Maximum length of a row in bytes. The API has the same limit for a request that creates an animal. */
@@ -80,8 +80,8 @@ export interface RecordReader {
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
 }
 
-export function invalidFile(message: string): Refusal {
-  return new Refusal('import_invalid', { message });
+export function invalidFile(message: string): ApiError {
+  return new ApiError('import_invalid', { message });
 }
 
 const utf16Marks = ['fffe', 'feff'];

@@ -1,6 +1,6 @@
 import { type FileHandle, mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 
 /** An uploaded file. It is read twice, once for the hash and once for the import, so it is stored until disposal. */
 export interface Spooled extends AsyncDisposable {
@@ -25,7 +25,7 @@ const checkBytes = 4_194_304;
 export async function spoolToFile(content: AsyncIterable<Uint8Array>, folder: string): Promise<Spooled> {
   const refuse = (cause: NodeJS.ErrnoException): never => {
     const message = `The file cannot be stored in ${folder} (${cause.code}). Free up space, or make the folder writable.`;
-    throw new Refusal('service_unavailable', { message, cause });
+    throw new ApiError('service_unavailable', { message, cause });
   };
   await using kept = new AsyncDisposableStack();
   const place = await mkdtemp(join(folder, '.animal-store-upload-')).catch(refuse);

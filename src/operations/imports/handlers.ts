@@ -4,9 +4,9 @@ import {
   type importOperations,
   maxRejects,
 } from '../../contract/admin/imports.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { maxPreviewBytes } from '../../contract/bounds.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { actorText } from '../../domain/actor.ts';
+import { formatActor } from '../../domain/actor.ts';
 import type { HandlersOf } from '../admin/handlers.ts';
 import { type Format, formats } from '../files/formats.ts';
 import { invalidFile, type RecordReader } from '../files/records.ts';
@@ -41,7 +41,7 @@ export const importHandlers = {
     { requestId, actor, signal },
   ) => {
     const { fileName = null, format, newIds } = query;
-    const listed = importList.begin({ requestId, actor: actorText(actor), fileName, format });
+    const listed = importList.begin({ requestId, actor: formatActor(actor), fileName, format });
     const stopped = AbortSignal.any([signal, listed.stopped]);
     try {
       await using file = await spoolToFile(received(upload, listed), uploadFolder);
@@ -67,7 +67,7 @@ async function* received(
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of upload) {
     if (listed.stopped.aborted) {
-      throw new Refusal('import_invalid', {
+      throw new ApiError('import_invalid', {
         message: 'The import was stopped before the whole file was received.',
       });
     }
@@ -208,7 +208,7 @@ async function bytesOf(upload: AsyncIterable<Uint8Array>): Promise<Buffer> {
     length += chunk.length;
     if (length > maxPreviewBytes) {
       const message = `A preview reads at most ${maxPreviewBytes} bytes. Send the beginning of the file.`;
-      throw new Refusal('body_too_large', { message });
+      throw new ApiError('body_too_large', { message });
     }
     chunks.push(chunk);
   }

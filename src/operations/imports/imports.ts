@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, PetStatus } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { Pet } from '../../contract/representations.ts';
 import { petStatuses } from '../../domain/pet-status.ts';
 import type { ImportRun } from '../../tables/imports.ts';
@@ -168,7 +168,7 @@ export class ImportOperations {
     });
     if (added !== undefined) return added;
     const message = 'Another import of the same input is running. Wait for it to finish.';
-    throw new Refusal('import_invalid', { message });
+    throw new ApiError('import_invalid', { message });
   }
 
   #entry(

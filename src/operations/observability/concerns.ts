@@ -1,9 +1,9 @@
 import type { Concern } from '../../contract/admin/system.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { OperationId } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Clock, dayMs, hourMs } from '../../domain/clock.ts';
-import { bytesText } from '../../domain/store-facts.ts';
-import { type Stoppage, stoppages, type Trouble, troubles } from '../../domain/trouble.ts';
+import { formatBytes } from '../../domain/store-facts.ts';
+import { type FatalTrouble, fatalTroubles, type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
@@ -25,7 +25,7 @@ const oldDeliveryMs = 6 * hourMs;
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
-const remedies: Readonly<Record<Trouble | Stoppage, string>> = {
+const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.storeFiles]:
     'The log names the file. Put the same file back, unless it was truncated. If you cannot, save the data before you stop the service: see "Lost store files" in docs/troubleshooting.md.',
@@ -42,9 +42,9 @@ const remedies: Readonly<Record<Trouble | Stoppage, string>> = {
     'Check that Redis is running and reachable from this machine. The log shows its error message.',
   [troubles.redisPart]:
     'Check the cluster node named in the log. If no replica takes over, restart that node.',
-  [stoppages.limitsOverwritten]:
+  [fatalTroubles.limitsOverwritten]:
     'Restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
-  [stoppages.otherRedis]:
+  [fatalTroubles.otherRedis]:
     'Set REDIS_URL to the same server for all instances, and restart those that you changed. To move to another server, stop all instances first. The log names both servers.',
 };
 
@@ -67,7 +67,7 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
   try {
     return store.health();
   } catch (error) {
-    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    if (!(error instanceof ApiError) || !(error.cause instanceof Error)) throw error;
     return [error.cause.message];
   }
 }
@@ -112,7 +112,7 @@ async function littleSpace(store: Known['store']): Promise<Concern[]> {
   if (typeof freeBytes !== 'number' || freeBytes >= littleBytes) return [];
   return [
     {
-      what: `The disk that holds the data file has ${bytesText(freeBytes)} left.`,
+      what: `The disk that holds the data file has ${formatBytes(freeBytes)} left.`,
       remedy: 'Free up space or enlarge the disk. When it is full, changes return 503.',
     },
   ];

@@ -1,7 +1,7 @@
 import { allOperations } from '../../contract/operations.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import type { BackupFigures } from '../admin/backups.ts';
+import type { BackupMetrics } from '../admin/backups.ts';
 import {
   counter,
   gauge,
@@ -22,10 +22,10 @@ interface Measured {
   /** Number of banned keys; undefined if bans cannot be read. */
   readonly bans: number | undefined;
   /** Undefined if the service does not make backups. */
-  readonly backups: BackupFigures | undefined;
+  readonly backups: BackupMetrics | undefined;
   /** Undefined if the store cannot be read. */
-  readonly events: EventFigures | undefined;
-  readonly deliveries: DeliveryFigures | undefined;
+  readonly events: EventMetrics | undefined;
+  readonly deliveries: DeliveryMetrics | undefined;
   readonly about: Labels;
   /** Output of a process that is not one of `processes`. */
   readonly output?: OutputHealth | undefined;
@@ -33,12 +33,12 @@ interface Measured {
   readonly startedAt: number;
 }
 
-export interface DeliveryFigures {
+export interface DeliveryMetrics {
   readonly pending: number;
   readonly oldestPendingAgeMs: number;
 }
 
-export interface EventFigures {
+export interface EventMetrics {
   /** The highest id assigned so far. */
   readonly last: number;
   /** Age of the oldest retained event, in ms; undefined if there are no events. */
@@ -210,7 +210,7 @@ function ofEvents({ processes, events }: Measured): Metric[] {
   ];
 }
 
-function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): Metric[] {
+function ofBackups({ everyMs, latest, seconds, made, failed }: BackupMetrics): Metric[] {
   return [
     counter(
       'backups_total',

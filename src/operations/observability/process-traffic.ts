@@ -40,7 +40,7 @@ export class EventLoopDelay implements Disposable {
 /** Store facts are cached, because reading them may require requests to a server. */
 const factsCacheMs = 5_000;
 
-interface ProcessTrafficParts {
+interface ProcessTrafficOptions {
   readonly counter: TrafficCounter;
   readonly eventLoop: EventLoopDelay;
   readonly pageCache: { readonly hits: number; readonly misses: number };
@@ -54,9 +54,10 @@ interface ProcessTrafficParts {
 }
 
 /** The traffic of this process. */
-export function trafficOf(parts: ProcessTrafficParts): TrafficSource {
-  const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } = parts;
-  const facts = sharedReading(factsCacheMs, () => performance.now(), parts.facts);
+export function trafficOf(dependencies: ProcessTrafficOptions): TrafficSource {
+  const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } =
+    dependencies;
+  const facts = sharedReading(factsCacheMs, () => performance.now(), dependencies.facts);
   return {
     traffic: async () => [
       {

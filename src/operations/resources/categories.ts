@@ -4,7 +4,7 @@ import { categoryJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
-import { found } from '../refusals.ts';
+import { expectFound } from '../errors.ts';
 import { pageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
@@ -15,7 +15,7 @@ export const categoryReaders = {
       { path: '/categories', minId: int64Min, read: (after, limit) => categories.list(after, limit) },
     ),
   getCategory: ({ categories }, { params }) =>
-    andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),
+    andThen(categories.find(params.categoryId), (category) => expectFound(category, 'category_not_found')),
 } satisfies ReadersOf<typeof categoryOperations>;
 
 const category = subjectsOf('category', ({ categories }, id) => categories.find(BigInt(id)), categoryJson);
@@ -40,7 +40,7 @@ export const categoryUnits = {
     writes: ['categories'],
     subject: category.byParam('categoryId'),
     run: async ({ categories, events }, { params, preconditions, now }) => {
-      const before = found(await categories.find(params.categoryId), 'category_not_found');
+      const before = expectFound(await categories.find(params.categoryId), 'category_not_found');
       checkPreconditions(preconditions, categoryJson(before));
       await categories.remove(before.id);
       events.add({ type: 'category.deleted', data: categoryJson(before), createdAt: now });

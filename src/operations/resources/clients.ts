@@ -13,7 +13,7 @@ import { type SendTest, webhookReaders, webhookUnits } from './webhooks.ts';
 
 export type ClientReaders = ReadersOf<typeof operations, [Authenticated]>;
 
-interface ReaderParts {
+interface ReaderDependencies {
   readonly events: EventFeed;
   readonly streams: EventStreams;
   readonly store: WatchStore;
@@ -21,7 +21,13 @@ interface ReaderParts {
   readonly sendTest: SendTest;
 }
 
-export function clientReaders({ events, streams, store, clock, sendTest }: ReaderParts): ClientReaders {
+export function clientReaders({
+  events,
+  streams,
+  store,
+  clock,
+  sendTest,
+}: ReaderDependencies): ClientReaders {
   return {
     ...sharedReaders,
     ...eventReaders(events, streams, new KeyWatch(store, clock)),

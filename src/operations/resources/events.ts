@@ -1,6 +1,6 @@
+import { ApiError } from '../../contract/api-error.ts';
 import type { eventOperations } from '../../contract/events.ts';
-import type { InputOfRow, Page } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import type { OperationInput, Page } from '../../contract/operation.ts';
 import type { StoreEvent } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
@@ -13,10 +13,10 @@ import {
 } from '../../domain/event-type.ts';
 import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
 import type { Authenticated } from '../admission/admission.ts';
-import { type EventFeed, type Guard, mayReadAll, type Wanted } from '../events/feed.ts';
+import { insufficientScopeError } from '../errors.ts';
+import { canReadAll, type EventFeed, type EventFilter, type Guard } from '../events/feed.ts';
 import type { KeyWatch, Reader } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
-import { insufficientScope } from '../refusals.ts';
 import type { ReadersOf } from './rows.ts';
 
 export function eventReaders(
@@ -26,8 +26,8 @@ export function eventReaders(
 ): ReadersOf<typeof eventOperations, [Authenticated]> {
   const guarding =
     (admission: Authenticated): Guard =>
-    (wanted, lose) => {
-      const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => mayReadAll(scopes, wanted), lose };
+    (eventFilter, lose) => {
+      const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => canReadAll(scopes, eventFilter), lose };
       waits.enter(admission, reader);
       return () => waits.leave(admission.caller, reader);
     };
@@ -39,25 +39,25 @@ export function eventReaders(
   };
 }
 
-type FeedQuery = InputOfRow<typeof eventOperations.listEvents>['query'];
+type FeedQuery = OperationInput<typeof eventOperations.listEvents>['query'];
 
 /** Throws the same errors as `EventFeed.page`, and `invalid_parameter` for mutually exclusive parameters. */
 export function pageOfFeed(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
-  wanted: Wanted,
+  eventFilter: EventFilter,
   guard?: Guard,
 ): Awaitable<Page<StoreEvent>> {
-  if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0, guard });
+  if (order !== 'desc') return feed.page({ after, limit, eventFilter, waitSeconds: wait ?? 0, guard });
   if (after !== undefined || wait !== undefined) throw notCombined(after === undefined ? 'wait' : 'after');
-  return feed.newest(limit, wanted);
+  return feed.newest(limit, eventFilter);
 }
 
 /** Throws `insufficient_scope` if a selector includes events that the key may not read. */
 function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
-): Wanted {
+): EventFilter {
   const selected = [...selectedTypes(selectors)];
   if (selectors.length > 0) expectReadable(selected, scopes);
   return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };
@@ -69,12 +69,12 @@ export function expectReadable(types: readonly EventType[], scopes: ReadonlySet<
   const missing = allScopes.filter((scope) => needed.has(scope) && !scopes.has(scope));
   if (missing.length === 0) return;
   const hidden = missing.includes('events:read') ? types : types.filter((type) => !mayRead(scopes, type));
-  throw insufficientScope(missing, `to read events of type ${hidden.join(', ')}`);
+  throw insufficientScopeError(missing, `to read events of type ${hidden.join(', ')}`);
 }
 
-function notCombined(name: string): Refusal {
+function notCombined(name: string): ApiError {
   const message = 'cannot be combined with order=desc';
-  return new Refusal('invalid_parameter', {
+  return new ApiError('invalid_parameter', {
     message: `The request is invalid: ${name} ${message}.`,
     details: [{ in: 'query', name, message }],
   });

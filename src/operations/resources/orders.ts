@@ -1,5 +1,5 @@
+import { ApiError } from '../../contract/api-error.ts';
 import type { orderOperations } from '../../contract/orders.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Order, orderJson, type Pet, petJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { next, type OrderStep, petStatusAfter, stepsOf } from '../../domain/order-status.ts';
@@ -7,7 +7,7 @@ import type { Transaction } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
-import { found, invalidMember } from '../refusals.ts';
+import { expectFound, invalidMemberError } from '../errors.ts';
 import { pageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
@@ -18,7 +18,7 @@ export const orderReaders = {
       read: (after = 0n, limit, filter) => orders.list(after, limit, filter),
     }),
   getOrder: ({ orders }, { params }) =>
-    andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),
+    andThen(orders.find(params.orderId), (order) => expectFound(order, 'order_not_found')),
 } satisfies ReadersOf<typeof orderOperations>;
 
 type OrderUnits = UnitsOf<typeof orderOperations>;
@@ -33,7 +33,7 @@ const taking = (step: OrderStep) =>
     subject: subject.byParam('orderId'),
     run: async (transaction, { params, preconditions, now }) => {
       const { pets, orders } = transaction;
-      const order = found(await orders.find(params.orderId), 'order_not_found');
+      const order = expectFound(await orders.find(params.orderId), 'order_not_found');
       checkPreconditions(preconditions, orderJson(order));
       const status = next(order.status, step);
       if (status === undefined) throw stepRefusal(order, step);
@@ -55,9 +55,9 @@ export const orderUnits = {
     subject: subject.made,
     run: async (transaction, { body: { petId, reference }, now }) => {
       const pet = await transaction.pets.find(petId);
-      if (pet === undefined) throw invalidMember('petId', 'is not the id of an animal');
+      if (pet === undefined) throw invalidMemberError('petId', 'is not the id of an animal');
       if (pet.status !== 'available') {
-        throw new Refusal('pet_not_available', {
+        throw new ApiError('pet_not_available', {
           message: `The animal is "${pet.status}". Only an available animal can be ordered.`,
         });
       }
@@ -95,9 +95,9 @@ const participles: Readonly<Record<OrderStep, string>> = {
   return: 'returned',
 };
 
-function stepRefusal({ status }: Order, step: OrderStep): Refusal {
+function stepRefusal({ status }: Order, step: OrderStep): ApiError {
   const allowed = stepsOf(status).join(', ') || 'none';
-  return new Refusal('order_transition_not_allowed', {
+  return new ApiError('order_transition_not_allowed', {
     message: `The order is ${status} and cannot be ${participles[step]}. Allowed: ${allowed}.`,
   });
 }

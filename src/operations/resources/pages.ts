@@ -1,4 +1,4 @@
-import { filtersText, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
+import { encodeFilters, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
 import type { JsonPage, Page } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
@@ -28,9 +28,11 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
   { path, minId = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<Page<Item>> {
   const { limit, cursor, ...filter } = query;
-  const after = cursor === undefined ? undefined : readCursor(cursor, filtersText(path, query), minId).after;
+  const after =
+    cursor === undefined ? undefined : readCursor(cursor, encodeFilters(path, query), minId).after;
   return andThen(read(after, limit + 1, filter), (found) => {
-    const cursorOf = ({ id }: Item) => writeCursor({ filters: filtersText(path, query), after: BigInt(id) });
+    const cursorOf = ({ id }: Item) =>
+      writeCursor({ filters: encodeFilters(path, query), after: BigInt(id) });
     const { items, next } = pageFrom(found, limit, cursorOf);
     return { items, next, span: spanOf(found, limit, after === undefined ? minId : after + 1n) };
   });
@@ -50,7 +52,7 @@ export function jsonPageOf<Item, Query extends PageQuery & ListQuery>(
   { path, minId = 1n, read }: JsonList<Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<JsonPage<Item>> {
   const { limit, cursor, ...filter } = query;
-  const filters = filtersText(path, query);
+  const filters = encodeFilters(path, query);
   const after = cursor === undefined ? undefined : readCursor(cursor, filters, minId).after;
   return andThen(read(after, limit, filter), ({ json, last, next }) => ({
     json,

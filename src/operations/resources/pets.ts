@@ -1,13 +1,13 @@
+import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, petOperations } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { jsonBehindId, type Pet, petJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { upTo } from '../../domain/json-rows.ts';
-import { mayFollow, statusesAfter } from '../../domain/pet-status.ts';
+import { canTransition, nextStatuses } from '../../domain/pet-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
-import { found } from '../refusals.ts';
+import { expectFound } from '../errors.ts';
 import { jsonPageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
@@ -24,7 +24,8 @@ export const petReaders = {
         ),
     });
   },
-  getPet: ({ pets }, { params }) => andThen(pets.find(params.petId), (pet) => found(pet, 'pet_not_found')),
+  getPet: ({ pets }, { params }) =>
+    andThen(pets.find(params.petId), (pet) => expectFound(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),
 } satisfies ReadersOf<typeof petOperations>;
 
@@ -44,7 +45,7 @@ export const petUnits = {
     writes: ['pets', 'orders'],
     subject: pet.byParam('petId'),
     run: async ({ pets, orders, events }, { params, body, preconditions, now }) => {
-      const before = found(await pets.find(params.petId), 'pet_not_found');
+      const before = expectFound(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
       const after: Pet = {
         id: before.id,
@@ -55,7 +56,7 @@ export const petUnits = {
       if (petJson(after) === petJson(before)) return before;
       if (after.status !== before.status) {
         await refuseReserved(orders, before.id);
-        if (!mayFollow(before.status, after.status)) throw transitionRefusal(before, after);
+        if (!canTransition(before.status, after.status)) throw transitionError(before, after);
       }
       await pets.replace(before, after);
       events.add({ type: 'pet.updated', data: petJson(after), createdAt: now });
@@ -66,7 +67,7 @@ export const petUnits = {
     writes: ['pets', 'orders'],
     subject: pet.byParam('petId'),
     run: async ({ pets, orders, events }, { params, preconditions, now }) => {
-      const before = found(await pets.find(params.petId), 'pet_not_found');
+      const before = expectFound(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
       await refuseReserved(orders, before.id);
       await pets.remove(before);
@@ -78,14 +79,14 @@ export const petUnits = {
 async function refuseReserved(orders: Transaction['orders'], petId: bigint): Promise<void> {
   const order = await orders.findBy('open', petId);
   if (order === undefined) return;
-  throw new Refusal('pet_reserved', {
+  throw new ApiError('pet_reserved', {
     message: `The animal is reserved by order ${order.id}, which is ${order.status}. Deliver or cancel the order first.`,
   });
 }
 
-function transitionRefusal(before: Pet, after: Pet): Refusal {
-  const allowed = statusesAfter(before.status).map((status) => `"${status}"`);
-  return new Refusal('status_transition_not_allowed', {
+function transitionError(before: Pet, after: Pet): ApiError {
+  const allowed = nextStatuses(before.status).map((status) => `"${status}"`);
+  return new ApiError('status_transition_not_allowed', {
     message: `The animal is "${before.status}" and cannot become "${after.status}"; it can become ${allowed.join(' or ')}.`,
   });
 }

@@ -8,7 +8,7 @@ export const rateLimitReaders: ReadersOf<typeof rateLimitOperations, [Authentica
     plan: caller.plan,
     minute: windowView(verdict.minute),
     day: windowView(verdict.day),
-    bannedUntil: verdict.refusal === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
+    bannedUntil: verdict.errorCode === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
   }),
 };
 

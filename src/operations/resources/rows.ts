@@ -1,5 +1,5 @@
 /** Types for implementing the operations of a resource: readers for reads, units of work for changes. */
-import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/operation.ts';
+import type { Need, Operation, OperationInput, OperationOutcome } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource, Unversioned } from '../../domain/resources.ts';
 import type { Scope } from '../../domain/scope.ts';
@@ -23,14 +23,14 @@ type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & 
 
 /**
  * Implementations of read-only operations, as functions of the store, the input and additional arguments. They may
- * throw a `Refusal`.
+ * throw an `ApiError`.
  */
 export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
   readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
     store: ResourcesReadBy<All[Id]>,
-    input: InputOfRow<All[Id]>,
+    input: OperationInput<All[Id]>,
     ...more: More
-  ) => Awaitable<OutcomeOfRow<All[Id]>>;
+  ) => Awaitable<OperationOutcome<All[Id]>>;
 };
 
 /** Additional inputs to a unit of work, selected by the `needs` of the operation. */
@@ -48,11 +48,11 @@ type NeededBy<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
   : unknown;
 
 /** Arguments of a change. They are plain values, because the change may run in another thread or process. */
-type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 'params'> : unknown) &
+type WriteInput<Row> = (Row extends { params: unknown } ? Pick<OperationInput<Row>, 'params'> : unknown) &
   (Row extends { body: { optional: true } }
     ? unknown
     : Row extends { body: unknown }
-      ? Pick<InputOfRow<Row>, 'body'>
+      ? Pick<OperationInput<Row>, 'body'>
       : unknown) &
   NeededBy<Row> &
   (Row extends { preconditions: unknown } ? { readonly preconditions: Preconditions } : unknown) & {
@@ -64,7 +64,7 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
 export type UnitsOf<All extends Rows, Also = Audited> = {
   readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
     (
-      | UnitOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>
-      | BatchOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>
+      | UnitOfWork<WriteInput<All[Id]>, OperationOutcome<All[Id]>>
+      | BatchOfWork<WriteInput<All[Id]>, OperationOutcome<All[Id]>>
     );
 };

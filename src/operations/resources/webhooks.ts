@@ -1,6 +1,6 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { webhookJson } from '../../contract/representations.ts';
 import type { webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
@@ -23,8 +23,8 @@ import {
 } from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
+import { expectFound, invalidMemberError } from '../errors.ts';
 import { expectRetained } from '../events/feed.ts';
-import { found, invalidMember } from '../refusals.ts';
 import { expectReadable } from './events.ts';
 import { pageOf } from './pages.ts';
 import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
@@ -83,7 +83,7 @@ export const webhookUnits = {
       refuseEndpoint(endpoint);
       const { accountId } = caller;
       const others = await webhooks.list(undefined, maxWebhooks, { accountId });
-      if (others.length === maxWebhooks) throw new Refusal('too_many_webhooks');
+      if (others.length === maxWebhooks) throw new ApiError('too_many_webhooks');
       const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
       return webhooks.add({ ...made, secret, position: events.last, createdAt: now });
     },
@@ -176,10 +176,10 @@ export async function redeliverEvents(
   { after, events, now }: { readonly after: bigint; readonly events: EventBounds; readonly now: number },
 ): Promise<void> {
   // Enabling a disabled webhook skips earlier events, so a request to send them again would have no effect.
-  if (!webhook.enabled) throw new Refusal('webhook_disabled');
+  if (!webhook.enabled) throw new ApiError('webhook_disabled');
   expectRetained(after, events);
   if (!(await deliveries.startRedelivery(webhook.id, after, now)))
-    throw new Refusal('redelivery_in_progress');
+    throw new ApiError('redelivery_in_progress');
 }
 
 interface Redelivering {
@@ -200,16 +200,16 @@ export async function redeliver(
   { deliveryId, now, scopes }: Redelivering,
 ): Promise<StoredDelivery> {
   const delivery = await deliveries.find(deliveryId);
-  if (delivery?.webhookId !== webhookId) throw new Refusal('delivery_not_found');
+  if (delivery?.webhookId !== webhookId) throw new ApiError('delivery_not_found');
   const { eventId, type } = delivery;
   if (scopes !== undefined) expectReadable([type], new Set(scopes));
-  if (!selectedTypes(types).has(type)) throw new Refusal('event_type_not_selected');
+  if (!selectedTypes(types).has(type)) throw new ApiError('event_type_not_selected');
   const due = { status: 'pending', nextAttemptAt: now } as const;
   if (delivery.status === 'pending') {
     await deliveries.hasten(deliveryId, now);
     return { ...delivery, ...due };
   }
-  if (!(await deliveries.hasRoom(webhookId))) throw new Refusal('too_many_deliveries');
+  if (!(await deliveries.hasRoom(webhookId))) throw new ApiError('too_many_deliveries');
   return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
 }
 
@@ -219,7 +219,7 @@ export async function redeliver(
  */
 async function expectOpen(accounts: Transaction['accounts'], { accountId }: Needed['caller']): Promise<void> {
   const account = await accounts.find(accountId);
-  if (account?.closedAt != null) throw new Refusal('invalid_api_key');
+  if (account?.closedAt != null) throw new ApiError('invalid_api_key');
 }
 
 /** Throws `webhook_not_found` if the webhook does not exist or belongs to another account. */
@@ -229,7 +229,7 @@ function ownWebhook(
   accountId: number,
 ): Awaitable<StoredWebhook> {
   return andThen(webhooks.find(id), (webhook) =>
-    found(webhook?.accountId === accountId ? webhook : undefined, 'webhook_not_found'),
+    expectFound(webhook?.accountId === accountId ? webhook : undefined, 'webhook_not_found'),
   );
 }
 
@@ -268,5 +268,5 @@ async function expectSecretAuthority(
 }
 
 function refuseEndpoint({ mistake }: Needed['endpoint']): void {
-  if (mistake !== undefined) throw invalidMember('url', mistake);
+  if (mistake !== undefined) throw invalidMemberError('url', mistake);
 }

@@ -5,16 +5,16 @@ import type {
   SignIn,
   sessionOperations,
 } from '../../contract/admin/sessions.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { type Actor, actorOf, actorText } from '../../domain/actor.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { type Actor, formatActor, parseActor } from '../../domain/actor.ts';
 import { atMost } from '../../domain/bounded.ts';
 import { type Clock, dateOf, hourMs, minuteMs } from '../../domain/clock.ts';
 import { fingerprint, isWellFormedKey, makeKey, type RandomBytes } from '../../domain/key.ts';
-import type { InputOf } from '../../storage/transaction.ts';
+import type { UnitInput } from '../../storage/transaction.ts';
 import type { Session } from '../../tables/operators.ts';
 import type { HandlerContext, HandlersOf, SignedIn } from '../admin/handlers.ts';
 import { batches } from '../batches.ts';
-import { isUnavailable } from '../refusals.ts';
+import { isUnavailable } from '../errors.ts';
 import { iso } from '../shown.ts';
 import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
@@ -91,7 +91,7 @@ export class SessionOperations {
     }
     const { actor, role } = session;
     const expiresAt = dateOf(this.#options.clock, session.expiresAt);
-    return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
+    return { actor: parseActor(actor), role, expiresAt, sessionFingerprint: id };
   }
 
   /** Starts a session with new secrets, even if the store cannot be written to. Throws `sign_in_failed`. */
@@ -99,7 +99,7 @@ export class SessionOperations {
     const { clock } = this.#options;
     const now = clock.storeTime();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
-    if (who === undefined) throw new Refusal('sign_in_failed');
+    if (who === undefined) throw new ApiError('sign_in_failed');
     const actor = who.id === undefined ? this.#options.codeActor : operatorActor(who.name);
     const secrets: SessionSecrets = {
       inCookie: makeKey(this.#options.randomBytes, 'session'),
@@ -108,7 +108,7 @@ export class SessionOperations {
     const session: Session = {
       fingerprint: fingerprintOf(secrets),
       operatorId: who.id,
-      actor: actorText(actor),
+      actor: formatActor(actor),
       role: who.role,
       usedAt: now,
       expiresAt: now + sessionMs,
@@ -156,7 +156,7 @@ export class SessionOperations {
   /** Returns whether the write succeeded. Operators can sign in even if the store is not writable. */
   async #written<Name extends keyof typeof sessionUnits>(
     name: Name,
-    input: InputOf<(typeof sessionUnits)[Name]>,
+    input: UnitInput<(typeof sessionUnits)[Name]>,
   ): Promise<boolean> {
     try {
       await this.#options.store.write(name, input);
@@ -185,7 +185,7 @@ function operatorActor(name: string): Actor {
 
 export function shownSession({ actor, role, expiresAt }: SignedIn): ShownSession {
   return {
-    operator: actorText(actor),
+    operator: formatActor(actor),
     role,
     expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
   };
@@ -209,7 +209,7 @@ async function ownSessions(
 ): Promise<Session[]> {
   const now = clock.storeTime();
   const isOwn = (session: Session) =>
-    session.actor === actorText(actor) && now < session.expiresAt && now < session.usedAt + idleMs;
+    session.actor === formatActor(actor) && now < session.expiresAt && now < session.usedAt + idleMs;
   const own: Session[] = [];
   const read = (last?: Session) => store.sessions.list(last?.fingerprint, batchSize);
   for await (const page of batches(batchSize, read)) own.push(...page.filter(isOwn));
@@ -245,7 +245,7 @@ export const ownSessionHandlers: HandlersOf<
   endSession: async (services, { params: { sessionId } }, context) => {
     const own = await ownSessions(services, context);
     const session = own.find((one) => BigInt(numberOf(one)) === sessionId);
-    if (session === undefined) throw new Refusal('session_not_found');
+    if (session === undefined) throw new ApiError('session_not_found');
     await services.store.write('removeSession', session.fingerprint);
   },
 };

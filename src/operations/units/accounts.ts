@@ -1,5 +1,5 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { Account, NewAccount } from '../../tables/accounts.ts';
@@ -43,7 +43,7 @@ async function change(
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
   checkPreconditions(preconditions, JSON.stringify(shownAccount(account)));
-  if (basis !== undefined && !hasSameLimits(account, basis)) throw new Refusal('precondition_failed');
+  if (basis !== undefined && !hasSameLimits(account, basis)) throw new ApiError('precondition_failed');
   const changed: Account = {
     ...account,
     name: name ?? account.name,

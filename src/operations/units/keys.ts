@@ -1,4 +1,4 @@
-import { keyTagText } from '../../contract/admin/key-tag.ts';
+import { keyTagInput } from '../../contract/admin/key-tag.ts';
 import { plans } from '../../domain/plan.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
@@ -6,7 +6,7 @@ import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { Key, NewKey } from '../../tables/accounts.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
-import { invalidMember } from '../refusals.ts';
+import { invalidMemberError } from '../errors.ts';
 import { storedKey } from '../shown.ts';
 
 const subject = subjectsOf(
@@ -34,7 +34,7 @@ export const keyUnits = {
     run: ({ keys }: Transaction, key: NewKey) => {
       // Not checked earlier, so that a retry gets the stored response even if the key has expired since.
       if (key.expiresAt !== null && key.expiresAt <= key.createdAt)
-        throw invalidMember('expiresAt', 'must be in the future');
+        throw invalidMemberError('expiresAt', 'must be in the future');
       return keys.add(key);
     },
   },
@@ -95,7 +95,7 @@ async function setScopes(
 ): Promise<boolean> {
   const key = await keys.find(id);
   if (key === undefined) return false;
-  checkPreconditions(preconditions, keyTagText(storedKey(key)));
+  checkPreconditions(preconditions, keyTagInput(storedKey(key)));
   await keys.update(id, { scopes });
   return true;
 }

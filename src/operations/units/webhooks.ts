@@ -3,7 +3,7 @@ import type { EventBounds } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
-import { foundById } from '../refusals.ts';
+import { expectFoundById } from '../errors.ts';
 import { continuedAt, redeliver, redeliverEvents } from '../resources/webhooks.ts';
 
 /** The `webhook.disabled` event. `now` is Unix ms. */
@@ -67,7 +67,7 @@ const writes = ['webhooks'] as const;
 
 /** Throws `webhook_not_found`. */
 const existing = async (transaction: Transaction, id: bigint) =>
-  foundById(await find(transaction, id), 'webhook_not_found', id);
+  expectFoundById(await find(transaction, id), 'webhook_not_found', id);
 
 /**
  * Operators' changes to webhooks. Some return a boolean instead of the webhook, because the outcome is stored and must
@@ -119,7 +119,7 @@ export const operatorWebhookUnits = {
   },
 } as const satisfies AuditedUnits;
 
-export const sealingUnits = {
+export const reencryptionUnits = {
   /**
    * Stores re-encrypted secrets, except those that were rotated in the meantime. Returns the number of webhooks
    * updated.

@@ -8,8 +8,8 @@ import {
   failureOf,
   isMissingDatabase,
   isMissingRole,
-  isOvertaken,
   isReadOnly,
+  isTransactionConflict,
   postgresReason,
 } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
@@ -207,7 +207,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   try {
     return await once();
   } catch (error) {
-    if (!isOvertaken(error)) throw error;
+    if (!isTransactionConflict(error)) throw error;
     return once();
   }
 }

@@ -1,4 +1,4 @@
-import { failureText, type Notice } from '../../outages/outage.ts';
+import { describeError, type Notice } from '../../outages/outage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { incrementVersion, lockCounters, type ServerState } from './versions.ts';
 
@@ -64,7 +64,7 @@ export class Lineage implements AsyncDisposable {
       }
     } catch (error) {
       if (!this.#hasFailed)
-        this.#notice(`cannot mark the primary, so replicas are not used: ${failureText(error)}`);
+        this.#notice(`cannot mark the primary, so replicas are not used: ${describeError(error)}`);
       this.#hasFailed = true;
     }
   }

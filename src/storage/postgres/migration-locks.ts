@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQL } from 'bun';
 import type { Notice } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
-import { isLockTimeout, isOvertaken } from './failures.ts';
+import { isLockTimeout, isTransactionConflict } from './failures.ts';
 
 export type Begin = <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>;
 
@@ -40,7 +40,8 @@ export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptio
     try {
       return await step();
     } catch (error) {
-      if (!(error instanceof MigrationLocked || isLockTimeout(error) || isOvertaken(error))) throw error;
+      if (!(error instanceof MigrationLocked || isLockTimeout(error) || isTransactionConflict(error)))
+        throw error;
     }
     const until = performance.now() + pauseMs;
     const first = await blockersOf(options);

@@ -125,7 +125,7 @@ function textual(row: TableRow): (string | null)[] {
 }
 
 /** Counts the rows of a database without changing it, even if its format is older. Throws `StorageUnusable`. */
-export async function verifyPostgres(options: PostgresOptions): Promise<StoreContents> {
+export async function readPostgresContents(options: PostgresOptions): Promise<StoreContents> {
   await using database = new PostgresDatabase(options);
   const tables = await database.read<{ name: string }[]>(
     (sql) => sql`

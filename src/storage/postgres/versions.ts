@@ -17,7 +17,7 @@ export const incrementVersionSql =
 export const incrementVersion = (sql: SQL) => sql.unsafe(incrementVersionSql);
 
 /** A common table expression that raises and returns the version of a resource. */
-export const movedText = (resource: Resource): string =>
+export const incrementVersionCte = (resource: Resource): string =>
   `moved AS (UPDATE counters SET ${incrementVersionSql} WHERE name = '${versionCounter(resource)}' RETURNING version)`;
 
 /**

@@ -1,4 +1,4 @@
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { Resource } from '../../domain/resources.ts';
 import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
 import { tables } from '../../tables/tables.ts';
@@ -159,7 +159,7 @@ export class PostgresWriter implements Writer<Units> {
     try {
       const settled = await commit(runsOf(this.#units, calls), moved, dueAt);
       await this.#confirmUnchanged(moved, dueAt);
-      const isRefused = settled.some((its) => its !== undefined && 'error' in its && isRefusal(its.error));
+      const isRefused = settled.some((its) => its !== undefined && 'error' in its && isApiError(its.error));
       if (isRefused && moved.size === 0) await this.#readState(true, dueAt);
       await this.#announceAll(moved);
       return settled;
@@ -167,7 +167,7 @@ export class PostgresWriter implements Writer<Units> {
       if (error instanceof WriteUncertain) {
         // The change may be committed, so a client that checks for it must not receive cached data.
         await this.#announceAll(new Map([...moved.keys()].map((resource) => [resource, 0])));
-      } else if (isRefusal(error)) {
+      } else if (isApiError(error)) {
         await this.#readState(true, dueAt);
       }
       throw error;
@@ -221,6 +221,6 @@ export class PostgresWriter implements Writer<Units> {
 }
 
 /** Whether a unit rejected its request because of what it read. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof Refusal && !(error instanceof StorageUnavailable);
+function isApiError(error: unknown): boolean {
+  return error instanceof ApiError && !(error instanceof StorageUnavailable);
 }

@@ -20,13 +20,13 @@ import {
 } from '../delivery-row.ts';
 import type { EntityWrites } from '../entity.ts';
 import type { DeliveryWrites, SweptTo } from '../transaction.ts';
-import { type Engine, oncePerDialect } from './engine.ts';
+import { type Engine, perDialect } from './engine.ts';
 
 /**
  * Statements lock webhooks before their deliveries, to avoid deadlocks, and skip deliveries that another transaction has
  * locked, which must not stop all others. ORDER BY lists every column of an index, so that PostgreSQL uses this index.
  */
-export const deliveryTexts = oncePerDialect((dialect) => {
+export const deliveryStatements = perDialect((dialect) => {
   const { locking, isAmong, integersIn, greatest, least } = dialect;
   const now = '$2::bigint';
   const sending = sendingSql(dialect, now);
@@ -86,7 +86,7 @@ export function readSendable(
   now: number,
 ): Awaitable<SendableEvents[]> {
   const found = engine.all<{ accountId: bigint; sendable: string }>(
-    deliveryTexts(engine).sendable,
+    deliveryStatements(engine).sendable,
     JSON.stringify(accountIds),
     now,
   );
@@ -101,7 +101,7 @@ export async function readSendingStates(
   webhookIds: readonly bigint[],
   now: number,
 ): Promise<Record<string, SendingState>> {
-  const { sendingStates } = deliveryTexts(engine);
+  const { sendingStates } = deliveryStatements(engine);
   return sendingStatesOf(
     await engine.all<SendingRow>(sendingStates, JSON.stringify(webhookIds.map(String)), now),
   );
@@ -113,7 +113,7 @@ const start = (webhookId: bigint): SweptTo => ({ webhookId, status: '', id: 0n }
 export function deliveryChanges(
   engine: Engine,
 ): Omit<DeliveryWrites, 'lease' | 'settle' | keyof EntityWrites<unknown>> {
-  const texts = deliveryTexts(engine);
+  const texts = deliveryStatements(engine);
   return {
     async hasRoom(webhookId) {
       return (await engine.all(texts.full, webhookId)).length === 0;
@@ -160,7 +160,7 @@ export function deliveryChanges(
 
 /** A webhook with locked deliveries remains until the next sweep. */
 async function sweep(engine: Engine, after: SweptTo | null): Promise<SweptTo | undefined> {
-  const texts = deliveryTexts(engine);
+  const texts = deliveryStatements(engine);
   const [webhook] = await engine.all<{ id: bigint }>(texts.deletedWebhook, after?.webhookId ?? 0n);
   if (webhook === undefined) return undefined;
   const { status, id } = after?.webhookId === webhook.id ? after : start(webhook.id);
@@ -176,7 +176,7 @@ function later<One extends Omit<SweptTo, 'webhookId'>>(one: One, other: One): On
 }
 
 async function trim(engine: Engine, keep: number, after: SweptTo | null) {
-  const texts = deliveryTexts(engine);
+  const texts = deliveryStatements(engine);
   const from = after ?? start(0n);
   const crowded = () => engine.all<CrowdedWebhook>(texts.crowded, from.webhookId, keep);
   const next = from.id > 0n ? from : nextCrowded(await crowded(), from);

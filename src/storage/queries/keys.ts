@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { andThen } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { type Scope, scopesOfText } from '../../domain/scope.ts';
+import { parseScopes, type Scope } from '../../domain/scope.ts';
 import { quotaOfStored } from '../../tables/accounts.ts';
 import type { KeyStore } from '../storage.ts';
 import type { Engine } from './engine.ts';
@@ -59,7 +59,7 @@ class CallerReader {
       keyId: Number(keyId),
       accountId: Number(accountId),
       ...limits,
-      scopes: shared(this.#sets, scopes, () => new Set(scopesOfText(scopes))),
+      scopes: shared(this.#sets, scopes, () => new Set(parseScopes(scopes))),
       expiresAt: numberOf(expiresAt) ?? Number.POSITIVE_INFINITY,
     };
   }

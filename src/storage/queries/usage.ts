@@ -22,7 +22,7 @@ import {
   type UsageWrites,
   usagePruneBatch,
 } from '../admin.ts';
-import { type Dialect, type Engine, oncePerDialect } from './engine.ts';
+import { type Dialect, type Engine, perDialect } from './engine.ts';
 
 export const requests = 'ok + refused + limited + failed';
 
@@ -60,7 +60,7 @@ const keysOn = `SELECT key_id AS "keyId", account_id AS "accountId", ${requests}
   FROM usage_days WHERE day = $1 AND key_id > $2 ORDER BY key_id LIMIT $3`;
 
 /** Statements that depend on the indexes of an engine. */
-interface OwnTexts {
+interface EngineStatements {
   /** The condition on rows of the key `$1`. */
   readonly ofKey: string;
   readonly lastUses: string;
@@ -68,9 +68,9 @@ interface OwnTexts {
 
 export abstract class UsageQueries implements UsageStore {
   readonly #engine: Engine;
-  readonly #own: OwnTexts;
+  readonly #own: EngineStatements;
 
-  constructor(engine: Engine, own: OwnTexts) {
+  constructor(engine: Engine, own: EngineStatements) {
     this.#engine = engine;
     this.#own = own;
   }
@@ -169,18 +169,18 @@ const pruning = ({ isAmong, rowKey, locking }: Dialect, table: string, key: stri
 
 type ExpiringTable = (typeof expiring)[number][1];
 
-export const usageTexts = oncePerDialect((dialect) => {
+export const usageStatements = perDialect((dialect) => {
   const pruned = expiring.map(([, table, key, time]) => [table, pruning(dialect, table, key, time)]);
   return { recordNumber, ...(Object.fromEntries(pruned) as Record<ExpiringTable, string>) };
 });
 
 export abstract class UsageChanges implements UsageWrites {
   readonly #engine: Engine;
-  readonly #texts: ReturnType<typeof usageTexts>;
+  readonly #texts: ReturnType<typeof usageStatements>;
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    this.#texts = usageTexts(engine);
+    this.#texts = usageStatements(engine);
   }
 
   abstract add(rows: UsageRows): Awaitable<void>;

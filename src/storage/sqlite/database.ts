@@ -2,7 +2,7 @@ import type { Database, SQLiteError } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import {
   DataDamaged,
-  damageText,
+  damageMessage,
   StorageUnavailable,
   StorageUnusable,
   WriteUncertain,
@@ -192,7 +192,9 @@ export function damageOf(error: unknown, path: string): StorageUnusable | undefi
         'damaged or overwritten, restore a backup with "animal-store restore FILE --replace".',
     );
   }
-  return new StorageUnusable(`Cannot open the store: ${damageText(path, error.message)}.`, { cause: error });
+  return new StorageUnusable(`Cannot open the store: ${damageMessage(path, error.message)}.`, {
+    cause: error,
+  });
 }
 
 /** Converts disk and lock failures, and damage, into errors for clients and operators. */

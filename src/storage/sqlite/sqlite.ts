@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import type { Versions } from '../../domain/resources.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import { figure, freeBytesOf, sizeOf } from '../../store-files/disk.ts';
+import { freeBytesOf, readOrNull, sizeOf } from '../../store-files/disk.ts';
 import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
 import { fileReason, type StoreFiles } from '../../store-files/files.ts';
 import { keys } from '../../tables/accounts.ts';
@@ -210,11 +210,11 @@ function factsOf(database: Database, limitFile: string, read: ReadIn): StoreFact
     engine: 'SQLite',
     sqliteVersion: row?.version ?? null,
     format: Number(row?.format),
-    dataBytes: figure(() => statSync(filename).size),
-    walBytes: figure(() => sizeOf(`${filename}-wal`)),
+    dataBytes: readOrNull(() => statSync(filename).size),
+    walBytes: readOrNull(() => sizeOf(`${filename}-wal`)),
     pageBytes: Number(row?.pageBytes),
     freePages: Number(row?.freePages),
-    limitBytes: figure(() => sizeOf(limitFile)),
-    freeBytes: figure(() => freeBytesOf(filename)),
+    limitBytes: readOrNull(() => sizeOf(limitFile)),
+    freeBytes: readOrNull(() => freeBytesOf(filename)),
   };
 }

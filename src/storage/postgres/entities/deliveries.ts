@@ -1,27 +1,27 @@
 import {
   burstMicroseconds,
+  eventBatchSize,
   type LeaseRequest,
   type Leases,
   latestPaced,
   leaseLimits,
-  portionLength,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryScope,
+  divideLeases,
   dueAfterCrash,
   expiredBetween,
   type LeasedRow,
   leasedDelivery,
   nextRound,
-  pacesAfter,
-  portionOf,
   type ReadyWebhook,
   scopesOf,
+  selectEvents,
   sendingSql,
-  sharesOf,
   successEveryMs,
+  updatedPaces,
 } from '../../delivery-row.ts';
 import { deliveryChanges, readSendingStates } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
@@ -63,7 +63,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       waiting.length > 0 ? readSendingStates(this.#engine, waiting, now) : {},
     ]);
     const behind = found.filter(({ isBehind }) => isBehind);
-    const shares = sharesOf(found, request);
+    const shares = divideLeases(found, request);
     const [expired, leased] = await Promise.all([
       this.#queue(behind, now),
       found.length > 0 && room > 0 ? this.#lease(found, request, shares) : [],
@@ -76,7 +76,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       deliveries,
       ...nextRound(found, leased, request, found[0]?.last ?? 0n),
       expired,
-      isPaced: pacesAfter(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
+      isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
       sendingStates,
     };
   }
@@ -149,7 +149,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
   /** Creates deliveries for some of the events. Returns the number of expired events. */
   async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
     if (behind.length === 0) return 0;
-    const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));
+    const portions = behind.map((webhook) => ({ webhook, ...selectEvents(webhook, webhook) }));
     const rows = JSON.stringify(
       portions.map(({ webhook: { id, accountId, last }, after, types, isAgain }) => {
         return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}`, isAgain };
@@ -159,7 +159,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       (sql) => sql`
         WITH chosen AS (
           SELECT id, "accountId" AS account_id, types, after, coalesce((
-            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${portionLength(behind.length) - 1} LIMIT 1
+            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${eventBatchSize(behind.length) - 1} LIMIT 1
           ), last) AS until, CASE WHEN "isAgain" THEN ARRAY(
             SELECT event_id FROM deliveries
             WHERE webhook_id = portion.id AND status = 'pending' AND event_id > portion.after
@@ -198,7 +198,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
   async #lease(
     found: readonly ReadyRow[],
     { now, leasedUntil, room, held }: LeaseRequest,
-    shares: ReturnType<typeof sharesOf>,
+    shares: ReturnType<typeof divideLeases>,
   ): Promise<LeasedRow[]> {
     const webhooks = JSON.stringify(
       found.map((webhook) => {

@@ -27,7 +27,7 @@ import type {
 } from '../../../tables/table.ts';
 import type { EntityReads, EntityWrites } from '../../entity.ts';
 import type { Runner, Versioned } from '../statements.ts';
-import { incrementVersionSql, movedText, versionCounter } from '../versions.ts';
+import { incrementVersionCte, incrementVersionSql, versionCounter } from '../versions.ts';
 
 export const casts: Readonly<Record<SqlType, string>> = {
   integer: 'bigint',
@@ -46,7 +46,7 @@ interface ListText {
   readonly equal: readonly string[];
 }
 
-class ReadTexts {
+class ReadStatements {
   readonly select: string;
   readonly find: string;
   readonly findMany: string;
@@ -148,23 +148,23 @@ class ReadTexts {
   }
 }
 
-const texts = new Map<unknown, ReadTexts>();
+const readStatements = new Map<unknown, ReadStatements>();
 
-function textsOf(table: Table): ReadTexts {
-  const known = texts.get(table) ?? new ReadTexts(table);
-  texts.set(table, known);
+function readStatementsFor(table: Table): ReadStatements {
+  const known = readStatements.get(table) ?? new ReadStatements(table);
+  readStatements.set(table, known);
   return known;
 }
 
 export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly runner: Runner;
-  protected readonly texts: ReadTexts;
+  protected readonly texts: ReadStatements;
   readonly #table: Table;
 
   constructor(table: T, runner: Runner) {
     this.runner = runner;
     this.#table = table as Table;
-    this.texts = textsOf(this.#table);
+    this.texts = readStatementsFor(this.#table);
   }
 
   protected async rows(text: string, ...values: readonly SqlValue[]): Promise<RowIn<T>[]> {
@@ -260,7 +260,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
       isCounted &&
         `taken AS (UPDATE counters SET last = last + 1 ${isOneRow ? `, ${incrementVersionSql}` : ''}
          WHERE name = '${name}' RETURNING last, version)`,
-      raised !== undefined && !isOneRow && movedText(raised),
+      raised !== undefined && !isOneRow && incrementVersionCte(raised),
     ].filter((expression) => expression !== false);
     const source = [isCounted && 'taken', raised !== undefined && !isOneRow && 'moved'].filter(Boolean);
     const version = isOneRow ? 'taken' : 'moved';
@@ -286,7 +286,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     await this.#change(
       resource === undefined
         ? `UPDATE ${name} SET ${assignments} ${this.texts.ofKey}`
-        : `WITH ${movedText(resource)} UPDATE ${name} SET ${assignments} FROM moved ${this.texts.ofKey} RETURNING version`,
+        : `WITH ${incrementVersionCte(resource)} UPDATE ${name} SET ${assignments} FROM moved ${this.texts.ofKey} RETURNING version`,
       values,
       resource,
     );
@@ -297,7 +297,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     await this.#change(
       resource === undefined
         ? `DELETE FROM ${name} ${this.texts.ofKey}`
-        : `WITH ${movedText(resource)} DELETE FROM ${name} USING moved ${this.texts.ofKey} RETURNING version`,
+        : `WITH ${incrementVersionCte(resource)} DELETE FROM ${name} USING moved ${this.texts.ofKey} RETURNING version`,
       [key as SqlValue],
       resource,
     );

@@ -7,7 +7,7 @@ import {
 } from '../../response-row.ts';
 import type { ResponseKey, ResponseWrites, StoredResponse } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
-import { Overtaken } from '../failures.ts';
+import { TransactionConflict } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
 const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
@@ -62,7 +62,7 @@ export class PostgresResponseWrites implements ResponseWrites {
         WHERE idempotent_answers.kept_at < ${since} RETURNING 1`,
     );
     if (stored.length < rows.length)
-      throw new Overtaken('another transaction stored a response for this key');
+      throw new TransactionConflict('another transaction stored a response for this key');
   }
 
   /** Skips rows that are locked by another transaction. */

@@ -9,7 +9,7 @@ import { addDependencies } from '../versions.ts';
 import { type Change, groupChange } from './change.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import { GroupRows } from './rows.ts';
-import { type GroupRow, groupText, type LockOrder } from './statement.ts';
+import { buildGroupStatement, type GroupRow, type LockOrder } from './statement.ts';
 import { type Component, componentsOf, runUnits, type SettledUnit } from './units.ts';
 
 export interface GroupOptions {
@@ -106,7 +106,7 @@ export async function storeComponents(
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
   const { tables, json, marked } = change;
-  const text = groupText(tables, order);
+  const text = buildGroupStatement(tables, order);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);
   const forgetUnmoved = () => {

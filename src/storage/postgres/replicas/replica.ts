@@ -4,7 +4,7 @@ import { pollIntervalMs } from '../../../domain/shared-versions.ts';
 import { Breaker } from '../../../outages/breaker.ts';
 import { type Notice, Outage } from '../../../outages/outage.ts';
 import { PeriodicTask } from '../../../outages/periodic-task.ts';
-import { isOvertaken, isUndefinedTable, postgresReason } from '../failures.ts';
+import { isTransactionConflict, isUndefinedTable, postgresReason } from '../failures.ts';
 import { Pool } from '../pool.ts';
 import type { Select, Statement } from '../statements.ts';
 import { readState, type ServerState, versionCounter } from '../versions.ts';
@@ -132,7 +132,7 @@ export class Replica implements AsyncDisposable {
       return rows;
     } catch (error) {
       // A conflict with WAL replay does not affect the next read.
-      if (!isOvertaken(error)) {
+      if (!isTransactionConflict(error)) {
         this.#replayed = undefined;
         this.#restsUntil = performance.now() + restMs;
       }

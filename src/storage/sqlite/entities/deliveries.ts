@@ -3,6 +3,7 @@ import type { Awaitable } from '../../../domain/awaitable.ts';
 import {
   burstMicroseconds,
   type DeliveryBacklog,
+  eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
   type Leases,
@@ -10,7 +11,6 @@ import {
   leaseLimits,
   maxCountedPending,
   maxWebhooksRead,
-  portionLength,
   type SendableEvents,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
@@ -20,20 +20,25 @@ import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
   deliveryScope,
+  divideLeases,
   dueAfterCrash,
   expiredBetween,
   type LeasedRow,
   leasedDelivery,
   nextRound,
-  pacesAfter,
-  portionOf,
   type ReadyWebhook,
   scopesOf,
+  selectEvents,
   sendingSql,
-  sharesOf,
   successEveryMs,
+  updatedPaces,
 } from '../../delivery-row.ts';
-import { deliveryChanges, deliveryTexts, readSendable, readSendingStates } from '../../queries/deliveries.ts';
+import {
+  deliveryChanges,
+  deliveryStatements,
+  readSendable,
+  readSendingStates,
+} from '../../queries/deliveries.ts';
 import { sqliteDialect } from '../../queries/engine.ts';
 import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -85,7 +90,7 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
 
 export function deliveryWrites(database: Database, touch: Touch): DeliveryWrites {
   const engine = new SqliteEngine(database);
-  engine.prepare(deliveryTexts(engine));
+  engine.prepare(deliveryStatements(engine));
   return Object.assign(new Deliveries(database, engine, touch), deliveryChanges(engine));
 }
 
@@ -106,9 +111,9 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
       ...[JSON.stringify(held), latestPaced(request), JSON.stringify(heldOfAccounts)],
     );
-    const shares = sharesOf(found, request);
+    const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
-    const portion = portionLength(found.filter(({ isBehind }) => isBehind).length);
+    const portion = eventBatchSize(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
     for (const webhook of found) {
       if (webhook.isBehind) expired += this.#queue(webhook, { ...bounds, portion }, now);
@@ -120,7 +125,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
       leased.sort((one, other) => Number(one.id - other.id));
       taken.push(...leased.map((row) => leasedDelivery(row, webhook, leasedUntil)));
     }
-    const paces = pacesAfter(taken, shares);
+    const paces = updatedPaces(taken, shares);
     for (const { accountId, pacedUntil } of paces) this.#statements.pace.run(accountId, pacedUntil);
     const sendingStates = await readSendingStates(this.#engine, waiting, now);
     return {
@@ -154,7 +159,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     now: number,
   ): bigint {
     const { id, accountId, position } = webhook;
-    const { after, types, isAgain } = portionOf(webhook, bounds);
+    const { after, types, isAgain } = selectEvents(webhook, bounds);
     const until = this.#statements.portionEnd.get(after, bounds.portion - 1)?.id ?? bounds.last;
     this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types), isAgain ? 1 : 0);
     this.#statements.move.run(id, until);

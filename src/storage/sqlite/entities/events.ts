@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
-import { eventTexts, pruneEvents } from '../../queries/events.ts';
+import { eventStatements, pruneEvents } from '../../queries/events.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
 import { SqliteEngine } from '../engine.ts';
@@ -46,7 +46,7 @@ export class SqliteEventWrites implements EventWrites {
     );
     this.#inserts = new Inserts(database, 'events', ['type', 'data', 'account_id', 'created_at']);
     this.#engine = new SqliteEngine(database);
-    this.#engine.prepare(eventTexts(this.#engine));
+    this.#engine.prepare(eventStatements(this.#engine));
     this.#skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
     this.#begin = database.query<never, []>("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1)");
   }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { dayOf, hourMs } from '../../../domain/clock.ts';
 import type { KeyHour, UsageRows } from '../../admin.ts';
-import { UsageChanges, usageTexts } from '../../queries/usage.ts';
+import { UsageChanges, usageStatements } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
 
 const addition = (period: 'hour' | 'day') =>
@@ -32,7 +32,7 @@ export class SqliteUsageWrites extends UsageChanges {
   constructor(database: Database) {
     const engine = new SqliteEngine(database);
     super(engine);
-    engine.prepare(usageTexts(engine));
+    engine.prepare(usageStatements(engine));
     const byCode = (table: string, period: string) =>
       database.query<never, [number, string, string, number]>(count(table, `${period}, operation, code`));
     this.#addMinute = byCode('usage_minutes', 'minute');

@@ -4,11 +4,11 @@ import * as z from 'zod';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { int64Hint, listHint, textHint } from '../../contract/values.ts';
-import { instantOrAgo, int64, notAnOption, positive, scopeList, validated } from '../values.ts';
+import { int64, notAnOption, parseTimeOrAge, positive, scopeList, validated } from '../values.ts';
 
 export type AdminRow = Operation & { readonly operationId: AdminOperationId };
 
-export interface Member {
+export interface InputField {
   readonly part: 'params' | 'query' | 'body';
   readonly name: string;
   readonly schema: z.ZodType;
@@ -24,12 +24,12 @@ export interface Member {
 }
 
 /** Returns the members of an operation's input that a command can set, except the limit and cursor of a list. */
-export function membersOf({ params = {}, query, body, scope }: Operation): Member[] {
+export function inputFields({ params = {}, query, body, scope }: Operation): InputField[] {
   // Ids in the public API may be any int64. Ids of accounts, keys and operators are assigned by the store and are
   // positive.
   const isPositive = scope === undefined;
-  const membersIn = (part: Member['part'], shape: Readonly<Record<string, unknown>>) =>
-    Object.entries(shape).map(([name, schema]) => memberOf(part, name, schema as z.ZodType, isPositive));
+  const membersIn = (part: InputField['part'], shape: Readonly<Record<string, unknown>>) =>
+    Object.entries(shape).map(([name, schema]) => inputField(part, name, schema as z.ZodType, isPositive));
   const parameters = Object.fromEntries(Object.entries(params).map(([name, { schema }]) => [name, schema]));
   const { limit: _limit, cursor: _cursor, ...filters } = query?.shape ?? {};
   return [
@@ -46,29 +46,34 @@ interface Meta {
   readonly param?: { readonly examples?: { readonly default: { readonly value: unknown } } };
 }
 
-export function metaOf(schema: z.ZodType): Meta {
-  const wrapped = wrappedBy(schema);
-  return { ...(wrapped && metaOf(wrapped)), ...(schema.meta() as Meta | undefined) };
+export function schemaMeta(schema: z.ZodType): Meta {
+  const wrapped = unwrapOnce(schema);
+  return { ...(wrapped && schemaMeta(wrapped)), ...(schema.meta() as Meta | undefined) };
 }
 
-function wrappedBy(schema: z.ZodType): z.ZodType | undefined {
+function unwrapOnce(schema: z.ZodType): z.ZodType | undefined {
   const wraps =
     schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
   return wraps ? (schema.unwrap() as z.ZodType) : undefined;
 }
 
-function innermost(schema: z.ZodType): z.ZodType {
-  const wrapped = wrappedBy(schema);
-  return wrapped === undefined ? schema : innermost(wrapped);
+function unwrap(schema: z.ZodType): z.ZodType {
+  const wrapped = unwrapOnce(schema);
+  return wrapped === undefined ? schema : unwrap(wrapped);
 }
 
-function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPositive: boolean): Member {
-  const { description = '', examples, override, param } = metaOf(schema);
-  const inner = innermost(schema);
+function inputField(
+  part: InputField['part'],
+  name: string,
+  schema: z.ZodType,
+  isPositive: boolean,
+): InputField {
+  const { description = '', examples, override, param } = schemaMeta(schema);
+  const inner = unwrap(schema);
   const isTime = override?.format === 'date-time';
   const isInteger = override?.type === 'integer';
   const toJson = (text: string): unknown => {
-    if (isTime) return new Date(instantOrAgo(text)).toISOString();
+    if (isTime) return new Date(parseTimeOrAge(text)).toISOString();
     if (isInteger) {
       // A number in a body has a `minimum` if 0 is not allowed.
       const mayBeZero = override.minimum === 0 || (part === 'body' && override.minimum === undefined);
@@ -86,9 +91,9 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
     part,
     name,
     schema,
-    isRequired: wrappedBy(schema) === undefined,
+    isRequired: unwrapOnce(schema) === undefined,
     word: kebabCase(name.replace(/Id$/, '')),
-    placeholder: placeholderOf(part, name, override),
+    placeholder: optionPlaceholder(part, name, override),
     description: describe(description, inner),
     example: example === undefined ? undefined : String(example),
     isTime,
@@ -96,7 +101,7 @@ function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPosit
   };
 }
 
-function placeholderOf(part: Member['part'], name: string, override: Meta['override']): string {
+function optionPlaceholder(part: InputField['part'], name: string, override: Meta['override']): string {
   if (override?.format === 'date-time') return 'time';
   if (override?.type === 'array') return `${name}s`;
   if (override?.type !== 'integer') return kebabCase(name);
@@ -123,22 +128,22 @@ function kebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-export function itemOf(schema: z.ZodType | undefined): z.ZodObject {
+export function itemSchema(schema: z.ZodType | undefined): z.ZodObject {
   return (schema instanceof z.ZodArray ? schema.element : schema) as z.ZodObject;
 }
 
-export function isList({ success: { schema } }: Operation): boolean {
-  return itemOf(schema) !== schema;
+export function returnsList({ success: { schema } }: Operation): boolean {
+  return itemSchema(schema) !== schema;
 }
 
-export function addOptions(command: Command, members: readonly Member[]): void {
+export function addOptions(command: Command, members: readonly InputField[]): void {
   for (const { word, placeholder, description, read, isRequired } of members) {
     const option = new Option(`--${word} <${placeholder}>`, description).argParser(read);
     command.addOption(option.makeOptionMandatory(isRequired));
   }
 }
 
-export function valuesIn(options: Readonly<Record<string, unknown>>, members: readonly Member[]) {
+export function collectValues(options: Readonly<Record<string, unknown>>, members: readonly InputField[]) {
   // Commander stores `per-day` as `perDay`.
   const key = (word: string) => word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return Object.fromEntries(members.map(({ name, word }) => [name, options[key(word)]]));

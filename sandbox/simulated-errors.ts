@@ -1,11 +1,11 @@
+import { ApiError } from '../src/contract/api-error.ts';
 import { type ErrorCode, errors } from '../src/contract/errors.ts';
-import { Refusal } from '../src/contract/refusal.ts';
 import { credentialOf } from '../src/http/pipeline/head.ts';
-import { refuse } from '../src/http/pipeline/replies.ts';
+import { replyWithError } from '../src/http/pipeline/replies.ts';
 import type { Exchange } from '../src/http/server.ts';
 import { minuteSeconds } from '../src/limits/limit.ts';
 
-interface RefusalOptions {
+interface SimulatedErrorOptions {
   /** `Retry-After` in seconds. Defaults to the value from the service. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
@@ -16,10 +16,10 @@ interface RefusalOptions {
 export type Quiet = Pick<Exchange['context'], 'log' | 'outages'>;
 
 /** Responds with an error code. The request is admitted and counted like a request with a real error. */
-export async function refusedAs(
+export async function replyWithSimulatedError(
   exchange: Exchange,
   code: ErrorCode,
-  { retryAfter, nowMs, quiet }: RefusalOptions,
+  { retryAfter, nowMs, quiet }: SimulatedErrorOptions,
 ): Promise<Response> {
   const { status } = errors[code];
   if (status === 401) return unauthenticated(exchange, code);
@@ -31,9 +31,14 @@ export async function refusedAs(
   const network = () => incoming.network();
   const isFree = routed?.operation.free ?? false;
   const admission = await context.admission.admit(credentialOf(request.headers), network, isFree);
-  const limited = isFree ? undefined : admission.caller && admission.verdict.refusal;
-  const before = admission.caller === undefined ? admission.refusal : limited;
-  const response = await refuse({ ...context, ...quiet }, incoming, admission, refusalOf(before ?? code));
+  const limited = isFree ? undefined : admission.caller && admission.verdict.errorCode;
+  const before = admission.caller === undefined ? admission.errorCode : limited;
+  const response = await replyWithError(
+    { ...context, ...quiet },
+    incoming,
+    admission,
+    simulatedError(before ?? code),
+  );
   if (before === undefined && retryAfter !== undefined)
     response.headers.set('Retry-After', String(retryAfter));
   return response;
@@ -42,8 +47,8 @@ export async function refusedAs(
 async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode): Promise<Response> {
   const credential = { kind: code === 'missing_api_key' ? 'none' : 'malformed' } as const;
   const admission = await context.admission.admit(credential, () => incoming.network());
-  const refusal = admission.caller === undefined ? admission.refusal : code;
-  return refuse(context, incoming, admission, new Refusal(refusal));
+  const errorCode = admission.caller === undefined ? admission.errorCode : code;
+  return replyWithError(context, incoming, admission, new ApiError(errorCode));
 }
 
 /**
@@ -55,16 +60,16 @@ async function tooManyFailures(
   secondsLeft: number,
   nowMs: number,
 ): Promise<Response> {
-  const refusal = 'too_many_failed_authentications';
+  const errorCode = 'too_many_failed_authentications';
   const resetAt = Math.floor(nowMs / 1_000) + secondsLeft;
   const peeked = await context.admission.peek(incoming.network());
   const state = { ...peeked, remaining: 0, resetAt, secondsLeft };
-  return refuse(context, incoming, { caller: undefined, refusal, state }, new Refusal(refusal));
+  return replyWithError(context, incoming, { caller: undefined, errorCode, state }, new ApiError(errorCode));
 }
 
-function refusalOf(code: ErrorCode): Refusal {
+function simulatedError(code: ErrorCode): ApiError {
   const { status } = errors[code];
-  if (status !== 400 && status !== 415) return new Refusal(code);
+  if (status !== 400 && status !== 415) return new ApiError(code);
   const mistake = { in: 'header' as const, name: 'X-Sandbox', message: `requests the error ${code}` };
-  return new Refusal(code, { details: [mistake] });
+  return new ApiError(code, { details: [mistake] });
 }

@@ -1,10 +1,10 @@
+import { ApiError } from '../contract/api-error.ts';
 import type { ErrorCode } from '../contract/errors.ts';
-import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Scope } from '../domain/scope.ts';
 
-export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
-  if (thing === undefined) throw new Refusal(otherwise);
+export function expectFound<T>(thing: T | undefined, otherwise: ErrorCode): T {
+  if (thing === undefined) throw new ApiError(otherwise);
   return thing;
 }
 
@@ -17,33 +17,37 @@ const nouns = {
   operator_not_found: 'operator',
 } as const;
 
-export function foundById<T>(thing: T | undefined, otherwise: keyof typeof nouns, id: number | bigint): T {
+export function expectFoundById<T>(
+  thing: T | undefined,
+  otherwise: keyof typeof nouns,
+  id: number | bigint,
+): T {
   if (thing === undefined)
-    throw new Refusal(otherwise, { message: `There is no ${nouns[otherwise]} ${id}.` });
+    throw new ApiError(otherwise, { message: `There is no ${nouns[otherwise]} ${id}.` });
   return thing;
 }
 
 const shopNouns: Readonly<Record<string, string>> = { pet: 'animal', order: 'order', category: 'category' };
 
 /** Adds the id in the path to an error about a missing object. Returns all other errors unchanged. */
-export function withId(error: unknown, params: Readonly<Record<string, unknown>>): unknown {
-  if (!(error instanceof Refusal) || error.message !== undefined) return error;
+export function addIdToMessage(error: unknown, params: Readonly<Record<string, unknown>>): unknown {
+  if (!(error instanceof ApiError) || error.message !== undefined) return error;
   const name = /^(\w+)_not_found$/.exec(error.code)?.[1] ?? '';
   const id = params[`${name}Id`];
   if (shopNouns[name] === undefined || id === undefined) return error;
-  return new Refusal(error.code, { message: `There is no ${shopNouns[name]} ${id}.` });
+  return new ApiError(error.code, { message: `There is no ${shopNouns[name]} ${id}.` });
 }
 
 /** Rejects a request whose key lacks these scopes. `purpose` is an infinitive, such as `to read events`. */
-export function insufficientScope(missing: readonly Scope[], purpose?: string): Refusal {
+export function insufficientScopeError(missing: readonly Scope[], purpose?: string): ApiError {
   const scope = missing.join(' ');
   const noun = missing.length > 1 ? 'scopes' : 'scope';
   const needed = `${noun} ${missing.join(' and ')}${purpose === undefined ? '' : ` ${purpose}`}`;
-  return new Refusal('insufficient_scope', { message: `This API key needs the ${needed}.`, scope });
+  return new ApiError('insufficient_scope', { message: `This API key needs the ${needed}.`, scope });
 }
 
-export function invalidMember(name: string, message: string): Refusal {
-  return new Refusal('invalid_body', {
+export function invalidMemberError(name: string, message: string): ApiError {
+  return new ApiError('invalid_body', {
     message: `The request body is invalid: ${name} ${message}.`,
     details: [{ in: 'body', name, message }],
   });
@@ -60,5 +64,5 @@ export async function ifAvailable<Value>(read: () => Awaitable<Value>): Promise<
 }
 
 export function isUnavailable(error: unknown): boolean {
-  return error instanceof Refusal && error.code === 'service_unavailable';
+  return error instanceof ApiError && error.code === 'service_unavailable';
 }

@@ -1,4 +1,4 @@
-import { Turns } from '../../domain/turns.ts';
+import { FairQueue } from '../../domain/fair-queue.ts';
 
 /** The share of its time that a process spends on catching up is one quarter: each read is followed by a rest. */
 const restPerRead = 3;
@@ -10,7 +10,7 @@ const maxRestMs = 1_000;
  * turns between accounts. Otherwise, a few streams that search a long history would occupy the event loop and the
  * database, and no backpressure slows a stream down whose filter matches no event.
  */
-export class CatchUps extends Turns<number> {
+export class CatchUpPacer extends FairQueue<number> {
   /** `now` is monotonic time in ms. `rest` calls `next` after a time in ms. */
   constructor(
     now?: () => number,

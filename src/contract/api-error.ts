@@ -1,14 +1,14 @@
 import type { ErrorCode, ErrorDetail } from './errors.ts';
 
-interface RefusalParts {
+interface ApiErrorOptions {
   readonly details?: readonly ErrorDetail[];
   readonly message?: string | undefined;
   readonly cause?: unknown;
   readonly scope?: string | undefined;
 }
 
-/** A rejected request, independent of HTTP. A refusal is not an `Error`, because it needs no stack trace. */
-export class Refusal {
+/** An error response, independent of HTTP. Not a subclass of `Error`, because it needs no stack trace. */
+export class ApiError {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];
   /** Specific message. Defaults to the message of the code. */
@@ -17,7 +17,7 @@ export class Refusal {
   /** Missing scopes, separated by spaces; only for `insufficient_scope`. */
   readonly scope: string | undefined;
 
-  constructor(code: ErrorCode, { details = [], message, cause, scope }: RefusalParts = {}) {
+  constructor(code: ErrorCode, { details = [], message, cause, scope }: ApiErrorOptions = {}) {
     this.code = code;
     this.details = details;
     this.message = message;

@@ -11,7 +11,7 @@ const maxDelayed = 1_000;
  * Tracks the number of responses per minute that do not count against a plan's limits, by address or connection. The
  * numbers are kept only in memory.
  */
-export class FreeBudget {
+export class ClientRateLimiter {
   readonly #perMinute: number;
   readonly #clock: Clock;
   readonly #windows = new LRUCache<string, { readonly endsAt: number; count: number }>({
@@ -54,7 +54,7 @@ export class FreeBudget {
  * Maximum number of responses that do not count against a limit, per connection and minute. The next such response
  * closes the connection, because thousands of pipelined requests would delay other clients.
  */
-export const freeResponsesPerMinute = 30;
+export const maxUnmeteredPerMinute = 30;
 
 /** Time after which a turn of the event loop is long. */
 const longTurnMs = 5;
@@ -65,13 +65,13 @@ const longTurnMs = 5;
  * are served could keep the turn going, while other connections, timers and writes wait. In a long turn, each connection
  * therefore gets only one such response.
  */
-export class FreeResponses {
-  readonly #budget: FreeBudget;
+export class UnmeteredResponses {
+  readonly #budget: ClientRateLimiter;
   /** Time at which the current turn becomes long; undefined before its first response. */
   #longAt: number | undefined;
 
   constructor(clock: Clock) {
-    this.#budget = new FreeBudget(freeResponsesPerMinute, clock);
+    this.#budget = new ClientRateLimiter(maxUnmeteredPerMinute, clock);
   }
 
   /** Counts a response. Returns whether to close the connection after it. */

@@ -1,4 +1,4 @@
-import type { RedisReading, RedisReadings } from '../../limits/redis-readings.ts';
+import type { RedisObservation, RedisObservationStore } from '../../limits/redis-observations.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** Readings that are older than this are removed, as are those of the future, which a clock that went back leaves. */
@@ -18,10 +18,12 @@ const withoutOld = `
   )`;
 
 type Stored = {
-  readonly [Name in keyof RedisReading]: RedisReading[Name] extends number ? bigint : RedisReading[Name];
+  readonly [Name in keyof RedisObservation]: RedisObservation[Name] extends number
+    ? bigint
+    : RedisObservation[Name];
 };
 
-export class PostgresRedisReadings implements RedisReadings {
+export class PostgresRedisObservations implements RedisObservationStore {
   readonly #database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
@@ -45,7 +47,7 @@ export class PostgresRedisReadings implements RedisReadings {
     return { now: Number(rows[0]?.now ?? 0n), proposed: rows[0]?.proposed ?? '', readings };
   }
 
-  async save({ process, origin, server, since, from, isConfirmed }: Omit<RedisReading, 'until'>) {
+  async save({ process, origin, server, since, from, isConfirmed }: Omit<RedisObservation, 'until'>) {
     await this.#database.write((sql) =>
       sql.unsafe(
         `${withoutOld}
@@ -61,7 +63,7 @@ export class PostgresRedisReadings implements RedisReadings {
     );
   }
 
-  async keep({ process, origin, server }: Pick<RedisReading, 'process' | 'origin' | 'server'>) {
+  async keep({ process, origin, server }: Pick<RedisObservation, 'process' | 'origin' | 'server'>) {
     // A time in the future would seem to be that of a later reading: PostgreSQL's clock has gone back since the reading.
     await this.#database.write((sql) =>
       sql.unsafe(

@@ -1,5 +1,5 @@
 /** The identity that a process has read from its Redis. Times are those of PostgreSQL (Unix ms). */
-export interface RedisReading {
+export interface RedisObservation {
   readonly process: string;
   /** Where the process runs and its REDIS_URL, without passwords. */
   readonly origin: string;
@@ -15,19 +15,19 @@ export interface RedisReading {
   readonly isConfirmed: boolean;
 }
 
-export interface RedisReadings {
+export interface RedisObservationStore {
   /** The readings of all processes, the current time, and a new identity for a server that has none. */
   list(): Promise<{
     readonly now: number;
     readonly proposed: string;
-    readonly readings: readonly RedisReading[];
+    readonly readings: readonly RedisObservation[];
   }>;
   /** Stores a reading that began after the time `from`. The stored `since` never increases while the server is the same. */
-  save(reading: Omit<RedisReading, 'until'>): Promise<void>;
+  save(reading: Omit<RedisObservation, 'until'>): Promise<void>;
   /**
    * Stores that a process is running although it cannot read its server. Its last reading remains. If it has none, it
    * gets the server `server`.
    */
-  keep(reading: Pick<RedisReading, 'process' | 'origin' | 'server'>): Promise<void>;
+  keep(reading: Pick<RedisObservation, 'process' | 'origin' | 'server'>): Promise<void>;
   remove(process: string): Promise<void>;
 }
