@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAdminServices } from '../src/app/app.ts';
 import { readConfig } from '../src/config.ts';
-import { encodeFilters, writeCursor } from '../src/contract/cursor.ts';
+import { encodeCursor, encodeFilters } from '../src/contract/cursor.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
@@ -111,7 +111,7 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
       .all();
     parameters.push([
       'cursor',
-      writeCursor({ filters: encodeFilters(path, filters), after: BigInt(row?.id ?? 0) }),
+      encodeCursor({ filters: encodeFilters(path, filters), after: BigInt(row?.id ?? 0) }),
     ]);
   }
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;

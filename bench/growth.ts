@@ -3,7 +3,7 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeCursor } from '../src/contract/cursor.ts';
+import { encodeCursor } from '../src/contract/cursor.ts';
 import { animal } from './animals.ts';
 import { get } from './contender.ts';
 import { connections, type PlannedRequest } from './load.ts';
@@ -169,5 +169,5 @@ function deepestTarget(count: number): string {
   let id = count;
   // The page starts after the 21st available animal from the end.
   for (; id > 0; id--) if (animal(id - 1).status === 'available' && ++available > 20) break;
-  return `${listTarget}&cursor=${writeCursor({ after: BigInt(id), filters: 'available' })}`;
+  return `${listTarget}&cursor=${encodeCursor({ after: BigInt(id), filters: 'available' })}`;
 }

@@ -1,13 +1,13 @@
 /** Types of the admin API. Type-only imports keep the contract's code out of the bundle. */
 import type * as z from 'zod';
-import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
+import type { AuditEntry, AuditEntryRow } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
 import type { AccountWebhook } from '../src/contract/admin/webhooks.ts';
 import type { Delivery as DeliverySchema } from '../src/contract/deliveries.ts';
 import type { Event } from '../src/contract/events.ts';
 import type { Body, OperationOutcome, Page } from '../src/contract/operation.ts';
 import type { Order as OrderSchema } from '../src/contract/orders.ts';
-import type { Delivery, Order, PutCategory, StoreEvent } from '../src/contract/representations.ts';
+import type { Delivery, Order, PutCategoryResult, StoreEvent } from '../src/contract/representations.ts';
 import type { Int64 } from './json.ts';
 
 type Rows = typeof adminOperations;
@@ -37,9 +37,9 @@ export interface PageOf<Item> {
 /** Maps a type of the service to its JSON representation. */
 type Shown<Outcome> = Outcome extends Order
   ? Wire<z.infer<typeof OrderSchema>>
-  : Outcome extends PutCategory
-    ? Wire<PutCategory['category']>
-    : Outcome extends RecordedEntry
+  : Outcome extends PutCategoryResult
+    ? Wire<PutCategoryResult['category']>
+    : Outcome extends AuditEntryRow
       ? AuditEntry
       : Outcome extends StoreEvent
         ? Wire<z.infer<typeof Event>>

@@ -45,7 +45,7 @@ export function latency(microseconds: number | null): string {
   return `${oneDigit.format(microseconds / 1_000_000)} s`;
 }
 
-export { formatBytes as bytes } from '../src/domain/store-facts.ts';
+export { formatBytes as bytes } from '../src/domain/format-fact.ts';
 
 /** Formats a date: `Nov 23, 2026`. */
 export function date(at: string | number): string {

@@ -1,6 +1,6 @@
 /** Formats information about the store. Fields without a label are shown with their API names. */
 
-import { factLabel, formatFact } from '../src/domain/store-facts.ts';
+import { factLabel, formatFact } from '../src/domain/format-fact.ts';
 import type { AnswerOf } from './contract.ts';
 import { spaced } from './words.ts';
 

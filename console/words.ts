@@ -4,7 +4,7 @@ import type { OrderStatus } from '../src/contract/orders.ts';
 import type { PetStatus } from '../src/contract/pets.ts';
 import type { DeliveryStatus } from '../src/domain/delivery-status.ts';
 import type { EventSelector, EventType } from '../src/domain/event-type.ts';
-import type { OrderStep } from '../src/domain/order-status.ts';
+import type { OrderTransition } from '../src/domain/order-status.ts';
 import type { PlanName } from '../src/domain/plan.ts';
 import type { Role } from '../src/domain/role.ts';
 import type { Scope } from '../src/domain/scope.ts';
@@ -110,7 +110,7 @@ interface StepWords {
   readonly effect: string;
 }
 
-export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
+export const orderStepWords: Readonly<Record<OrderTransition, StepWords>> = {
   approve: {
     act: 'Approve',
     done: 'Approved',

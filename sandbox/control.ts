@@ -2,14 +2,14 @@ import * as z from 'zod';
 import { ApiError } from '../src/contract/api-error.ts';
 import { errors } from '../src/contract/errors.ts';
 import { validate } from '../src/contract/validation.ts';
-import { oneOf } from '../src/contract/values.ts';
+import { enumMessage } from '../src/contract/values.ts';
 import { PlanError } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { readJsonBody } from '../src/http/pipeline/body.ts';
-import { errorPageHeaders } from '../src/http/pipeline/headers.ts';
 import { validationError } from '../src/http/pipeline/input.ts';
-import { pathOf, queryOf } from '../src/http/pipeline/query.ts';
-import { errorBody, fallbackReply } from '../src/http/pipeline/replies.ts';
+import { requestPath, requestQuery } from '../src/http/pipeline/query.ts';
+import { errorBody, fallbackReply } from '../src/http/pipeline/reply.ts';
+import { errorPageHeaders } from '../src/http/pipeline/response-headers.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
@@ -67,7 +67,7 @@ const AccountBody = z.strictObject({
   perDay: integer.optional(),
   expiresInSeconds: integer.optional(),
   scopes: z
-    .array(z.enum(scopes, oneOf(scopes)))
+    .array(z.enum(scopes, enumMessage(scopes)))
     .min(1)
     .optional(),
 });
@@ -106,7 +106,7 @@ export class Control {
   }: Exchange): Promise<Response> {
     try {
       checkOrigin(request);
-      const [, path = '', id] = pathForm.exec(pathOf(request.url).slice(controlPath.length)) ?? [];
+      const [, path = '', id] = pathForm.exec(requestPath(request.url).slice(controlPath.length)) ?? [];
       const methods = this.#routes[id === undefined ? path : `${path}/{id}`];
       if (methods === undefined) throw new ApiError('route_not_found', { message: unknownPath });
       const handler = methods[request.method === 'HEAD' ? 'GET' : request.method];
@@ -229,7 +229,7 @@ function invalid(message: string): ApiError {
 
 /** Returns the account in the `account` parameter; undefined for all accounts. */
 function scopeOf(url: string): FaultScope {
-  const parameters = new URLSearchParams(queryOf(url));
+  const parameters = new URLSearchParams(requestQuery(url));
   const text = parameters.get('account');
   const others = [...parameters.keys()].filter((name) => name !== 'account');
   if (others.length === 0 && (text === null || /^\d{1,15}$/.test(text))) {

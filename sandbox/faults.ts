@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../src/domain/bounded.ts';
+import { maxEntries } from '../src/domain/max-entries.ts';
 import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
 
 /** Maximum number of cached `X-Sandbox` values, whose counts and random sequences continue across requests. */
@@ -45,7 +45,7 @@ export type FaultScope = number | undefined;
 /** The active faults: for all requests, for one account, or for individual requests (in the `X-Sandbox` header). */
 export class Faults {
   readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
-  readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
+  readonly #byHeader = new LRUCache<string, AskedFault>(maxEntries(heldHeaders));
 
   ask(scope: FaultScope, faults: readonly Fault[]): void {
     this.#asked.set(

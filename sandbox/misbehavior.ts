@@ -3,10 +3,10 @@
 import { ApiError } from '../src/contract/api-error.ts';
 import type { Operation } from '../src/contract/operation.ts';
 import type { Caller } from '../src/domain/caller.ts';
-import { fingerprint } from '../src/domain/key.ts';
-import { credentialOf } from '../src/http/pipeline/head.ts';
-import { targetOf } from '../src/http/pipeline/query.ts';
-import { replyWithError } from '../src/http/pipeline/replies.ts';
+import { computeFingerprint } from '../src/domain/key.ts';
+import { requestTarget } from '../src/http/pipeline/query.ts';
+import { replyWithError } from '../src/http/pipeline/reply.ts';
+import { readCredential } from '../src/http/pipeline/request-head.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
@@ -54,7 +54,7 @@ export class Misbehavior {
     const entry = this.#options.requests.add({
       at: new Date(this.#options.clock.now()).toISOString(),
       method: request.method,
-      path: targetOf(request.url),
+      path: requestTarget(request.url),
       operation: operation?.operationId ?? null,
       account: caller?.accountId ?? null,
       plan: caller?.plan ?? null,
@@ -74,8 +74,10 @@ export class Misbehavior {
   }
 
   async #callerOf({ headers }: Request): Promise<Caller | undefined> {
-    const credential = credentialOf(headers);
-    return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
+    const credential = readCredential(headers);
+    return credential.kind === 'key'
+      ? this.#options.keys.findCaller(computeFingerprint(credential.key))
+      : undefined;
   }
 
   /** Returns the fault that the request triggers. A fault in the header takes precedence. Throws `FaultError`. */

@@ -6,10 +6,10 @@ import { type AdminServices, openAdminServices, startApp, systemRuntime } from '
 import { type Config, readConfig } from '../src/config.ts';
 import { ApiError } from '../src/contract/api-error.ts';
 import { basePath } from '../src/contract/operations.ts';
-import { fingerprint } from '../src/domain/key.ts';
-import { addressOf } from '../src/http/listener/host.ts';
-import { Outages } from '../src/http/logs/outages.ts';
-import { pathOf } from '../src/http/pipeline/query.ts';
+import { computeFingerprint } from '../src/domain/key.ts';
+import { resolveHost } from '../src/http/listener/host.ts';
+import { OutageLog } from '../src/http/logs/outage-log.ts';
+import { requestPath } from '../src/http/pipeline/query.ts';
 import type { Exchange, Middleware } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
 import { createAccount, createAccounts, type SandboxAccount } from './accounts.ts';
@@ -41,7 +41,7 @@ export interface Sandbox extends AsyncDisposable {
 
 /** Starts a sandbox. Disposing it removes its store. Throws any error from `startApp` or `fill`. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const host = await addressOf(options.host, { log: options.log, setting: '--host' });
+  const host = await resolveHost(options.host, { log: options.log, setting: '--host' });
   return start({ ...options, host }, undefined);
 }
 
@@ -77,7 +77,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
   const store = started.use(new SandboxStore(files.data, files.start));
   const quietLog = log.child({}, { level: 'silent' });
-  const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
+  const quiet = { log: quietLog, outages: started.use(new OutageLog(quietLog)) };
   // Disposed first, so that delayed messages do not keep the service from stopping.
   started.defer(() => ending.abort());
   const open = (onRequest: () => void) =>
@@ -158,7 +158,7 @@ function middlewareOf(dependencies: MiddlewareDependencies): Middleware {
     createAccount: (account) => createAccount(admin, account),
     findAccount: (id) => admin.accounts.find(id),
     revokeKey: async (key) => {
-      const caller = await keys.findCaller(fingerprint(key));
+      const caller = await keys.findCaller(computeFingerprint(key));
       if (caller === undefined) throw new ApiError('key_not_found');
       await admin.keys.revoke(caller.keyId);
     },
@@ -172,7 +172,7 @@ function middlewareOf(dependencies: MiddlewareDependencies): Middleware {
   });
   return async (exchange) => {
     dependencies.onRequest?.();
-    const path = pathOf(exchange.incoming.request.url);
+    const path = requestPath(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
     const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.respond());
     // Clients compare times in a response with its Date header.

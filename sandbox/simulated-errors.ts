@@ -1,7 +1,7 @@
 import { ApiError } from '../src/contract/api-error.ts';
 import { type ErrorCode, errors } from '../src/contract/errors.ts';
-import { credentialOf } from '../src/http/pipeline/head.ts';
-import { replyWithError } from '../src/http/pipeline/replies.ts';
+import { replyWithError } from '../src/http/pipeline/reply.ts';
+import { readCredential } from '../src/http/pipeline/request-head.ts';
 import type { Exchange } from '../src/http/server.ts';
 import { minuteSeconds } from '../src/limits/limit.ts';
 
@@ -30,7 +30,7 @@ export async function replyWithSimulatedError(
   const { request, routed } = incoming;
   const network = () => incoming.network();
   const isFree = routed?.operation.free ?? false;
-  const admission = await context.admission.admit(credentialOf(request.headers), network, isFree);
+  const admission = await context.admission.admit(readCredential(request.headers), network, isFree);
   const limited = isFree ? undefined : admission.caller && admission.verdict.errorCode;
   const before = admission.caller === undefined ? admission.errorCode : limited;
   const response = await replyWithError(

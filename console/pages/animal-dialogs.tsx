@@ -1,7 +1,7 @@
 /** Dialogs that add, edit and delete animals. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { nextStatuses, petStatuses } from '../../src/domain/pet-status.ts';
+import { allowedStatuses, petStatuses } from '../../src/domain/pet-status.ts';
 import { call, callTagged, type Failure } from '../api.ts';
 import type { Category, Pet } from '../contract.ts';
 import { Confirm } from '../parts/confirm.tsx';
@@ -66,7 +66,7 @@ function EditAnimal({ of: pet, save: saveIf, conflict, categories, ...ends }: Ed
     return `Saved ${named(draft.name)}.`;
   };
   const statuses = petStatuses.filter(
-    (each) => each === pet.status || nextStatuses(pet.status).includes(each),
+    (each) => each === pet.status || allowedStatuses(pet.status).includes(each),
   );
   return (
     <FormDialog {...ends} title={`Animal ${pet.id}`} submit="Save" isReady={isWhole(draft)} onSubmit={save}>

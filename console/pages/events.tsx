@@ -1,7 +1,7 @@
 /** A live list of events. */
 import { useState } from 'preact/hooks';
+import { escapeUnprintable } from '../../src/domain/escape-unprintable.ts';
 import { eventSelectors } from '../../src/domain/event-type.ts';
-import { printable } from '../../src/domain/printable.ts';
 import { call } from '../api.ts';
 import type { StoredEvent } from '../contract.ts';
 import { useFollowed } from '../followed.ts';
@@ -135,7 +135,7 @@ function OpenedEvent({ event, onClose }: { event: StoredEvent; onClose: () => vo
           ['Recorded', instant(timestamp)],
         ]}
       />
-      <pre class="json">{printable(prettyJson(event), '\n')}</pre>
+      <pre class="json">{escapeUnprintable(prettyJson(event), '\n')}</pre>
     </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type OrderStep, stepsOf } from '../../src/domain/order-status.ts';
+import { allowedTransitions, type OrderTransition } from '../../src/domain/order-status.ts';
 import { call, callPage } from '../api.ts';
 import type { InputOf, PageOf, PlacedOrder } from '../contract.ts';
 import { startOf } from '../days.ts';
@@ -23,7 +23,7 @@ import { oldestWords, orderStatusWords, orderStepWords } from '../words.ts';
 
 interface Chosen {
   readonly order: PlacedOrder;
-  readonly step: OrderStep;
+  readonly step: OrderTransition;
 }
 
 export function OrdersPage() {
@@ -108,7 +108,7 @@ function useAnimalNames(ids: readonly Int64[]): ReadonlyMap<string, string> {
 
 function columnsOf(
   names: ReadonlyMap<string, string>,
-  choose: (order: PlacedOrder, step: OrderStep) => void,
+  choose: (order: PlacedOrder, step: OrderTransition) => void,
 ): readonly Column<PlacedOrder>[] {
   return [
     { title: 'Order', show: ({ id }) => <span class="name">Order {String(id)}</span> },
@@ -137,7 +137,7 @@ function columnsOf(
       title: 'Actions',
       kind: 'actions',
       show: (order) =>
-        stepsOf(order.status).map((step) => (
+        allowedTransitions(order.status).map((step) => (
           <ChangeButton
             key={step}
             label={`${sentence(step)} order ${order.id}`}

@@ -1,7 +1,7 @@
 /** Derives the responses in the admin API's OpenAPI document from the operation definitions and the error table. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { possibleAdminErrors } from '../../src/contract/admin/errors.ts';
-import { allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';
+import { allAdminOperations, publicOperations } from '../../src/contract/admin/operations.ts';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import type { Operation, SuccessStatus } from '../../src/contract/operation.ts';
 import { hasEntityTag, isRepeatable } from '../../src/contract/operations.ts';
@@ -98,7 +98,7 @@ function successResponse(
 
 /** Whether the operation is shared with the public API, in which case its response has an entity tag. */
 function isShop(operationId: string): boolean {
-  const row = new Map<string, Operation>(Object.entries(shopOperations)).get(operationId);
+  const row = new Map<string, Operation>(Object.entries(publicOperations)).get(operationId);
   return row !== undefined && hasEntityTag(row);
 }
 

@@ -8,15 +8,15 @@ import type { Actor } from '../domain/actor.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import { Console } from '../http/admin/console.ts';
-import { consoleFiles } from '../http/admin/console-files.ts';
+import { bundleConsole } from '../http/admin/console-files.ts';
 import type { AdminContext } from '../http/admin/context.ts';
-import { metricsText, metricsType } from '../http/admin/metrics.ts';
+import { formatMetrics, metricsContentType } from '../http/admin/metrics.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
-import { addressOf, listeningAddress } from '../http/listener/host.ts';
+import { localUrl, resolveHost } from '../http/listener/host.ts';
 import { UnmeteredResponses } from '../http/listener/unmetered-responses.ts';
-import type { Outages } from '../http/logs/outages.ts';
-import { requestIds } from '../http/pipeline/head.ts';
+import type { OutageLog } from '../http/logs/outage-log.ts';
+import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
@@ -38,7 +38,7 @@ interface AdminOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   readonly watch: Watch;
   readonly backups: BackupOperations;
   readonly feed: EventFeed;
@@ -64,11 +64,11 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   if (admin === undefined) return undefined;
   const { port, origin, isPortSet } = admin;
   const { clock, randomBytes, log } = options;
-  const hostname = await addressOf(admin.host, { log, setting: 'ADMIN_HOST' });
+  const hostname = await resolveHost(admin.host, { log, setting: 'ADMIN_HOST' });
   const code = new OneTimeCode(clock, randomBytes);
   const system = systemOf(options.watch, config, options);
   const context = contextOf(config, options, code, system);
-  const console = new Console(consoleFiles);
+  const console = new Console(bundleConsole);
   let server: AdminServer;
   try {
     server = startAdminServer({ context, console, hostname, port, trustedProxies });
@@ -87,7 +87,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   }
   return {
     port: server.port,
-    url: origin ?? listeningAddress(server.hostname ?? hostname, server.port),
+    url: origin ?? localUrl(server.hostname ?? hostname, server.port),
     makeCode: () => code.make(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
@@ -116,11 +116,11 @@ function contextOf(
       },
     }),
     troubles: () => troublesOf(store),
-    metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
+    metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
     log,
     outages,
     freeResponses: new UnmeteredResponses(clock),
-    makeRequestId: requestIds(randomBytes),
+    makeRequestId: createRequestIdGenerator(randomBytes),
   };
 }
 

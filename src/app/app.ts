@@ -11,9 +11,9 @@
  */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { maskedUrl } from '../domain/masked-url.ts';
-import { addressOf, expectFreePort, reservePort } from '../http/listener/host.ts';
-import { Outages } from '../http/logs/outages.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { expectFreePort, reservePort, resolveHost } from '../http/listener/host.ts';
+import { OutageLog } from '../http/logs/outage-log.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
 import { ifAvailable } from '../operations/errors.ts';
 import { EventFeed } from '../operations/events/feed.ts';
@@ -29,7 +29,7 @@ import { isEmbedded } from './store.ts';
 import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 
 export { partialName, removeLeftOvers } from '../backup/leftovers.ts';
-export { listeningAddress } from '../http/listener/host.ts';
+export { localUrl } from '../http/listener/host.ts';
 export { createFile, inheritOwner, isStoreFile, makeFolder } from '../store-files/files.ts';
 export { WorkerEnded } from '../supervisor/worker-process.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';
@@ -78,7 +78,7 @@ export async function startApp(
   runtime = systemRuntime(),
   keepFirstKey?: KeepFirstKey,
 ): Promise<LocalApp> {
-  const host = await addressOf(config.host, { log });
+  const host = await resolveHost(config.host, { log });
   await using started = new AsyncDisposableStack();
   const first = new FirstKey(config, log, keepFirstKey);
   const prepare = async (store: AdminServices) => {
@@ -115,9 +115,9 @@ export async function startWorkers(
   // The workers are started first, so that they load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
-  const host = await addressOf(config.host, { log });
+  const host = await resolveHost(config.host, { log });
   started.use(await reservePort(host, config.port));
-  const outages = started.use(new Outages(log));
+  const outages = started.use(new OutageLog(log));
   // With PostgreSQL, this process serves only operators and creates the first key.
   const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
   const settings = withPoolOf(config, supervisorPoolSize);
@@ -145,7 +145,7 @@ interface Served extends Pick<App, 'url' | 'watch'> {
   readonly firstKey: FirstKey;
   readonly admin: AdminServices;
   readonly feed: EventFeed;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
 }
 
 /** Starts what operators use: backups, the encryption of secrets, and the admin listener. */
@@ -210,7 +210,7 @@ class FirstKey {
   /** Logs that a store was created, and creates its first key. */
   async #make({ storage, keys }: AdminServices): Promise<IssuedKey | undefined> {
     if (storage.created)
-      this.#log.info({ database: maskedUrl(this.#config.databaseUrl) }, 'created a new store');
+      this.#log.info({ database: maskUrl(this.#config.databaseUrl) }, 'created a new store');
     const key = await keys.createFirst('default', 'free', 'first');
     if (key === undefined) return undefined;
     this.#keep?.(key);

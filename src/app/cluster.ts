@@ -40,10 +40,10 @@
  * Redis; their counts restart at zero if Redis loses its data.
  */
 import { hostname } from 'node:os';
-import { maskedUrl } from '../domain/masked-url.ts';
-import { redisUrlsOf } from '../domain/redis-urls.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { parseRedisUrls } from '../domain/redis-urls.ts';
 import { maxStaleMs, pollIntervalMs, SharedVersions } from '../domain/shared-versions.ts';
-import { type Trouble, troubles } from '../domain/trouble.ts';
+import { type Trouble, troubles } from '../domain/troubles.ts';
 import { RedisLimits } from '../limits/redis/limits.ts';
 import { SharedRedis } from '../limits/redis/shared-redis.ts';
 import type { Notice } from '../outages/outage.ts';
@@ -173,7 +173,7 @@ async function openRedis(
   const shared = opened.use(
     new SharedRedis({
       process,
-      origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
+      origin: `${maskUrl(redisUrl)} on ${hostname()}`,
       readings: new PostgresRedisObservations(database),
       identity: (proposed) => limits.servers.identity(proposed),
       notice,
@@ -181,7 +181,7 @@ async function openRedis(
   );
   const limits: RedisLimits = opened.use(
     new RedisLimits({
-      urls: redisUrlsOf(redisUrl),
+      urls: parseRedisUrls(redisUrl),
       // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${redisPrefix}${store}:`,
       snapshots: new PostgresSnapshots(database),

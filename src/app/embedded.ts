@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { finishRestore, isRestoreUnfinished, removeCopy } from '../backup/restored-limits.ts';
 import { isStoreIntact } from '../backup/verify.ts';
 import type { Caller } from '../domain/caller.ts';
-import { troubles } from '../domain/trouble.ts';
+import { troubles } from '../domain/troubles.ts';
 import type { Limits } from '../limits/file/limits.ts';
 import { openLimits } from '../limits/file/open-limits.ts';
 import {
-  expectChanges,
+  clearServedRecord,
+  expectNoLostChanges,
   expectServedFiles,
-  forgetServed,
   isMarkedClosed,
+  readRecordedChanges,
   recordClosed,
-  recordedChanges,
 } from '../limits/file/served-files.ts';
 import type { BanRules } from '../limits/limit.ts';
 import type { Admission, LimitStore } from '../limits/limit-store.ts';
@@ -79,7 +79,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     if (isRestoreUnfinished(dataFile.data)) {
       using held = lock();
       if (held !== undefined) finishRestore(files);
-    } else expectChanges(files, recordedChanges(files.limits), changesIn(dataFile));
+    } else expectNoLostChanges(files, readRecordedChanges(files.limits), changesIn(dataFile));
     // If another process holds the lock, it removes the record.
     if (isMarkedClosed(files.limits)) lock()?.[Symbol.dispose]();
   }
@@ -135,11 +135,11 @@ export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'bes
 function lockFor(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
   const acquire = isServing ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   let isLocked = false;
-  if (isServing) opened.defer(() => isLocked && forgetServed(files));
+  if (isServing) opened.defer(() => isLocked && clearServedRecord(files));
   return (): Disposable | undefined => {
     const held = acquire();
     isLocked = held !== undefined;
-    if (isLocked) forgetServed(files);
+    if (isLocked) clearServedRecord(files);
     return held;
   };
 }

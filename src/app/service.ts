@@ -1,12 +1,12 @@
 /** One serving process: the store, the public listener and the counters. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { listeningAddress } from '../http/listener/host.ts';
+import { localUrl } from '../http/listener/host.ts';
 import type { Listener } from '../http/listener/listener.ts';
-import { Outages } from '../http/logs/outages.ts';
+import { OutageLog } from '../http/logs/outage-log.ts';
 import type { RequestContext } from '../http/pipeline/context.ts';
-import { requestIds } from '../http/pipeline/head.ts';
-import { routesOf } from '../http/pipeline/routes.ts';
+import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
+import { createApiRoutes } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
@@ -25,7 +25,7 @@ export interface Service extends AsyncDisposable {
   readonly port: number;
   readonly admin: AdminServices;
   readonly feed: EventFeed;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   readonly watch: ServiceWatch;
 }
 
@@ -91,7 +91,7 @@ function contextOf(
     get requestLog() {
       return watch.logging.requestLog;
     },
-    makeRequestId: requestIds(randomBytes),
+    makeRequestId: createRequestIdGenerator(randomBytes),
   };
 }
 
@@ -115,7 +115,7 @@ export async function startService(
   prepare?: (admin: AdminServices) => Promise<void>,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
-  const outages = started.use(new Outages(log));
+  const outages = started.use(new OutageLog(log));
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage, webhooks } = admin;
@@ -133,7 +133,7 @@ export async function startService(
   const isDraining = () => draining;
   const server = startServer({
     context: contextOf(config, { operations, storage, randomBytes, log, outages, watch, isDraining }),
-    routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
+    routes: createApiRoutes(config.publicUrl, { getPet: config.getPetSunset }),
     publicRoutes: {
       openapi: () => openapi(url()),
       publicUrl: config.publicUrl,
@@ -145,7 +145,7 @@ export async function startService(
     processes: worker?.workers ?? 1,
     middleware: runtime.middleware,
   });
-  const url = () => listeningAddress(server.hostname ?? config.host, server.port);
+  const url = () => localUrl(server.hostname ?? config.host, server.port);
   const dependencies = {
     randomBytes,
     clock,

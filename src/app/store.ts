@@ -1,6 +1,6 @@
-import { maskedUrl } from '../domain/masked-url.ts';
-import { printable } from '../domain/printable.ts';
-import { forgetServed, recordClosed } from '../limits/file/served-files.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { clearServedRecord, recordClosed } from '../limits/file/served-files.ts';
 import { CopyOperations, instancesServing } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
 import { StorageUnusable } from '../outages/errors.ts';
@@ -45,7 +45,7 @@ export async function openStorage<All extends Units>(
   const settings = { ...others, serving, create, migrates, notice };
   const path = sqlitePath(url);
   if (path !== undefined) return openEmbedded({ ...settings, path, writer });
-  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
+  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
   // Drivers are loaded only if the store needs them.
   const { openCluster } = await import('./cluster.ts');
@@ -66,14 +66,14 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
     const files = storeFiles(path, !mustExist);
     expectFiles(files, 'beside', warn);
     const tables = openSqliteTables(files, mustExist);
-    forgetServed(files);
+    clearServedRecord(files);
     const closing = async () => {
       await tables[Symbol.asyncDispose]();
       recordClosed(files);
     };
     return { ...tables, [Symbol.asyncDispose]: closing };
   }
-  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
+  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskUrl(url)}".`);
   const { openPostgresTables } = await import('../storage/postgres/tables.ts');
   const limits = { poolSize: 1, statementTimeoutMs: copyTimeoutMs };
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
@@ -86,7 +86,7 @@ export async function readServerContents(url: string): Promise<StoreContents> {
 }
 
 function warn(text: string): void {
-  process.stderr.write(`animal-store: ${printable(text)}\n`);
+  process.stderr.write(`animal-store: ${escapeUnprintable(text)}\n`);
 }
 
 export function isEmbedded(url: string): boolean {

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, renameSync, rmSync } from 'node:fs';
-import { forgetStore } from '../limits/file/served-files.ts';
+import { clearStoreRecord } from '../limits/file/served-files.ts';
 import { syncFile, syncFolderOf, writeAll } from '../store-files/disk.ts';
 import { makeFile, type StoreFiles } from '../store-files/files.ts';
 import { hasTable } from '../store-files/sqlite-file.ts';
@@ -38,7 +38,7 @@ export function finishRestore(files: StoreFiles): void {
   const hasLimits = writePieces(data, made);
   if (hasLimits) {
     // It was recorded for another data file, and possibly after later changes than those in the backup.
-    forgetStore(made);
+    clearStoreRecord(made);
     renameSync(made, files.limits);
   } else for (const path of [made, files.limits]) rmSync(path, { force: true });
   syncFolderOf(files.limits);

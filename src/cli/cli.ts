@@ -4,8 +4,8 @@ import { settings } from '../config/settings.ts';
 import { ConfigError } from '../config.ts';
 import { ApiError } from '../contract/api-error.ts';
 import type { ErrorCode } from '../contract/errors.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { PlanError } from '../domain/plan.ts';
-import { printable } from '../domain/printable.ts';
 import type { Environment, Tool } from './command.ts';
 import { processOutput } from './process-output.ts';
 import { backupTask, flushTimeoutMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
@@ -46,7 +46,7 @@ export async function run(
       return 2;
     }
     if (asJson) printFailureAsJson(messageOf(error), error instanceof ApiError ? error.code : undefined);
-    else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
+    else process.stderr.write(`animal-store: ${escapeUnprintable(messageOf(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) process.stderr.write(`${Bun.inspect(error)}\n`);
     return exitCodeOf(error);
   }
@@ -93,7 +93,7 @@ export function takeOverOutput([command]: readonly string[], tools: readonly Too
 
 /** Prints a failure to standard error as one line of JSON, with the API's error code if it has one. */
 function printFailureAsJson(message: string, code?: ErrorCode): void {
-  process.stderr.write(`${printable(JSON.stringify({ error: { code, message } }))}\n`);
+  process.stderr.write(`${escapeUnprintable(JSON.stringify({ error: { code, message } }))}\n`);
 }
 
 function wrongUse({ code, message }: CommanderError): string {

@@ -5,7 +5,7 @@ import { nearest } from '../config/misspellings.ts';
 import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
-import { printable } from '../domain/printable.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { asInApi, countOrAll, int64, parseTimeOrAge } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -29,7 +29,8 @@ export function newProgram(version: string, isSilent: boolean): Command {
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .configureOutput({
-      outputError: (text, write) => write(printable(text.replace(/^error: /, 'animal-store: '), '\n')),
+      outputError: (text, write) =>
+        write(escapeUnprintable(text.replace(/^error: /, 'animal-store: '), '\n')),
     })
     .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../config/settings.ts';
 import { readConfig } from '../config.ts';
-import { printable } from '../domain/printable.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { addBackup, addRestore } from './backup/commands.ts';
 import { addCommand, addHelp, type Environment, newProgram, type ReadConfig, type Tool } from './command.ts';
 import { addExport, addImport } from './files/commands.ts';
@@ -37,7 +37,8 @@ export async function programOf(
   const config = () => {
     const checked = read();
     if (!isSilent)
-      for (const warning of checked.warnings) process.stderr.write(`animal-store: ${printable(warning)}\n`);
+      for (const warning of checked.warnings)
+        process.stderr.write(`animal-store: ${escapeUnprintable(warning)}\n`);
     return checked;
   };
   // `serve` logs the warnings, and `ready` runs too often to repeat them.
@@ -90,12 +91,12 @@ function addOpenapi(program: Command, config: ReadConfig): void {
     summary: 'Print the OpenAPI document that the service sends at /openapi.json.',
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
-    const [{ listeningAddress }, { openapiDocument }, { printLine: say }] = await Promise.all([
+    const [{ localUrl }, { openapiDocument }, { printLine: say }] = await Promise.all([
       import('../app/app.ts'),
       import('../app/openapi.ts'),
       import('./terminal.ts'),
     ]);
     const checked = config();
-    say(openapiDocument(checked, listeningAddress(checked.host, checked.port)));
+    say(openapiDocument(checked, localUrl(checked.host, checked.port)));
   });
 }

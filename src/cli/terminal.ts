@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { ApiError } from '../contract/api-error.ts';
 import { errors } from '../contract/errors.ts';
-import { printable } from '../domain/printable.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { resources } from './resources/names.ts';
 
 export class CommandError extends Error {
@@ -53,7 +53,7 @@ export function printLine(line = ''): void {
 /** Writes a value to standard output as one line of JSON. */
 export function printJson(value: unknown): void {
   // In JSON, control characters occur only in strings, where an escape has the same meaning.
-  printLine(printable(JSON.stringify(value)));
+  printLine(escapeUnprintable(JSON.stringify(value)));
 }
 
 /**
@@ -162,7 +162,7 @@ export class Table {
   }
 
   add(rows: readonly (readonly string[])[]): string {
-    const cells = rows.map((row) => row.map((cell) => printable(cell)));
+    const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell)));
     const before = this.#widths;
     const widths = this.#header.map((title, column) =>
       Math.max(before?.[column] ?? title.length, ...cells.map((row) => Bun.stringWidth(row[column] ?? ''))),

@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
-import { maskedUrl } from '../domain/masked-url.ts';
-import { redisUrlsOf } from '../domain/redis-urls.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { parseRedisUrls } from '../domain/redis-urls.ts';
 import { maxWorkers } from '../domain/workers.ts';
 
 /** Throws an `Error` whose message follows the setting's name, such as "must not be empty". */
@@ -149,7 +149,7 @@ export function replicaUrls(value: string): readonly string[] {
       continue;
     }
     throw new Error(
-      `must be a list of URLs such as postgres://USER:PASSWORD@HOST/DATABASE, not "${maskedUrl(url)}"`,
+      `must be a list of URLs such as postgres://USER:PASSWORD@HOST/DATABASE, not "${maskUrl(url)}"`,
     );
   }
   return urls;
@@ -157,7 +157,7 @@ export function replicaUrls(value: string): readonly string[] {
 
 export function redisUrl(value: string): string {
   try {
-    redisUrlsOf(value);
+    parseRedisUrls(value);
     return value;
   } catch {
     throw new Error('must be a URL such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
@@ -259,17 +259,17 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
 
 export function withoutPassword(value: string, name?: string): string {
   if (name === 'SECRETS_KEY' && value !== '') return '***';
-  if (name === 'DATABASE_REPLICA_URLS') return list(value).map(maskedUrl).join(',');
+  if (name === 'DATABASE_REPLICA_URLS') return list(value).map(maskUrl).join(',');
   if (name === 'REDIS_URL') return maskedRedisUrl(value);
   const mayBearPassword = name === 'DATABASE_URL' || value.includes('@');
-  return mayBearPassword ? maskedUrl(value) : value;
+  return mayBearPassword ? maskUrl(value) : value;
 }
 
 /** Masks the password in the URL of each cluster node. */
 function maskedRedisUrl(value: string): string {
   try {
-    return redisUrlsOf(value).map(maskedUrl).join(',');
+    return parseRedisUrls(value).map(maskUrl).join(',');
   } catch {
-    return maskedUrl(value);
+    return maskUrl(value);
   }
 }

@@ -43,7 +43,7 @@ export function encodeFilters(list: string, query: ListQuery): string {
 }
 
 /** Encodes a cursor as opaque text: base64url of the filters, the id and the name. */
-export function writeCursor({ filters, after, name }: Cursor): string {
+export function encodeCursor({ filters, after, name }: Cursor): string {
   return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
 }
 
@@ -51,10 +51,10 @@ export function writeCursor({ filters, after, name }: Cursor): string {
  * Throws `invalid_cursor` if the cursor was not created by the service, was created for another list or with other
  * filters, or has an `after` below `minAfter`.
  */
-export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
+export function decodeCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
   const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;
-  if (!isRight || cursor.after < minAfter) throw new ApiError('invalid_cursor', { details: [cursorMistake] });
+  if (!isRight || cursor.after < minAfter) throw new ApiError('invalid_cursor', { details: [cursorError] });
   return cursor;
 }
 
@@ -65,10 +65,10 @@ export function parseCursor(text: string): Cursor | undefined {
   if (filters === undefined) return undefined;
   const cursor = { filters, after: BigInt(after), name };
   const isInt64 = cursor.after <= int64Max && cursor.after >= -int64Max - 1n;
-  return isInt64 && writeCursor(cursor) === text ? cursor : undefined;
+  return isInt64 && encodeCursor(cursor) === text ? cursor : undefined;
 }
 
-export const cursorMistake: ErrorDetail = {
+export const cursorError: ErrorDetail = {
   in: 'query',
   name: 'cursor',
   message: 'is malformed or belongs to a different query; use the URL from the Link header unchanged',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineOperations, okJson } from './operation.ts';
-import { count, instant, shape } from './values.ts';
+import { count, instant, objectSchema } from './values.ts';
 
 const windowOf = (description: string) =>
   z
@@ -11,7 +11,7 @@ const windowOf = (description: string) =>
     })
     .meta({ description });
 
-const RateLimit = shape('RateLimit', "The account's rate limits and remaining requests.", {
+const RateLimit = objectSchema('RateLimit', "The account's rate limits and remaining requests.", {
   plan: z.string().meta({ description: "The account's plan.", examples: ['free'] }),
   minute: windowOf('The 60-second window.'),
   day: windowOf('The 86,400-second window.'),

@@ -10,10 +10,10 @@ const transitions = {
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
 
-export function nextStatuses(status: PetStatus): readonly PetStatus[] {
+export function allowedStatuses(status: PetStatus): readonly PetStatus[] {
   return transitions[status];
 }
 
 export function canTransition(from: PetStatus, to: PetStatus): boolean {
-  return from === to || nextStatuses(from).includes(to);
+  return from === to || allowedStatuses(from).includes(to);
 }

@@ -1,5 +1,5 @@
 import type { Awaitable } from '../domain/awaitable.ts';
-import { eventLoopTick } from '../domain/pacer.ts';
+import { nextTick } from '../domain/pacer.ts';
 
 /**
  * Reads a list in batches of `length` rows, each after the `last` row of the batch before. Other work runs between two
@@ -14,6 +14,6 @@ export async function* batches<Row>(
     yield batch;
     if (batch.length < length) return;
     last = batch.at(-1);
-    await eventLoopTick();
+    await nextTick();
   }
 }

@@ -1,4 +1,4 @@
-import { total } from '../contract/pets.ts';
+import { totalAnimals } from '../contract/pets.ts';
 import type { Pet } from '../contract/representations.ts';
 import type { PetFilter, PetStore } from '../storage/storage.ts';
 import { batches } from './batches.ts';
@@ -9,7 +9,7 @@ const pageLength = 1_000;
 
 export async function exportedCount(pets: PetStore, { status, categoryId }: ExportFilter): Promise<number> {
   const inventory = await pets.inventory(categoryId);
-  return status === undefined ? total(inventory) : inventory[status];
+  return status === undefined ? totalAnimals(inventory) : inventory[status];
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Converts stored objects to the types of the admin API, with times as text and without secrets. */
 
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
-import type { RecordedEntry } from '../contract/admin/audit.ts';
+import type { AuditEntryRow } from '../contract/admin/audit.ts';
 import type { Operator as ShownOperator } from '../contract/admin/operators.ts';
 import type { Verdict, WindowState } from '../limits/limit.ts';
 import type { Account, Key } from '../tables/accounts.ts';
@@ -44,6 +44,6 @@ function shownWindow({ limit, remaining, resetAt }: WindowState) {
   return { limit, used, resetAt: used === 0 ? null : iso(resetAt * 1_000) };
 }
 
-export function shownEntry({ id, at, ...entry }: AuditEntry): RecordedEntry {
+export function shownEntry({ id, at, ...entry }: AuditEntry): AuditEntryRow {
   return { id: Number(id), at: iso(at), ...entry };
 }

@@ -1,18 +1,18 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
 import {
+  deliverySchedule,
   eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
-  type Leases,
+  type LeaseResult,
   leaseLimits,
+  maxAccountLeases,
   maxHeldEvents,
-  maxLeasesOf,
-  maxLeasesOfAccount,
   maxPending,
-  paceOf,
+  maxWebhookLeases,
   type SendingState,
 } from '../domain/delivery.ts';
-import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
+import { type EventSelector, type EventType, eventScopes, expandSelectors } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
 import { skippedIdsPerRestore } from '../tables/events.ts';
 import type { Dialect } from './queries/engine.ts';
@@ -180,18 +180,18 @@ export function sendingStatesOf(rows: readonly SendingRow[]): Record<string, Sen
 /** How many deliveries of a webhook a process may lease, and the pace of its account before that. */
 interface LeaseShare {
   readonly most: number;
-  readonly pace: ReturnType<typeof paceOf>;
+  readonly pace: ReturnType<typeof deliverySchedule>;
 }
 
 /** Divides the pace and the leases of each account among its webhooks, which take turns in being the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
   const shares = new Map<bigint, LeaseShare>();
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
-    const pace = paceOf(Number(webhooks[0]?.pacedUntil ?? 0n), request);
+    const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
-    let left = Math.min(pace.allowed, maxLeasesOfAccount(request, accountId));
+    let left = Math.min(pace.allowed, maxAccountLeases(request, accountId));
     for (const [at, webhook] of [...webhooks.slice(first), ...webhooks.slice(0, first)].entries()) {
-      const most = Math.min(maxLeasesOf(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
+      const most = Math.min(maxWebhookLeases(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
       left -= most;
       shares.set(webhook.id, { most, pace });
     }
@@ -219,7 +219,7 @@ interface EventSelection {
 
 /** The event types that the stored selectors of a webhook match. */
 const typesOf = (selectors: string): EventType[] => [
-  ...selectedTypes(selectors.split(' ') as EventSelector[]),
+  ...expandSelectors(selectors.split(' ') as EventSelector[]),
 ];
 
 /** `oldest` is the id of the oldest retained event. */
@@ -256,7 +256,7 @@ export function nextRound(
   leased: readonly Pick<LeasedRow, 'webhookId'>[],
   { after, room }: Pick<LeaseRequest, 'after' | 'room'>,
   last: bigint,
-): Pick<Leases, 'after' | 'isMore' | 'isBehind'> {
+): Pick<LeaseResult, 'after' | 'isMore' | 'isBehind'> {
   const behind = found.filter((webhook) => webhook.isBehind);
   const portion = BigInt(eventBatchSize(behind.length));
   const isBehind = behind.some(({ position }) => position + portion < last);

@@ -7,8 +7,8 @@ import type { Clock } from '../domain/clock.ts';
 import type { DeliveryBacklog, SendableEvents } from '../domain/delivery.ts';
 import type { JsonRows } from '../domain/json-rows.ts';
 import type { PlanName } from '../domain/plan.ts';
-import type { Resource, Unversioned } from '../domain/resources.ts';
-import type { Trouble } from '../domain/trouble.ts';
+import type { Resource, UnversionedResource } from '../domain/resources.ts';
+import type { Trouble } from '../domain/troubles.ts';
 import type { Notice } from '../outages/outage.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
 import type { events, StoredEvent } from '../tables/events.ts';
@@ -140,7 +140,7 @@ export interface StoreSettings<All extends Units = Units> {
 }
 
 /** Reads for clients, which may be served by replicas. */
-export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
+export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | UnversionedResource>;
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening the store created it; undefined for a store on a server. */

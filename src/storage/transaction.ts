@@ -3,7 +3,7 @@ import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet } from '../contract/pets.ts';
 import type { Pet } from '../contract/representations.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { LeaseRequest, Leases, RescheduleRequest, SettledDelivery } from '../domain/delivery.ts';
+import type { LeaseRequest, LeaseResult, RescheduleRequest, SettledDelivery } from '../domain/delivery.ts';
 import type { EventType } from '../domain/event-type.ts';
 import type { Resource } from '../domain/resources.ts';
 import { accounts, keys } from '../tables/accounts.ts';
@@ -80,7 +80,7 @@ export interface SweptTo {
 
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Creates deliveries from events, and leases some of the due deliveries. */
-  lease(request: LeaseRequest): Awaitable<Leases>;
+  lease(request: LeaseRequest): Awaitable<LeaseResult>;
   /**
    * Stores outcomes. Returns the ids of deliveries whose outcome was not stored, because another transaction has locked
    * them.

@@ -1,4 +1,4 @@
-import { type PlanName, planNames, type Quota, quotaOf } from '../domain/plan.ts';
+import { type PlanName, planNames, type Quota, resolveQuota } from '../domain/plan.ts';
 import { formatScopes, parseScopes, type Scope } from '../domain/scope.ts';
 import {
   integer,
@@ -53,7 +53,7 @@ interface StoredQuota {
 }
 
 export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
-  return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
+  return perMinute === null || perDay === null ? resolveQuota(plan).quota : { perMinute, perDay };
 }
 
 /** The form of a name used for searching and sorting: normalized and lowercase. */

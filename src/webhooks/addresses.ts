@@ -1,7 +1,7 @@
 /** Determines the IP addresses to which webhooks may be sent. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import { isWithin, type Network, parseNetwork, unmappedAddress } from '../domain/address.ts';
+import { isInNetworks, type Network, parseNetwork, unmapAddress } from '../domain/address.ts';
 
 /** Global unicast, the only IPv6 range with public addresses (RFC 4291 section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -36,7 +36,7 @@ export function reasonAgainst(
   if (isAllowed(address, allowed)) return undefined;
   const reached = reachedBy(address);
   if (reached === undefined) return 'not an IP address';
-  return rangeOf(reached) ?? (isWithin(reached, own) ? "this machine's own" : undefined);
+  return rangeOf(reached) ?? (isInNetworks(reached, own) ? "this machine's own" : undefined);
 }
 
 /**
@@ -55,12 +55,12 @@ export function ownAddresses(read = networkInterfaces): readonly Network[] {
 
 /** Whether the allowed networks contain the address, or the IPv4 address of an IPv4-mapped address. */
 export function isAllowed(address: string, allowed: readonly Network[]): boolean {
-  return isWithin(unmappedAddress(address) ?? address, allowed);
+  return isInNetworks(unmapAddress(address) ?? address, allowed);
 }
 
 /** The IPv4 address that an IPv4-mapped or NAT64 address leads to, or else the address. Undefined for other text. */
 function reachedBy(text: string): string | undefined {
-  const address = unmappedAddress(text);
+  const address = unmapAddress(text);
   if (address === undefined) return undefined;
   const parsed = ipaddr.parse(address);
   if (!(parsed instanceof ipaddr.IPv6 && parsed.match(nat64))) return address;

@@ -3,7 +3,7 @@
 import type { WebhookTest } from '../contract/deliveries.ts';
 import type { DeliveryAttempt } from '../contract/representations.ts';
 import { type Clock, dayMs, hourMs, minuteMs } from '../domain/clock.ts';
-import type { AttemptOutcome, Disabling, LeasedDelivery, SettledDelivery } from '../domain/delivery.ts';
+import type { AttemptOutcome, DisableOutcome, LeasedDelivery, SettledDelivery } from '../domain/delivery.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import type { Receivers } from './receivers.ts';
 import { SecretUnreadable } from './secrets.ts';
@@ -99,7 +99,7 @@ export interface DisablingOutcome {
   /** Unix ms. */
   readonly since: number;
   /** The result if the outcome does not disable the webhook. */
-  readonly otherwise: Readonly<Record<Exclude<Disabling, 'disabled'>, SettledDelivery>>;
+  readonly otherwise: Readonly<Record<Exclude<DisableOutcome, 'disabled'>, SettledDelivery>>;
 }
 
 /**

@@ -4,15 +4,15 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import {
   type AttemptOutcome,
-  type Disabling,
-  type Dispatched,
+  type DisableOutcome,
+  type DispatchResult,
   type LeasedDelivery,
   type LeaseRequest,
   maxInFlight,
   type SendingState,
   type SettledDelivery,
 } from '../domain/delivery.ts';
-import { scopeOf } from '../domain/event-type.ts';
+import { requiredScope } from '../domain/event-type.ts';
 import { type DisablingOutcome, type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
 import { fastMs, Lanes, type Loaded } from './lanes.ts';
 import type { Outcome } from './send.ts';
@@ -49,14 +49,17 @@ export interface DeliveryStore {
    * due whose times were set before the clock was set back.
    */
   prepare(): Promise<void>;
-  dispatch(settled: readonly SettledDelivery[], lease: LeaseRequest): Promise<Dispatched>;
+  dispatch(settled: readonly SettledDelivery[], lease: LeaseRequest): Promise<DispatchResult>;
   /** The request bodies of events. Expired events are omitted. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
   /**
    * Disables the webhook of a delivery, unless its lease was lost, its URL has changed, a delivery has succeeded at or
    * after `since` (Unix ms), or the webhook was enabled again since.
    */
-  disable(delivery: LeasedDelivery, outcome: Pick<DisablingOutcome, 'reason' | 'since'>): Promise<Disabling>;
+  disable(
+    delivery: LeasedDelivery,
+    outcome: Pick<DisablingOutcome, 'reason' | 'since'>,
+  ): Promise<DisableOutcome>;
 }
 
 interface DispatcherOptions {
@@ -223,7 +226,7 @@ export class Dispatcher {
    */
   #withhold(webhookId: bigint, state: SendingState | undefined): void {
     const isCurrent = ({ delivery: { type, isSelected, url, secret, formerSecret } }: Loaded) =>
-      state?.scopes.includes(scopeOf(type)) === true &&
+      state?.scopes.includes(requiredScope(type)) === true &&
       state.types.includes(type) === isSelected &&
       state.url === url &&
       state.secret === secret &&

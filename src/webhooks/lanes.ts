@@ -1,10 +1,10 @@
 /** The deliveries leased by a process, grouped by webhook: up to four in flight, and the rest queued. */
 import {
+  accountLeaseLimit,
   type LeasedDelivery,
-  leasesPerAccount,
-  leasesPerWebhook,
   maxInFlight,
-  maxLeasedOfAll,
+  maxLeasedTotal,
+  webhookLeaseLimit,
 } from '../domain/delivery.ts';
 
 export interface Loaded {
@@ -43,7 +43,7 @@ export class Lanes {
 
   /** Queued deliveries do not use up the places of other webhooks. */
   get room(): number {
-    return Math.min(maxInFlight.perProcess - this.#inFlight, maxLeasedOfAll - this.#taken);
+    return Math.min(maxInFlight.perProcess - this.#inFlight, maxLeasedTotal - this.#taken);
   }
 
   /**
@@ -53,7 +53,7 @@ export class Lanes {
   get held(): Record<string, number> {
     const { room } = this;
     const rooms = [...this.#lanes].map(([id, { inFlight, waiting }]) => {
-      const most = leasesPerWebhook(room, this.#fast.has(id)) - inFlight - waiting.length;
+      const most = webhookLeaseLimit(room, this.#fast.has(id)) - inFlight - waiting.length;
       return [id, Math.max(0, Math.min(room, most))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
@@ -61,7 +61,7 @@ export class Lanes {
 
   /** Number of additional deliveries that can be leased, by account. Omits accounts without leases. */
   get heldOfAccounts(): Record<string, number> {
-    const most = leasesPerAccount(this.room);
+    const most = accountLeaseLimit(this.room);
     const rooms: Record<string, number> = {};
     for (const { accountId, inFlight, waiting } of this.#lanes.values())
       rooms[accountId] = Math.max(0, (rooms[accountId] ?? most) - inFlight - waiting.length);

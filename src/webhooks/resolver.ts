@@ -1,8 +1,8 @@
 /** Resolves the host names of webhook URLs. Clients choose these names, and thereby the name server and its answers. */
 import { dns } from 'bun';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../domain/bounded.ts';
 import type { Clock } from '../domain/clock.ts';
+import { maxEntries } from '../domain/max-entries.ts';
 import type { Resolve } from './endpoint.ts';
 import { ThreadTime } from './thread-time.ts';
 
@@ -49,7 +49,7 @@ export function bounded(
 ): ResolveFor {
   const limitMs = options.timeoutMs ?? timeoutMs;
   const rejections = new LRUCache<string, { readonly until: number; readonly error: Error }>(
-    atMost(maxRejected),
+    maxEntries(maxRejected),
   );
   const pending = new Map<string, Promise<readonly string[]>>();
   const places = new Places();

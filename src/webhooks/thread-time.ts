@@ -3,7 +3,7 @@
  * the name servers, and the runtime processes certificates and answers without interruption.
  */
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../domain/bounded.ts';
+import { maxEntries } from '../domain/max-entries.ts';
 
 /** An account that has used the thread leaves it to others for this multiple of the time. */
 const restPerUse = 10;
@@ -41,7 +41,7 @@ export interface Meter {
 export class ThreadTime {
   readonly #sources: TimeSources;
   /** The time at which the use of each account will be paid off, in ms. */
-  readonly #paidOffAt = new LRUCache<number, number>(atMost(maxAccounts));
+  readonly #paidOffAt = new LRUCache<number, number>(maxEntries(maxAccounts));
   /** The accounts of the lookups in flight. */
   readonly #waiting = new Map<symbol, number>();
   #timer: NodeJS.Timeout | undefined;

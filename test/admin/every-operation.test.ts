@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { allowedMethods } from '../../src/contract/operations.ts';
-import { makeKey } from '../../src/domain/key.ts';
-import { adminHeaders } from '../../src/http/admin/replies.ts';
+import { generateKey } from '../../src/domain/key.ts';
+import { adminHeaders } from '../../src/http/admin/reply.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -54,14 +54,16 @@ const withCookie = (change: (cookie: string) => string) =>
 
 /** One invalid credential of each kind. */
 const invalid: Record<string, Record<string, string>> = {
-  'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
+  'an unknown token': { Authorization: `Bearer ${generateKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
   "a client's key": { Authorization: `Bearer ${app.key}` },
   "a session's secret as the token": { Authorization: `Bearer ${adminSession.cookie.split('=')[1]}` },
   'a token with the scheme Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
   'only a scheme': { Authorization: 'Bearer' },
   'a token as a cookie': withCookie((cookie) => cookie.replace(/=.*/, `=${admin.token}`)),
-  'an unknown session': withCookie((cookie) => cookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`)),
+  'an unknown session': withCookie((cookie) =>
+    cookie.replace(/=.*/, `=${generateKey(randomBytes, 'session')}`),
+  ),
   'a session without the secret of its page': { Cookie: adminSession.cookie },
   'a session with the secret of another page': headersOf({ ...viewerSession, cookie: adminSession.cookie }),
   'an empty session': withCookie((cookie) => cookie.replace(/=.*/, '=')),

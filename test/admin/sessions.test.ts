@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { systemUser } from '../../src/app/services.ts';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import { fingerprintOf } from '../../src/operations/sign-in/sessions.ts';
 import {
   addOperator,
@@ -142,8 +142,8 @@ describe('a session', () => {
   test('is created for each sign-in; existing secrets are ignored, and the previous session ends', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
-      cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
-      secret: makeKey(randomBytes, 'page'),
+      cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${generateKey(randomBytes, 'session')}`,
+      secret: generateKey(randomBytes, 'page'),
     };
     const again = async (session: TestSession) =>
       sessionOf(await callAdmin(app, 'POST', '/session', { session, body: { token } }));

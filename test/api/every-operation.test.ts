@@ -6,7 +6,7 @@ import type { Operation } from '../../src/contract/operation.ts';
 import { isRead } from '../../src/contract/operation.ts';
 import { allOperations, allowedMethods, basePath } from '../../src/contract/operations.ts';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { faulty } from '../support/pets.ts';
@@ -41,7 +41,7 @@ async function invalidCredentials(of: TestApp): Promise<Record<string, string>> 
   of.clock.advance(1);
   const typo = of.key.slice(0, -1) + (of.key.endsWith('0') ? '1' : '0');
   return {
-    unknown: `Bearer ${makeKey(randomBytes)}`,
+    unknown: `Bearer ${generateKey(randomBytes)}`,
     revoked: `Bearer ${revoked.key}`,
     expired: `Bearer ${expired.key}`,
     'with a typo': `Bearer ${typo}`,

@@ -9,7 +9,7 @@ import { resources } from '../../src/cli/resources/names.ts';
 import { readConfig } from '../../src/config.ts';
 import { type AdminOperationId, adminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
-import { fingerprint } from '../../src/domain/key.ts';
+import { computeFingerprint } from '../../src/domain/key.ts';
 import type { AuditEntry } from '../../src/tables/operators.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
@@ -203,7 +203,7 @@ test('the audit log contains no keys, no tokens, and no fingerprints of either',
   expect(stdout.split('\n').length).toBeGreaterThan(changes.length);
   for (const secret of secrets) {
     expect(stdout).not.toContain(secret);
-    expect(stdout).not.toContain(fingerprint(secret));
+    expect(stdout).not.toContain(computeFingerprint(secret));
   }
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { isolatedIn } from '../../console/parts/isolated.ts';
 import { showClockOrDate } from '../../console/time-labels.ts';
-import { latencyBucketOf } from '../../src/domain/latency.ts';
+import { findLatencyBucket } from '../../src/domain/latency.ts';
 import type { TestConsole } from '../support/console.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
@@ -25,7 +25,7 @@ async function recordPast({ app }: TestConsole): Promise<void> {
       { minute, operation: 'listOrders', code: 'ok', requests: 55 },
       { minute, operation: 'placeOrder', code: 'pet_not_available', requests: 17 },
     ],
-    latencies: [{ minute, bucket: latencyBucketOf(40), requests: 1_306 }],
+    latencies: [{ minute, bucket: findLatencyBucket(40), requests: 1_306 }],
     keys: [],
     number: newReport(minute),
     instance: { name: 'earlier', version: '1.0.0', startedAt: minute, seenAt: 0 },

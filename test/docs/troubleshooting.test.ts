@@ -1,7 +1,7 @@
 /** The messages of `/readyz`, which operators search for in docs/troubleshooting.md. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { fatalTroubles, troubles } from '../../src/domain/trouble.ts';
+import { fatalTroubles, troubles } from '../../src/domain/troubles.ts';
 import { root } from '../support/process.ts';
 
 const page = await Bun.file(join(root, 'docs/troubleshooting.md')).text();

@@ -6,9 +6,9 @@ import {
   type KeyPenalty,
   noPenalty,
   noUsage,
-  peek,
   refund,
   type Usage,
+  windowState,
 } from '../../src/limits/limit.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
@@ -89,12 +89,12 @@ describe('edge cases of the rate limit rules', () => {
 
   test("an address's limit resets when its one-minute window ends", () => {
     const window = { openedAt: second, count: 5 };
-    expect(peek(window, 5, startMs + 59_999)).toMatchObject({
+    expect(windowState(window, 5, startMs + 59_999)).toMatchObject({
       remaining: 0,
       resetAt: second + 60,
       secondsLeft: 1,
     });
-    expect(peek(window, 5, startMs + 60_000)).toMatchObject({ remaining: 5, resetAt: second + 120 });
+    expect(windowState(window, 5, startMs + 60_000)).toMatchObject({ remaining: 5, resetAt: second + 120 });
   });
 
   test('refunding a request a second time has no effect', () => {

@@ -11,9 +11,9 @@ import {
   minuteSeconds,
   noPenalty,
   noUsage,
-  peek,
   refund,
   type Verdict,
+  windowState,
 } from '../../src/limits/limit.ts';
 import { limitModel } from '../stress/limit-model.ts';
 import { always } from '../support/property.ts';
@@ -147,7 +147,7 @@ describe('the rules for failed authentications', () => {
           window = decided.window;
           expect(window.count).toBe(Math.min(attempt, limit));
         }
-        expect(peek(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
+        expect(windowState(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
       },
     );
   });

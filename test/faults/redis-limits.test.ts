@@ -6,7 +6,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';

@@ -1,7 +1,7 @@
 /** All instances of a store must use the same Redis. A restart or a failover is not mistaken for a second server. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { movableAddress } from '../support/movable-address.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';

@@ -17,9 +17,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { header } from '../../src/limits/file/layout.ts';
-import { recordedChanges } from '../../src/limits/file/served-files.ts';
+import { readRecordedChanges } from '../../src/limits/file/served-files.ts';
 import { changesIn } from '../../src/storage/sqlite/sqlite.ts';
 import { storeFileNames } from '../../src/store-files/files.ts';
 import { clientOf } from '../support/client.ts';
@@ -325,7 +325,7 @@ async function untilRecorded(folder: string): Promise<void> {
   const changes = changesIn({ data });
   data.close();
   const { limits } = storeFileNames(dataFileIn(folder));
-  await until(() => recordedChanges(limits) >= changes);
+  await until(() => readRecordedChanges(limits) >= changes);
 }
 
 /** Adds an animal, and ends the service with changes in the WAL. `lose` is called before the service ends. */
@@ -559,7 +559,7 @@ function truncateWal(data: string): void {
   };
   for (let size = statSync(`${data}-wal`).size - 1; ; size -= walFrameBytes) {
     truncateSync(`${data}-wal`, size);
-    if (changes() < recordedChanges(limits)) return;
+    if (changes() < readRecordedChanges(limits)) return;
   }
 }
 

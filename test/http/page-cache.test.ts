@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import type { RequestContext } from '../../src/http/pipeline/context.ts';
-import { pipeline } from '../../src/http/pipeline/pipeline.ts';
+import { handleRequest } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
@@ -27,7 +27,7 @@ const context: RequestContext = { ...requestContextOf(app), operations };
 async function makes(url: string): Promise<number> {
   const before = made;
   const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });
-  expect((await pipeline(context, incoming)).status).toBe(200);
+  expect((await handleRequest(context, incoming)).status).toBe(200);
   return made - before;
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
+import { createPublicRoutes } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
@@ -62,7 +62,7 @@ test('at most 1,000 rejections are delayed at a time, and the connections of oth
     perMinute: 1,
     health: () => [],
   };
-  const answer = publicRoutesOf(requestContextOf(app), options);
+  const answer = createPublicRoutes(requestContextOf(app), options);
   const get = () => answer(incomingOf(app.url + page, {}), page);
   expect((await get()).status).toBe(200);
   // All requests are sent in one event-loop tick, so that they overlap.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeSync } from 'node:fs';
 import type { Overview } from '../../src/contract/admin/system.ts';
-import { fatalTroubles } from '../../src/domain/trouble.ts';
+import { fatalTroubles } from '../../src/domain/troubles.ts';
 import { header } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';

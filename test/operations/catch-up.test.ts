@@ -1,6 +1,6 @@
 /** Reads of streams that catch up with the stored events. */
 import { expect, test } from 'bun:test';
-import { eventLoopTick } from '../../src/domain/pacer.ts';
+import { nextTick } from '../../src/domain/pacer.ts';
 import { CatchUpPacer } from '../../src/operations/events/catch-up-pacer.ts';
 
 /** Catch-ups on a clock that moves only during reads, with rests that end when `wake` is called. */
@@ -24,7 +24,7 @@ function controlled() {
   /** Ends the current rest, and lets the next read finish. */
   const endRest = async () => {
     wake();
-    await eventLoopTick();
+    await nextTick();
   };
   return { read, endRest, begun, rests, pacer };
 }
@@ -33,7 +33,7 @@ test('a read begins only after the rest that follows the previous read, which ta
   const { read, endRest, begun, rests } = controlled();
   await read(1, 'first', 5);
   const second = read(2, 'second', 400);
-  await eventLoopTick();
+  await nextTick();
   expect([begun, rests]).toEqual([['first'], [15]]);
   await endRest();
   await second;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
 import { allOperations, type OperationId } from '../../src/contract/operations.ts';
 import type { Caller } from '../../src/domain/caller.ts';
-import { latencyBucketOf } from '../../src/domain/latency.ts';
+import { findLatencyBucket } from '../../src/domain/latency.ts';
 import { latencyBounds, sumOf, type Traffic } from '../../src/operations/observability/traffic.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { LatencyUsage, MinuteUsage } from '../../src/storage/admin.ts';
@@ -78,7 +78,7 @@ describe('per-minute statistics', () => {
     clock.advance(60);
     count(200_000);
     take();
-    const [minuteLong, longest] = [latencyBucketOf(59_001), latencyBucketOf(200_000)];
+    const [minuteLong, longest] = [findLatencyBucket(59_001), findLatencyBucket(200_000)];
     expect(taken).toEqual([
       { minute, bucket: minuteLong, requests: 2 },
       { minute, bucket: longest, requests: 1 },

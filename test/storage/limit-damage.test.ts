@@ -13,9 +13,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
-import { AccountCounts } from '../../src/limits/file/account-counts.ts';
-import { KeyPenalties } from '../../src/limits/file/key-penalties.ts';
-import { checksumOf, extentBytes, header, limitTables } from '../../src/limits/file/layout.ts';
+import { AccountUsageTable } from '../../src/limits/file/account-counts.ts';
+import { KeyPenaltyTable } from '../../src/limits/file/key-penalties.ts';
+import { computeChecksum, extentBytes, header, limitTables } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -43,11 +43,11 @@ function flip(path: string, byte: number): void {
 
 const accountRecordOf = (path: string, accountId: number): number => {
   using file = new LimitFile(path);
-  return new AccountCounts(file).table.find(accountId);
+  return new AccountUsageTable(file).table.find(accountId);
 };
 const keyRecordOf = (path: string, keyId: number): number => {
   using file = new LimitFile(path);
-  return new KeyPenalties(file).table.find(keyId);
+  return new KeyPenaltyTable(file).table.find(keyId);
 };
 /** Offsets of a table's extents. */
 const extentsOf = (path: string, { directory }: { directory: number }): number[] => {
@@ -225,7 +225,7 @@ test('a file written by a newer version is rejected with an error and left uncha
   const bytes = readFileSync(limitFile(folder.path));
   const words = new Int32Array(bytes.buffer, bytes.byteOffset, header.checksum + 1);
   words[header.format] = 2;
-  words[header.checksum] = checksumOf(words, 0, header.checksum, 0);
+  words[header.checksum] = computeChecksum(words, 0, header.checksum, 0);
   writeFileSync(limitFile(folder.path), bytes);
   expect(() => openAlone(folder.path, clock)).toThrow(StorageUnusable);
   expect(() => openAlone(folder.path, clock)).toThrow(

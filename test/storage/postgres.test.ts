@@ -4,7 +4,7 @@ import { SQL } from 'bun';
 import { readServerContents } from '../../src/app/backups.ts';
 import { openStore } from '../../src/app/store.ts';
 import type { Pet } from '../../src/contract/representations.ts';
-import { quotaOf } from '../../src/domain/plan.ts';
+import { resolveQuota } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
@@ -220,7 +220,7 @@ describe.skipIf(servers === undefined)('the facts about a store on PostgreSQL an
       serving: true,
       cluster: { ...patient, redisUrl: redis.url, redisPrefix: makePrefix() },
     });
-    const account = { name: 'a', ...quotaOf('free'), createdAt: 0 };
+    const account = { name: 'a', ...resolveQuota('free'), createdAt: 0 };
     await Promise.all([store.write('createAccount', account), store.write('createAccount', account)]);
 
     await store.limits.versions();

@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { type Clock, hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
 import type { LeasedDelivery, SettledDelivery } from '../../src/domain/delivery.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
 import { answerOf } from '../support/call.ts';
 import { FakeClock, FakeMachine } from '../support/clock.ts';

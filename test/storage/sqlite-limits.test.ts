@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
-import { AccountCounts } from '../../src/limits/file/account-counts.ts';
+import { AccountUsageTable } from '../../src/limits/file/account-counts.ts';
 import { header, limitTables } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
 import type { Limits } from '../../src/limits/file/limits.ts';
@@ -23,7 +23,7 @@ import { strictRules } from './place.ts';
 /** Leaves the account locked, like a process that is killed while it counts. */
 function leaveLocked(path: string, accountId: number, worker = 1): void {
   using file = new LimitFile(path);
-  new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
+  new RecordLocks(file, worker).acquire(new AccountUsageTable(file).table.find(accountId) / 4);
 }
 
 test('only requests from an account locked by a killed process are rejected, and only until the lock is released', async () => {

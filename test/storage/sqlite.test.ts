@@ -3,7 +3,7 @@ import { describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { StorageUnusable } from '../../src/outages/errors.ts';
 import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
@@ -77,7 +77,7 @@ describe('the data file', () => {
         Array.from({ length: 5 }, () => store.write('createPet', { now: 0, body: newPet('Ozzy') })),
       );
     }
-    expect(total(await store.pets.inventory())).toBe(2_000);
+    expect(totalAnimals(await store.pets.inventory())).toBe(2_000);
     // SQLite's default limit is 1,000 pages of 4 KiB, checked after each commit.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
   });
@@ -88,11 +88,11 @@ describe('the data file', () => {
     {
       await using _serving = await open(path);
       await using managing = await open(path, false);
-      expect(total(await managing.pets.inventory())).toBe(0);
+      expect(totalAnimals(await managing.pets.inventory())).toBe(0);
       await expect(open(path)).rejects.toThrow(/Another process is serving the store/);
     }
     await using again = await open(path);
-    expect(total(await again.pets.inventory())).toBe(0);
+    expect(totalAnimals(await again.pets.inventory())).toBe(0);
   });
 });
 

@@ -3,7 +3,7 @@ import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
   type LeasedDelivery,
   type LeaseRequest,
-  type Leases,
+  type LeaseResult,
   maxHeldEvents,
   maxInFlight,
   maxPending,
@@ -76,7 +76,7 @@ const requestAt = (at: number, room: number): LeaseRequest => ({
 });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
-async function take(store: Store, room = 0, at = now): Promise<Leases> {
+async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {
   await store.events.bounds();
   return store.write('dispatchDeliveries', { settled: [], lease: requestAt(at, room) });
 }

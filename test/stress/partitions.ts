@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames, areAll, load, readiness } from '../support/load.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pino, { type Logger } from 'pino';
 import { createWebhookServices } from '../../src/app/webhooks.ts';
-import { Outages } from '../../src/http/logs/outages.ts';
+import { OutageLog } from '../../src/http/logs/outage-log.ts';
 import type { IncomingRequest, RequestContext } from '../../src/http/pipeline/context.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
-import { routesOf } from '../../src/http/pipeline/routes.ts';
+import { createApiRoutes } from '../../src/http/pipeline/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
@@ -43,7 +43,7 @@ export function requestContextOf(
     publicUrl: undefined,
     corsOrigins: new Set(),
     log,
-    outages: new Outages(log),
+    outages: new OutageLog(log),
     failedRequests: new FailedRequests(clock),
     traffic: new TrafficCounter(clock),
     requestLog: undefined,
@@ -52,7 +52,7 @@ export function requestContextOf(
   };
 }
 
-const routes = routesOf(undefined, {});
+const routes = createApiRoutes(undefined, {});
 
 /** A GET request, as the HTTP server passes it to the pipeline. */
 export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {

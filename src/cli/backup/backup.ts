@@ -9,8 +9,8 @@ import {
 } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
-import { printable } from '../../domain/printable.ts';
-import { formatBytes } from '../../domain/store-facts.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
+import { formatBytes } from '../../domain/format-fact.ts';
 import { entryOf } from '../../operations/changes/by-operator.ts';
 import { backupTaskCommand } from '../processes.ts';
 import { BackupProgress, BytesProgress, showActivity } from '../progress.ts';
@@ -51,9 +51,9 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (json) return printJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   printLine(
-    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${formatBytes(facts.bytes)}).`,
+    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${escapeUnprintable(file)} (${formatBytes(facts.bytes)}).`,
   );
-  printLine(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
+  printLine(`To check it: animal-store backup verify ${escapeUnprintable(shellWord(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
@@ -83,7 +83,7 @@ export async function verifyBackup(
     path === undefined
       ? { kind: 'store', ...(await countRows(config.databaseUrl)) }
       : await verifyShown(path, path, interrupted.signal);
-  const name = printable(file ?? 'the store');
+  const name = escapeUnprintable(file ?? 'the store');
   if (!json) return printVerified(name, verified);
   const createdAt =
     verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};

@@ -1,7 +1,7 @@
 import { type Restored, restoreBackup, sqlitePath } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { BytesProgress } from '../progress.ts';
 import { interruption } from '../signals.ts';
 import { CommandError, counted, instant, printJson, printLine, shellWord } from '../terminal.ts';
@@ -45,7 +45,7 @@ function printRestored(
   const { pets = 0, accounts = 0, keys = 0 } = counts;
   const what = `${counted(pets, 'animal')}, ${counted(accounts, 'account')} and ${counted(keys, 'API key')}`;
   printLine(
-    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', replacing the existing store' : ''}.`,
+    `Restored ${what} as of ${instant(createdAt)} to ${escapeUnprintable(path)}${replaced ? ', replacing the existing store' : ''}.`,
   );
   printLine(
     limitBytes === 0
@@ -59,7 +59,7 @@ function printRestored(
     );
   if (to !== undefined)
     printLine(
-      `To serve this store: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`,
+      `To serve this store: DATABASE_URL=${escapeUnprintable(shellWord(`sqlite:${path}`))} animal-store serve`,
     );
 }
 

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { settings } from '../../config/settings.ts';
 import { ConfigError } from '../../config.ts';
-import { maskedUrl } from '../../domain/masked-url.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
+import { maskUrl } from '../../domain/mask-url.ts';
 import { Pacer } from '../../domain/pacer.ts';
-import { printable } from '../../domain/printable.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -61,7 +61,7 @@ function storeUrl(
     return settings.DATABASE_URL.parse(text);
   } catch (error) {
     const name = given === undefined ? variable : option;
-    throw new CommandError(`${name} ${(error as Error).message} (got "${maskedUrl(text)}").`, 2);
+    throw new CommandError(`${name} ${(error as Error).message} (got "${maskUrl(text)}").`, 2);
   }
 }
 
@@ -73,7 +73,7 @@ async function copyStore(from: string, to: string, json: true | undefined): Prom
   await using copy = await openCopy(from, to);
   if (copy.servedBy.length > 0) {
     process.stderr.write(
-      `animal-store: The source is being served (${printable(copy.servedBy.join(', '))}). Stop these instances and copy again, or rows written during the copy may be missing.\n`,
+      `animal-store: The source is being served (${escapeUnprintable(copy.servedBy.join(', '))}). Stop these instances and copy again, or rows written during the copy may be missing.\n`,
     );
   }
   const total = await copy.count();

@@ -1,5 +1,5 @@
 import type { PetStatus } from '../../contract/pets.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { ImportGroup, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
 import { grouped, printJson, printLine } from '../terminal.ts';
 
@@ -96,7 +96,7 @@ export class ImportReport {
     }
     const { lastLine, added, rejected } = stored;
     printLine(
-      `${printable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine(), lastLine)}). Nothing was added.`,
+      `${escapeUnprintable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine(), lastLine)}). Nothing was added.`,
     );
     printLine('To import it again, use --again.');
   }
@@ -104,7 +104,7 @@ export class ImportReport {
   print(status: Exclude<Status, 'already-complete'>): void {
     this.#listRejected();
     if (this.#options.json === true) this.#printJson(status);
-    else for (const line of this.#lines()) printLine(printable(line));
+    else for (const line of this.#lines()) printLine(escapeUnprintable(line));
   }
 
   #lines(): string[] {

@@ -2,7 +2,7 @@ import { fstatSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { inheritOwner, isStoreFile, partialName, removeLeftOvers } from '../../app/app.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
 
 interface Output extends AsyncDisposable {
@@ -21,7 +21,7 @@ export function standardOutput(): Output {
     // If standard output is a pipe, the program that reads it may write to the same terminal.
     leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
     // Control characters are escaped only for a terminal. Files and pipes receive the exact text.
-    write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
+    write: (text) => written(process.stdout.isTTY === true ? escapeUnprintable(text, '\n') : text),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),
     [Symbol.asyncDispose]: async () => {},
@@ -46,7 +46,7 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;
   return {
-    name: printable(path),
+    name: escapeUnprintable(path),
     leavesTerminalFree: process.stderr.isTTY === true,
     write: (text) => attempt(file.writeFile(text)),
     finish: async () => {

@@ -10,8 +10,8 @@ import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
 import { eventJson, type PetsImported, type StoreEvent } from '../../contract/representations.ts';
 import { pageLimit } from '../../contract/values.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
-import { printable } from '../../domain/printable.ts';
 import { allEvents } from '../../operations/admin/events.ts';
 import { EventFeed } from '../../operations/events/feed.ts';
 import { interruption } from '../signals.ts';
@@ -54,7 +54,7 @@ export async function listEvents(config: Config, { json, ...options }: Listing):
       if (items.length === 0) continue;
       const text = items
         .map(eventJson)
-        .map((event) => printable(event))
+        .map((event) => escapeUnprintable(event))
         .join(',');
       await written(json ? `${isFirst ? '[' : ','}${text}` : `${table.add(items.map(cellsOf))}\n`);
       isFirst = false;
@@ -120,10 +120,10 @@ async function follow(
       isAway = false;
       position = BigInt(page.next ?? 0);
       for (const event of page.items)
-        await written(`${json ? printable(eventJson(event)) : lineOf(event)}\n`);
+        await written(`${json ? escapeUnprintable(eventJson(event)) : lineOf(event)}\n`);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
-      if (!isAway) process.stderr.write(`animal-store: ${printable(messageOf(error))}\n`);
+      if (!isAway) process.stderr.write(`animal-store: ${escapeUnprintable(messageOf(error))}\n`);
       isAway = true;
       await sleep(retryMs, undefined, { signal }).catch(() => {});
     }
@@ -158,5 +158,5 @@ function whatOf({ type, data }: StoreEvent): string {
  */
 function lineOf(event: StoreEvent): string {
   const [id = '', at = '', type = '', what = ''] = cellsOf(event);
-  return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
+  return escapeUnprintable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
 }

@@ -1,8 +1,8 @@
 /** Commands that issue keys. Unlike the admin API, they accept lifetimes and grace periods as durations. */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { planNames, type Quota } from '../../domain/plan.ts';
-import { printable } from '../../domain/printable.ts';
 import { defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { addCommand, delayNote, jsonOption, type ReadConfig } from '../command.ts';
@@ -134,7 +134,7 @@ function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readon
   const remedy =
     `Key ${id} of account ${accountId} was created, but is not known to anyone. Revoke it with ` +
     `"animal-store keys revoke ${id}", and create another one for the account.`;
-  return printSecret(json ? printable(JSON.stringify(asJson)) : lines.join('\n'), remedy);
+  return printSecret(json ? escapeUnprintable(JSON.stringify(asJson)) : lines.join('\n'), remedy);
 }
 
 interface RotateKeyOptions {

@@ -7,7 +7,7 @@ import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { IssuedToken, Operator } from '../../contract/admin/operators.ts';
 import type { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { grouped, instant, styled } from '../terminal.ts';
 import type { Exact } from './shapes.ts';
 
@@ -26,7 +26,7 @@ interface ResultForm {
 }
 
 const idAndName = ({ id, name }: { readonly id: bigint; readonly name: string }) =>
-  `${id} (${printable(name)})`;
+  `${id} (${escapeUnprintable(name)})`;
 
 const tokenText = (done: string) => (issued: Exact<IssuedToken>) =>
   `${done} operator ${idAndName(issued)}, role ${issued.role}. The token is shown only once:\n  ${styled('bold', issued.token)}`;
@@ -78,7 +78,8 @@ export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
   },
   testAccountWebhook: {
     text: ({ status, milliseconds, error }: Exact<WebhookTest>) => {
-      const outcome = error === undefined ? `The receiver responded with ${status}` : printable(error);
+      const outcome =
+        error === undefined ? `The receiver responded with ${status}` : escapeUnprintable(error);
       return `${outcome.replace(/\.$/, '')} (${grouped(milliseconds)} ms).`;
     },
     failure: ({ status = 0n }: Exact<WebhookTest>) =>

@@ -2,13 +2,13 @@ import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import { hasReversedRange } from '../../contract/admin/values.ts';
 import { ApiError } from '../../contract/api-error.ts';
-import { encodeFilters, type ListQuery, writeCursor } from '../../contract/cursor.ts';
+import { encodeCursor, encodeFilters, type ListQuery } from '../../contract/cursor.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Operation, Page } from '../../contract/operation.ts';
 import { pageLimit } from '../../contract/values.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { PlanError } from '../../domain/plan.ts';
-import { printable } from '../../domain/printable.ts';
 import { performOnStore, type StoreOperationId } from '../../operations/admin/admin-operations.ts';
 import {
   CommandError,
@@ -66,7 +66,7 @@ export async function runRow(
   const item = json === undefined ? params : parseJson(json);
   const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
   const text = options.json
-    ? printable(form?.json?.(item as never) ?? json ?? removed)
+    ? escapeUnprintable(form?.json?.(item as never) ?? json ?? removed)
     : (form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
   if (form?.remedyIfNotShown) await printSecret(text, form.remedyIfNotShown(item as never));
   else printLine(text);
@@ -97,7 +97,7 @@ async function operatorId(admin: AdminServices, given: Values): Promise<bigint> 
   );
   if (active !== undefined) return BigInt(active.id);
   throw new CommandError(
-    `There is no active operator named "${printable(operator)}". To list all: animal-store operators list`,
+    `There is no active operator named "${escapeUnprintable(operator)}". To list all: animal-store operators list`,
   );
 }
 
@@ -155,7 +155,7 @@ async function* pagesOf(
   if (!paginated) return yield { json: jsonOf(await read(filters)), hasMore: false };
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
   let cursor =
-    after === undefined ? undefined : writeCursor({ filters: encodeFilters(path, filters), after });
+    after === undefined ? undefined : encodeCursor({ filters: encodeFilters(path, filters), after });
   do {
     const page = (await read({ ...filters, limit: Math.min(left, pageLimit.max), cursor })) as Page<unknown>;
     yield { json: jsonOf(page), hasMore: page.next !== undefined };
@@ -171,7 +171,7 @@ async function printJson(pages: AsyncIterable<Part>, { json: itemJson }: Listing
   for await (const { json } of pages) {
     if (json === '') continue;
     await written(
-      `${before}${printable(
+      `${before}${escapeUnprintable(
         itemJson === undefined
           ? json
           : itemsOf(json)

@@ -19,7 +19,7 @@ import { Category } from '../../contract/categories.ts';
 import { Delivery } from '../../contract/deliveries.ts';
 import { Order } from '../../contract/orders.ts';
 import { Inventory, Pet } from '../../contract/pets.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { scopes as allScopes } from '../../domain/scope.ts';
 import { counted, grouped, instant, table } from '../terminal.ts';
 import { itemSchema, schemaMeta } from './input-fields.ts';
@@ -113,7 +113,7 @@ define(Account, {
   ],
   text: ({ id, name, plan, perMinute, perDay, closedAt, note }) => {
     const closed = closedAt === null ? '' : ` Closed since ${formatTime(closedAt)}.`;
-    return `Account ${id} (${printable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}${note === null ? '' : `\n${printable(note, '\n')}`}`;
+    return `Account ${id} (${escapeUnprintable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}${note === null ? '' : `\n${escapeUnprintable(note, '\n')}`}`;
   },
 });
 
@@ -157,7 +157,7 @@ function keyText(key: ShapeOf<typeof Key>, predecessor = ''): string {
   const expiry = expiresAt === null ? 'never expires' : `expires ${formatTime(expiresAt)}`;
   const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
   return [
-    `Key ${id} (${printable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}${predecessor}`,
+    `Key ${id} (${escapeUnprintable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}${predecessor}`,
     `Created ${formatTime(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
     `Last used: ${timeOrNever(key.lastUsedAt)}. Requests today (UTC): ${grouped(key.requestsToday)}.`,
   ].join('\n');
@@ -197,7 +197,7 @@ define(Pet, {
   none: 'No animals.',
   columns: ['id', 'status', 'categoryId', 'name'],
   text: ({ id, name, categoryId, status }) =>
-    `Animal ${id} (${printable(name)}), category ${categoryId}: ${status}.`,
+    `Animal ${id} (${escapeUnprintable(name)}), category ${categoryId}: ${status}.`,
 });
 
 define(Inventory, {
@@ -219,7 +219,7 @@ define(Order, {
     'reference',
   ],
   text: ({ id, petId, status, reference, createdAt, updatedAt }) => {
-    const named = reference === undefined ? '' : ` (${printable(reference)})`;
+    const named = reference === undefined ? '' : ` (${escapeUnprintable(reference)})`;
     const changed = updatedAt === createdAt ? '' : `, changed ${formatTime(updatedAt)}`;
     return `Order ${id}${named} for animal ${petId}: ${status}. Placed ${formatTime(createdAt)}${changed}.`;
   },
@@ -227,7 +227,7 @@ define(Order, {
 
 define(Category, {
   none: 'No categories.',
-  text: ({ id, name }) => `Category ${id}: ${printable(name)}.`,
+  text: ({ id, name }) => `Category ${id}: ${escapeUnprintable(name)}.`,
 });
 
 const webhookState = ({ enabled }: { readonly enabled: boolean }) => (enabled ? 'enabled' : 'disabled');
@@ -242,12 +242,12 @@ define(AccountWebhook, {
   ],
   text: (webhook) => {
     const { id, accountId, accountName, url, types, description, createdAt } = webhook;
-    const about = description === undefined ? '' : ` (${printable(description)})`;
+    const about = description === undefined ? '' : ` (${escapeUnprintable(description)})`;
     const why = webhook.disabledReason ?? webhook.onHoldReason;
-    const reason = why === undefined ? '' : ` Reason: ${printable(why)}`;
+    const reason = why === undefined ? '' : ` Reason: ${escapeUnprintable(why)}`;
     return [
-      `Webhook ${id}${about} of account ${accountId} (${printable(accountName)}): ${webhookState(webhook)}${webhook.onHoldReason === undefined ? '' : ', on hold'}.${reason}`,
-      `Sends ${types.join(', ')} to ${printable(url)}. Created ${formatTime(createdAt)}.`,
+      `Webhook ${id}${about} of account ${accountId} (${escapeUnprintable(accountName)}): ${webhookState(webhook)}${webhook.onHoldReason === undefined ? '' : ', on hold'}.${reason}`,
+      `Sends ${types.join(', ')} to ${escapeUnprintable(url)}. Created ${formatTime(createdAt)}.`,
     ].join('\n');
   },
 });
@@ -351,7 +351,7 @@ function searchText({ results }: { readonly results: readonly FoundObject[] }): 
     results.map(({ kind, id, name, state, lastFour, accountId }) => [
       kind,
       id === null ? '' : String(id),
-      printable(name ?? ''),
+      escapeUnprintable(name ?? ''),
       lastFour === null ? '' : `…${lastFour}`,
       state ?? '',
       accountId === null ? '' : String(accountId),

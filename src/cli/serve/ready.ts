@@ -23,8 +23,8 @@ export function addReady(program: Command, config: ReadConfig): void {
 /** Throws `CommandError` if the service with these settings is not ready. */
 async function askReady({ host, port }: Config): Promise<void> {
   if (port === 0) throw new CommandError('The address of the service is unknown, because PORT is 0.', 2);
-  const { listeningAddress } = await import('../../app/app.ts');
-  const { status, body } = await getReadiness(`${listeningAddress(host, port)}/readyz`);
+  const { localUrl } = await import('../../app/app.ts');
+  const { status, body } = await getReadiness(`${localUrl(host, port)}/readyz`);
   if (status !== 200) throw new CommandError(`The service is not ready: ${body}`);
   printLine(body);
 }

@@ -3,7 +3,7 @@ import { type App, startApp, startWorkers, systemRuntime, WorkerEnded } from '..
 import { openapiDocument } from '../../app/openapi.ts';
 import type { Config } from '../../config.ts';
 import { basePath } from '../../contract/operations.ts';
-import { maskedUrl } from '../../domain/masked-url.ts';
+import { maskUrl } from '../../domain/mask-url.ts';
 import type { Environment } from '../command.ts';
 import { processOutput } from '../process-output.ts';
 import { backupTaskCommand, openLog, workerCommand } from '../processes.ts';
@@ -44,7 +44,7 @@ export async function serve(
     if (app !== undefined) {
       announce(app, config, command, keyFile);
       const { url, encryption } = app;
-      const database = maskedUrl(config.databaseUrl);
+      const database = maskUrl(config.databaseUrl);
       log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
       if (app.console !== undefined && !app.hasOperators && process.stdout.isTTY !== true) {
         const create = `${inThisFolder(command)} operators create NAME --role admin`;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { AdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { Concern } from '../../contract/admin/system.ts';
-import { factLabel, formatFact } from '../../domain/store-facts.ts';
+import { factLabel, formatFact } from '../../domain/format-fact.ts';
 import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';

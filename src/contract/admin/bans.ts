@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { defineOperations, noContent, okJson } from '../operation.ts';
-import { count, instant, shape } from '../values.ts';
+import { count, instant, objectSchema } from '../values.ts';
 import { KeyId } from './keys.ts';
 import { id } from './values.ts';
 
-export const Ban = shape('Ban', 'A temporary ban on a key.', {
+export const Ban = objectSchema('Ban', 'A temporary ban on a key.', {
   keyId: id('ID of the banned key.'),
   keyName: z.string().meta({ description: 'Name of the key.' }),
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),

@@ -1,4 +1,4 @@
-import { errorBodyOf } from '../error-body.ts';
+import { errorBodySchema } from '../error-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { isRead, type Operation } from '../operation.ts';
 import { isRepeatable } from '../operations.ts';
@@ -43,4 +43,4 @@ export const adminErrorCodes: readonly ErrorCode[] = [
   ]),
 ];
 
-export const AdminErrorBody = errorBodyOf('Error', adminErrorCodes);
+export const AdminErrorBody = errorBodySchema('Error', adminErrorCodes);

@@ -11,7 +11,7 @@ import { categoryUseOperations } from './categories.ts';
 import { adminEventOperations } from './events.ts';
 import { importOperations } from './imports.ts';
 import { keyOperations } from './keys.ts';
-import { ownShopOperations, totalsOperations } from './lists.ts';
+import { overriddenPublicOperations, totalsOperations } from './lists.ts';
 import { operatorOperations } from './operators.ts';
 import { searchOperations } from './search.ts';
 import { sessionOperations } from './sessions.ts';
@@ -22,7 +22,7 @@ import { accountWebhookOperations } from './webhooks.ts';
 export const adminBasePath = '/admin/v1';
 
 /** Operations shared with the public API. Operators have no quota, and the audit log records their changes. */
-export const shopOperations = { ...sharedOperations, ...ownShopOperations } as const;
+export const publicOperations = { ...sharedOperations, ...overriddenPublicOperations } as const;
 
 export const adminOperations = {
   ...sessionOperations,
@@ -31,7 +31,7 @@ export const adminOperations = {
   ...accountOperations,
   ...keyOperations,
   ...banOperations,
-  ...shopOperations,
+  ...publicOperations,
   ...totalsOperations,
   ...categoryUseOperations,
   ...importOperations,
@@ -46,7 +46,7 @@ export const adminOperations = {
 type AdminOperations = typeof adminOperations;
 
 export type AdminOperationId = keyof AdminOperations;
-export type ShopOperationId = keyof typeof shopOperations;
+export type PublicOperationId = keyof typeof publicOperations;
 
 export const allAdminOperations: readonly (Operation & { readonly operationId: AdminOperationId })[] =
   Object.values(adminOperations);

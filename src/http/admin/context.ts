@@ -7,7 +7,7 @@ import type { FailedSignIns } from '../../operations/sign-in/failed-sign-ins.ts'
 import type { RecentTokens } from '../../operations/sign-in/recent-tokens.ts';
 import type { SessionOperations } from '../../operations/sign-in/sessions.ts';
 import type { UnmeteredResponses } from '../listener/unmetered-responses.ts';
-import type { Outages } from '../logs/outages.ts';
+import type { OutageLog } from '../logs/outage-log.ts';
 import type { Route } from '../pipeline/routes.ts';
 import type { Site } from './site.ts';
 
@@ -23,7 +23,7 @@ export interface AdminContext {
   readonly troubles: () => readonly string[];
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */
   readonly freeResponses: UnmeteredResponses;
   readonly makeRequestId: () => string;

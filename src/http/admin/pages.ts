@@ -1,14 +1,15 @@
 import { ApiError } from '../../contract/api-error.ts';
-import { authenticateInOutages } from './authentication.ts';
+import { authenticateDuringOutage } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { type AdminPlainResponse, reply, replyWithError } from './replies.ts';
+import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
 export const openapiPath = '/admin/v1/openapi.json';
 
-const unknownPath = 'Unknown path. The console is at /, and its API is described at /admin/v1/openapi.json.';
+const unknownPathMessage =
+  'Unknown path. The console is at /, and its API is described at /admin/v1/openapi.json.';
 
-export async function adminPage(
+export async function servePage(
   context: AdminContext,
   console: Console,
   incoming: AdminIncoming,
@@ -35,13 +36,13 @@ async function pageResponse(
   if (path === openapiPath) return { status: 200, body: await adminOpenapi(), headers: {} };
   if (path === '/metrics') return metrics(context, incoming);
   const file = isKnown ? await console.respond(request, path) : undefined;
-  if (file === undefined) throw new ApiError('route_not_found', { message: unknownPath });
+  if (file === undefined) throw new ApiError('route_not_found', { message: unknownPathMessage });
   return file;
 }
 
 /** Metrics reveal each client's usage, so operators must sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminPlainResponse> {
-  await authenticateInOutages(context, incoming);
+  await authenticateDuringOutage(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };
 }

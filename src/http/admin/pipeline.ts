@@ -6,18 +6,24 @@ import {
 } from '../../contract/admin/operations.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { hasEntityTag } from '../../contract/operations.ts';
-import { includesRole } from '../../domain/role.ts';
-import { type AdminRequest, isShopOperation } from '../../operations/admin/admin-operations.ts';
+import { hasRole } from '../../domain/role.ts';
+import { type AdminRequest, isPublicOperation } from '../../operations/admin/admin-operations.ts';
 import { minKeyLength } from '../../operations/changes/by-operator.ts';
-import { digestOf } from '../pipeline/idempotency.ts';
+import { requestDigest } from '../pipeline/idempotency.ts';
 import { type Input, readInput, validationError } from '../pipeline/input.ts';
 import { successResponse } from '../pipeline/plain-response.ts';
-import { type Authenticated, authenticate, signIn, signOut, unreadableSignIn } from './authentication.ts';
+import {
+  type Authenticated,
+  authenticate,
+  rejectUnreadableSignIn,
+  signIn,
+  signOut,
+} from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { fileResponse, linesResponse } from './downloads.ts';
-import { type AdminPlainResponse, reply, replyWithError } from './replies.ts';
+import { downloadResponse, streamLines } from './downloads.ts';
+import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
-export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
+export async function handleAdminRequest(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
   let signedIn: Authenticated | undefined;
   try {
     const { request, operation } = incoming;
@@ -28,7 +34,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     // from any page.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
-    const routed = routedOf(incoming);
+    const routed = expectOperation(incoming);
     checkRole(routed, signedIn);
     incoming.mayTakeLong(signedIn !== undefined);
     const response = await respond(context, incoming, routed, signedIn);
@@ -45,10 +51,10 @@ function isSafe({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-const unknownPath = 'Unknown path. See /admin/v1/openapi.json for the available operations.';
+const unknownPathMessage = 'Unknown path. See /admin/v1/openapi.json for the available operations.';
 
-function routedOf({ route, operation }: AdminIncoming): AdminOperation {
-  if (route === undefined) throw new ApiError('route_not_found', { message: unknownPath });
+function expectOperation({ route, operation }: AdminIncoming): AdminOperation {
+  if (route === undefined) throw new ApiError('route_not_found', { message: unknownPathMessage });
   if (operation === undefined) throw new ApiError('method_not_allowed');
   return operation;
 }
@@ -57,7 +63,7 @@ function checkRole(operation: AdminOperation, signedIn: Authenticated | undefine
   const needed = requiredRole(operation);
   if (needed === undefined) return;
   if (signedIn === undefined) throw new ApiError('sign_in_required');
-  if (!includesRole(signedIn.role, needed)) throw new ApiError('role_insufficient');
+  if (!hasRole(signedIn.role, needed)) throw new ApiError('role_insufficient');
 }
 
 async function readAdminInput(context: AdminContext, incoming: AdminIncoming, operation: AdminOperation) {
@@ -65,7 +71,9 @@ async function readAdminInput(context: AdminContext, incoming: AdminIncoming, op
   try {
     return await readInput<AdminInput<AdminOperationId>>(operation, request, path);
   } catch (error) {
-    throw operation.operationId === 'createSession' ? unreadableSignIn(context, incoming, error) : error;
+    throw operation.operationId === 'createSession'
+      ? rejectUnreadableSignIn(context, incoming, error)
+      : error;
   }
 }
 
@@ -90,18 +98,18 @@ async function respond(
   };
   const current = operation.body ? await confirm() : signedIn;
   const handlerContext = { ...current, requestId, signal: request.signal };
-  const repeatable = repeatableOf(read, request);
+  const repeatable = idempotentRequest(read, request);
   const performed = await context.operations.perform(
     operation,
     { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
     handlerContext,
   );
-  if ('file' in performed) return fileResponse(performed.file);
+  if ('file' in performed) return downloadResponse(performed.file);
   if ('lines' in performed)
-    return linesResponse(operation, request, performed.lines, () => incoming.mayTakeLong(false));
+    return streamLines(operation, request, performed.lines, () => incoming.mayTakeLong(false));
   // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
   // declares it, because they may contain a secret.
-  const hasTag = isShopOperation(operationId) && hasEntityTag(operation);
+  const hasTag = isPublicOperation(operationId) && hasEntityTag(operation);
   return successResponse(operation, input.query, performed, {
     base: adminBasePath,
     params: input.params,
@@ -127,7 +135,7 @@ function withConfirmedUpload<Uploading extends object>(
 }
 
 /** Identifies an operator's request and its retries. Throws `invalid_parameter` for a key that could be guessed. */
-function repeatableOf(
+function idempotentRequest(
   { idempotencyKey, bytes }: Pick<Input, 'idempotencyKey' | 'bytes'>,
   { method, url }: Request,
 ): AdminRequest['repeatable'] {
@@ -136,5 +144,5 @@ function repeatableOf(
     const message = `must have at least ${minKeyLength} characters, such as a UUID`;
     throw validationError([{ in: 'header', name: 'Idempotency-Key', message }]);
   }
-  return { idempotencyKey, request: digestOf(method, url, bytes) };
+  return { idempotencyKey, request: requestDigest(method, url, bytes) };
 }

@@ -41,7 +41,7 @@ export class ClientRateLimiter {
    * Delays a response, to slow down a client that retries immediately. Returns false without a delay if too many
    * responses are already delayed.
    */
-  async holdBack(milliseconds: number): Promise<boolean> {
+  async delay(milliseconds: number): Promise<boolean> {
     if (this.#delayed >= maxDelayed) return false;
     this.#delayed++;
     await Bun.sleep(milliseconds);
@@ -57,7 +57,7 @@ export class ClientRateLimiter {
 export const maxUnmeteredPerMinute = 30;
 
 /** Time after which a turn of the event loop is long. */
-const longTurnMs = 5;
+const longTickMs = 5;
 
 /**
  * The responses of a listener that do not count against a limit. In one turn of the event loop, the runtime accepts
@@ -84,7 +84,7 @@ export class UnmeteredResponses {
   #isLongTurn(): boolean {
     const now = performance.now();
     if (this.#longAt !== undefined) return now > this.#longAt;
-    this.#longAt = now + longTurnMs;
+    this.#longAt = now + longTickMs;
     setImmediate(() => {
       this.#longAt = undefined;
     });

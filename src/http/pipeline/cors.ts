@@ -1,5 +1,5 @@
 import { allOperations, allowedMethods } from '../../contract/operations.ts';
-import type { HeaderFields } from './headers.ts';
+import type { HeaderFields } from './response-headers.ts';
 
 const exposed = [
   'Link',

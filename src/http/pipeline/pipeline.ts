@@ -13,24 +13,24 @@ import { insufficientScopeError } from '../../operations/errors.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
-import { credentialOf, hasSeveralHosts, severalHosts } from './head.ts';
-import { onceOf } from './idempotency.ts';
+import { toIdempotentRequest } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
 import { notModified, type PlainResponse, successResponse, withoutBody } from './plain-response.ts';
-import { targetOf } from './query.ts';
-import { countRequest, fallbackReply, reply, replyToPreflight, replyWithError } from './replies.ts';
+import { requestTarget } from './query.ts';
+import { countRequest, fallbackReply, reply, replyToPreflight, replyWithError } from './reply.ts';
+import { hasMultipleHosts, multipleHostsError, readCredential } from './request-head.ts';
 import type { RoutedOperation } from './routes.ts';
 
 /** Every request under /v1 passes these checks, in the order of the specification (section 2). */
-export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
+export function handleRequest(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
   const attempt = (isRetry = false) => {
-    if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
+    if (isPreflight(request, context.corsOrigins) && !hasMultipleHosts(request))
       return replyToPreflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(
-      context.admission.admit(credentialOf(request.headers), () => incoming.network(), isFree || isRetry),
+      context.admission.admit(readCredential(request.headers), () => incoming.network(), isFree || isRetry),
       (admitted) => {
         admission = admitted;
         return afterAdmission(context, incoming, admitted, isFree);
@@ -65,7 +65,7 @@ function afterAdmission(
   isFree: boolean,
 ): Awaitable<Response> {
   const { request, route, routed } = incoming;
-  if (hasSeveralHosts(request)) throw severalHosts();
+  if (hasMultipleHosts(request)) throw multipleHostsError();
   if (admission.caller === undefined)
     return replyWithError(context, incoming, admission, new ApiError(admission.errorCode));
   const { errorCode } = admission.verdict;
@@ -86,7 +86,7 @@ function afterAdmission(
       context,
       incoming,
       admission,
-      isCurrentAtClient(incoming, response) ? notModified(response) : response,
+      isClientCurrent(incoming, response) ? notModified(response) : response,
     ),
   );
 }
@@ -98,11 +98,11 @@ function respond(
   admission: Authenticated,
 ): Awaitable<PlainResponse> {
   const { pageCache, changedIds } = context;
-  const read = { operation, target: targetOf(incoming.request.url), versions: admission.versions };
+  const read = { operation, target: requestTarget(incoming.request.url), versions: admission.versions };
   return andThen(pageCache.get(read, changedIds), (cached) => {
     if (cached !== undefined) return cached;
     const keepResponse = pageCache.keeper(read, changedIds);
-    return andThen(performed(context, incoming, operation, admission), ({ response, span }) => {
+    return andThen(runOperation(context, incoming, operation, admission), ({ response, span }) => {
       keepResponse(response, span);
       return response;
     });
@@ -114,17 +114,17 @@ interface Shown {
   readonly span: IdSpan | undefined;
 }
 
-function performed(
+function runOperation(
   context: RequestContext,
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
   admission: Authenticated,
 ): Awaitable<Shown> {
-  if (!isRead(operation)) return changed(context, incoming, operation, admission);
+  if (!isRead(operation)) return runChange(context, incoming, operation, admission);
   const { request, path } = incoming;
   return andThen(readInput(operation, request, path), (read) =>
-    andThen(context.operations.perform(operation, operationRequestOf(read, request, admission)), (result) =>
-      shown(context, operation, read, result),
+    andThen(context.operations.perform(operation, toOperationRequest(read, request, admission)), (result) =>
+      toResponse(context, operation, read, result),
     ),
   );
 }
@@ -132,7 +132,7 @@ function performed(
 /**
  * Uses `await`, because changes are always asynchronous, and each step of an `andThen` chain would create two promises.
  */
-async function changed(
+async function runChange(
   context: RequestContext,
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
@@ -143,30 +143,30 @@ async function changed(
   let current = admission;
   // The key may be revoked, or lose the scope, before the last byte of the body arrives and the operation can begin.
   const confirm = () =>
-    andThen(context.admission.confirm(admission, credentialOf(request.headers)), (confirmed) => {
+    andThen(context.admission.confirm(admission, readCredential(request.headers)), (confirmed) => {
       const { scope } = operation;
       if (confirmed === undefined || (scope !== undefined && !confirmed.caller.scopes.has(scope)))
         throw new CallerChanged();
       current = confirmed;
       return confirmed;
     });
-  const asked = { ...operationRequestOf(read, request, admission), confirm };
+  const asked = { ...toOperationRequest(read, request, admission), confirm };
   const result = await context.operations.perform(operation, asked);
-  const { response, span } = shown(context, operation, read, result);
-  return { response: mayRead(operation, current) ? response : withoutBody(response), span };
+  const { response, span } = toResponse(context, operation, read, result);
+  return { response: canReadResponse(operation, current) ? response : withoutBody(response), span };
 }
 
-function operationRequestOf(
+function toOperationRequest(
   read: Input,
   { method, url }: Request,
   admission: Authenticated,
 ): OperationRequest {
   const { input, preconditions } = read;
-  const once = onceOf(read, method, url, admission);
+  const once = toIdempotentRequest(read, method, url, admission);
   return { input, preconditions, once, admission, confirm: () => admission };
 }
 
-function shown(
+function toResponse(
   { publicUrl }: RequestContext,
   operation: RoutedOperation['operation'],
   { input }: Input,
@@ -177,11 +177,11 @@ function shown(
   return { response, span: result.span };
 }
 
-function mayRead({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
+function canReadResponse({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
   return readScope === undefined || caller.scopes.has(readScope);
 }
 
-function isCurrentAtClient(
+function isClientCurrent(
   { request: { method, headers } }: IncomingRequest,
   { etag }: PlainResponse,
 ): boolean {

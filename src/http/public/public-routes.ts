@@ -1,16 +1,16 @@
 import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
 import { basePath } from '../../contract/operations.ts';
-import type { Trouble } from '../../domain/trouble.ts';
+import type { Trouble } from '../../domain/troubles.ts';
 import { ClientRateLimiter } from '../listener/unmetered-responses.ts';
 import type { IncomingRequest, RequestContext } from '../pipeline/context.ts';
 import { corsHeaders } from '../pipeline/cors.ts';
-import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
-import { errorPageHeaders, type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
-import { errorBody, fallbackReply, unavailableRetrySeconds } from '../pipeline/replies.ts';
+import { errorBody, fallbackReply, unavailableRetrySeconds } from '../pipeline/reply.ts';
+import { hasMultipleHosts, multipleHostsError } from '../pipeline/request-head.ts';
+import { errorPageHeaders, type HeaderFields, setMethodHeaders } from '../pipeline/response-headers.ts';
 import { clientPackageRoutes, currentClientPath } from './client-packages.ts';
-import { type Guides, guidesOf } from './guides.ts';
-import { docsPage, docsScript } from './reference.ts';
+import { createGuides, type Guides } from './guides.ts';
+import { serveReference, serveReferenceScript } from './reference.ts';
 
 /** Routes outside /v1, which need no credential. */
 export interface PublicRoutesOptions {
@@ -42,14 +42,14 @@ const rejectionDelayMs = 1_000;
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
 
-export function publicRoutesOf(
+export function createPublicRoutes(
   context: RequestContext,
   options: PublicRoutesOptions,
 ): (incoming: IncomingRequest, path: string) => Promise<Response> {
   const budget = new ClientRateLimiter(options.perMinute, context.clock);
   const probeBudget = new ClientRateLimiter(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
-  const guides = guidesOf({ ...options, root });
+  const guides = createGuides({ ...options, root });
   const pages = new Map<string, Page>([
     ...guides.routes,
     ['/', () => redirect(302, `${root}/docs`)],
@@ -57,25 +57,25 @@ export function publicRoutesOf(
     ['/docs/guides/webhook-receivers', () => redirect(301, `${root}/docs/guides/webhooks#receiving`)],
     ...clientPackageRoutes(),
     ['/client.tgz', () => redirect(302, `${root}${currentClientPath}`)],
-    ['/docs', docsPage(options.openapi)],
-    ['/docs/scalar.js', docsScript()],
+    ['/docs', serveReference(options.openapi)],
+    ['/docs/scalar.js', serveReferenceScript()],
     ['/openapi.json', openapiPage(context, options)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(context, options)],
-    ['/.well-known/api-catalog', () => catalog(root)],
+    ['/.well-known/api-catalog', () => apiCatalog(root)],
   ]);
   return async (incoming, path) => {
     const { request, requestId } = incoming;
     const page = pages.get(path);
     const isProbe = probes.has(path);
     const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
-    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeDelayMs);
+    if (isProbe && waitSeconds > 0) await probeBudget.delay(probeDelayMs);
     const response =
       isProbe || waitSeconds === 0
         ? await respond(context, incoming, page, guides)
-        : await tooMany(budget, waitSeconds);
+        : await tooManyRequests(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
-    writeForMethod(response, request.method);
+    setMethodHeaders(response, request.method);
     context.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
@@ -85,9 +85,9 @@ const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
 /** Refuses a client that has exceeded its budget. The response is delayed, so that immediate retries gain nothing. */
-async function tooMany(budget: ClientRateLimiter, waitSeconds: number): Promise<Response> {
+async function tooManyRequests(budget: ClientRateLimiter, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
-  if (!(await budget.holdBack(rejectionDelayMs))) headers.Connection = 'close';
+  if (!(await budget.delay(rejectionDelayMs))) headers.Connection = 'close';
   return errorResponse(new ApiError('rate_limit_exceeded', { message: tooManyMessage }), headers);
 }
 
@@ -97,7 +97,7 @@ async function respond(
   page: Page | undefined,
   guides: Guides,
 ): Promise<Response> {
-  if (hasSeveralHosts(request)) return errorResponse(severalHosts());
+  if (hasMultipleHosts(request)) return errorResponse(multipleHostsError());
   if (page === undefined) {
     return wantsHtml(request) ? guides.notFound() : errorResponse(new ApiError('route_not_found'));
   }
@@ -133,7 +133,7 @@ function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions):
   return ({ headers }) => {
     body ??= new Blob([openapi()]);
     const cors = context.corsOrigins.size > 0 ? corsHeaders(headers, context.corsOrigins) : {};
-    return json(200, body, { ...toRevalidate, ...cors });
+    return json(200, body, { ...revalidate, ...cors });
   };
 }
 
@@ -143,7 +143,7 @@ function wantsHtml({ headers }: Request): boolean {
 }
 
 /** The API catalog (RFC 9727), a linkset (RFC 9264). */
-function catalog(publicUrl: string): Response {
+function apiCatalog(publicUrl: string): Response {
   const linkset = [
     {
       anchor: `${publicUrl}${basePath}`,
@@ -155,7 +155,7 @@ function catalog(publicUrl: string): Response {
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
   // RFC 9727 section 2 requires the link in responses to HEAD, because clients check for a catalog with HEAD.
   const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
-  return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
+  return json(200, JSON.stringify({ linkset }), { ...revalidate, 'Content-Type': type, Link: link });
 }
 
 function errorResponse(apiError: ApiError, headers: HeaderFields = {}): Response {
@@ -166,7 +166,7 @@ function errorResponse(apiError: ApiError, headers: HeaderFields = {}): Response
  * Documents change only with the service's version and settings, so clients may cache and revalidate them. Status and
  * error responses are not cached.
  */
-const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
+const revalidate = { 'Cache-Control': 'no-cache' } as const;
 
 function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {
   return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });

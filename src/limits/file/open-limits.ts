@@ -5,14 +5,14 @@ import type { Notice } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import { fileReason, type StoreFiles } from '../../store-files/files.ts';
 import type { LimitRules } from '../limit.ts';
-import { commandLimits } from './command-limits.ts';
+import { createCommandLimits } from './command-limits.ts';
+import { createLimitFile, fillFromPrevious, surveyFile, writeDirectory } from './create-limit-file.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
-import { type Limits, type NextAccount, SqliteLimits } from './limits.ts';
-import { fillFromPrevious, makeLimits, surveyOf, writeDirectory } from './make-limits.ts';
+import { type FindNextAccount, type Limits, SqliteLimits } from './limits.ts';
 import { recordServed, recordState } from './served-files.ts';
 
-interface OpenLimits {
+interface OpenLimitsOptions {
   readonly files: StoreFiles;
   readonly identity?: StoreIdentity;
   /**
@@ -28,7 +28,7 @@ interface OpenLimits {
   /** The number of changes to the store, which only increases. */
   readonly changes?: () => bigint;
   /** If set, records for all accounts are allocated immediately. */
-  readonly nextAccount?: NextAccount;
+  readonly nextAccount?: FindNextAccount;
 }
 
 /** Number of owner numbers to skip, because they may have been assigned between the last sync and a power failure. */
@@ -37,7 +37,7 @@ const lostOwners = 1_024;
 const maxOwners = 2 ** 30;
 
 /** Throws `StorageUnusable`. */
-export function openLimits(options: OpenLimits): Limits {
+export function openLimits(options: OpenLimitsOptions): Limits {
   const { files, role, clock, rules } = options;
   if (process.platform === 'win32') {
     throw new StorageUnusable(
@@ -47,7 +47,11 @@ export function openLimits(options: OpenLimits): Limits {
   }
   try {
     if (role !== 'beside') return openCounting(options);
-    return commandLimits(() => (existsSync(files.limits) ? openFile(files) : undefined), clock, rules.ban);
+    return createCommandLimits(
+      () => (existsSync(files.limits) ? openFile(files) : undefined),
+      clock,
+      rules.ban,
+    );
   } catch (error) {
     throw unusable(files, error);
   }
@@ -69,7 +73,7 @@ function openFile(files: StoreFiles): LimitFile {
   }
 }
 
-function openCounting(options: OpenLimits): Limits {
+function openCounting(options: OpenLimitsOptions): Limits {
   const { files, identity, role, worker = 0, clock, rules, notice, nextAccount = () => undefined } = options;
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
@@ -86,16 +90,16 @@ function openCounting(options: OpenLimits): Limits {
 }
 
 /** Opens the file, and rebuilds it if it is damaged or full, or lacks room for strikes. */
-function openIntact(options: OpenLimits): LimitFile {
+function openIntact(options: OpenLimitsOptions): LimitFile {
   const { files, clock, rules, notice } = options;
   const { strikes } = rules.ban;
-  if (!existsSync(files.limits)) return makeLimits(files, { strikes, strictSince: 0 });
+  if (!existsSync(files.limits)) return createLimitFile(files, { strikes, strictSince: 0 });
   using opened = new DisposableStack();
   const old = opened.use(new LimitFile(files.limits));
   const { isSound: isDated, i32 } = old;
   if (isDated && (i32[header.format] as number) > format)
     throw newer(files.limits, i32[header.format] as number);
-  const survey = surveyOf(old);
+  const survey = surveyFile(old);
   const isDamaged = !isDated || survey.isDamaged;
   const isFull = isDated && (i32[header.nextOwner] as number) > maxOwners;
   if (isDated && !isDamaged && (i32[header.extents] as number) > old.extentsBySize) {
@@ -108,7 +112,7 @@ function openIntact(options: OpenLimits): LimitFile {
   }
   clock.share?.({ count: 0, aheadMs: isDated ? (old.f64[header.aheadMs] as number) : 0, add: () => true });
   const strictSince = isDamaged ? Math.floor(clock.steady() / 1_000) : old.strictSince;
-  const file = makeLimits(files, { strikes, strictSince }, (made) => {
+  const file = createLimitFile(files, { strikes, strictSince }, (made) => {
     if (old.i32.length > 0) fillFromPrevious(made, { old, survey, isDated, clock, rules: rules.ban });
   });
   if (isDamaged) {
@@ -120,7 +124,7 @@ function openIntact(options: OpenLimits): LimitFile {
 }
 
 /** Invalidates the locks of all earlier processes, and records the files in use. */
-function beginRun(file: LimitFile, options: OpenLimits): void {
+function beginRun(file: LimitFile, options: OpenLimitsOptions): void {
   const { i32, f64 } = file;
   const { files, clock } = options;
   const firstOwner = (i32[header.nextOwner] as number) + lostOwners;
@@ -134,7 +138,7 @@ function beginRun(file: LimitFile, options: OpenLimits): void {
   if (!(clock.now() - aheadMs >= 0) || !Number.isFinite(aheadMs)) f64[header.aheadMs] = 0;
 }
 
-function record({ i32 }: LimitFile, { files, clock, changes }: OpenLimits): void {
+function record({ i32 }: LimitFile, { files, clock, changes }: OpenLimitsOptions): void {
   let counted = 0n;
   try {
     counted = changes?.() ?? 0n;

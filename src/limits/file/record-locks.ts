@@ -1,4 +1,4 @@
-import { fatalTroubles } from '../../domain/trouble.ts';
+import { fatalTroubles } from '../../domain/troubles.ts';
 import { maxWorkers } from '../../domain/workers.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import { header } from './layout.ts';

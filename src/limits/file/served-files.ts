@@ -15,25 +15,25 @@ import { header } from './layout.ts';
 /** Time to wait for another command that holds the serving lock. The wait blocks the thread. */
 const lockWaitMs = 100;
 
-const namesOf = ({ data }: StoreFiles) => [data, `${data}-wal`, `${data}-shm`] as const;
+const fileNames = ({ data }: StoreFiles) => [data, `${data}-wal`, `${data}-shm`] as const;
 
 /**
  * Inode number and creation time (0 if the file system has none), which are different for a copy of the file. Without
  * the device number, which may change when a machine or container restarts.
  */
-function marksOf(path: string): bigint[] {
+function fileIdentity(path: string): bigint[] {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return [found?.ino ?? 0n, found?.birthtimeNs ?? 0n].map((mark) => BigInt.asUintN(64, mark));
 }
 
 /** Records the files in use. `limits` is the content of the limit file. */
 export function recordServed(files: StoreFiles, limits: ArrayBufferLike): void {
-  recordIn(limits).set(namesOf(files).flatMap(marksOf));
+  recordIn(limits).set(fileNames(files).flatMap(fileIdentity));
 }
 
 /**
  * Records when the data file was last modified, unless another file is in its place, and the number of changes to the
- * store. Called every second, so that `isOverwritten` and `expectChanges` can compare the files of a killed service.
+ * store. Called every second, so that `isOverwritten` and `expectNoLostChanges` can compare the files of a killed service.
  */
 export function recordState(
   { data }: StoreFiles,
@@ -47,12 +47,12 @@ export function recordState(
 }
 
 /** The recorded number of changes; 0 if there is no record. */
-export function recordedChanges(limits: string): bigint {
+export function readRecordedChanges(limits: string): bigint {
   return wordsOf(limits)?.[header.changes] ?? 0n;
 }
 
 /** Removes everything recorded about another data file from a limit file that no process uses. Throws system errors. */
-export function forgetStore(limits: string): void {
+export function clearStoreRecord(limits: string): void {
   overwrite(limits, new BigUint64Array(header.changes + 1 - header.served));
 }
 
@@ -71,7 +71,7 @@ function overwrite(limits: string, record: BigUint64Array): void {
  * Throws `StorageUnusable` if the store has fewer changes than were recorded: its WAL was lost after the service was
  * killed, or an older data file is in its place.
  */
-export function expectChanges({ data, limits }: StoreFiles, recorded: bigint, found: bigint): void {
+export function expectNoLostChanges({ data, limits }: StoreFiles, recorded: bigint, found: bigint): void {
   if (found >= recorded) return;
   throw new StorageUnusable(
     `The store ${data} lacks acknowledged changes: it has ${found}, but had at least ${recorded}. Its latest changes were in ` +
@@ -115,9 +115,9 @@ function isOverwritten(files: StoreFiles, isIntact: IsIntact): boolean {
  * creates another one for the next process. Keeps the record while it protects changes in the WAL. Must be called before
  * a process writes to the WAL of a closed store. The caller must hold the serving lock.
  */
-export function forgetServed(files: StoreFiles): void {
+export function clearServedRecord(files: StoreFiles): void {
   const record = recorded(files.limits);
-  const [, wal] = namesOf(files);
+  const [, wal] = fileNames(files);
   const isNeeded = record !== undefined && sizeOf(wal) > 0 && isIn(record, wal, 1);
   if (isNeeded || (record === undefined && !isMarkedClosed(files.limits))) return;
   try {
@@ -139,7 +139,7 @@ const closedRecord = noRecord.with(0, 1n);
  */
 export function recordClosed(files: StoreFiles): void {
   const { limits } = files;
-  const [, wal] = namesOf(files);
+  const [, wal] = fileNames(files);
   try {
     if (existsSync(wal) || wordsOf(limits) === undefined) return;
     using lock = tryLock(files, 0);
@@ -159,7 +159,7 @@ export function isMarkedClosed(limits: string): boolean {
 }
 
 function isIn(record: BigUint64Array, path: string, index: number): boolean {
-  return marksOf(path).every((mark, at) => mark === record[2 * index + at]);
+  return fileIdentity(path).every((mark, at) => mark === record[2 * index + at]);
 }
 
 function recordIn(limits: ArrayBufferLike): BigUint64Array {
@@ -209,7 +209,7 @@ export function expectServedFiles(
   if (role !== 'worker' && isMarkedClosed(files.limits) && sizeOf(`${files.data}-wal`) > 0)
     throw walOfOther(files);
   const find = (record: BigUint64Array | undefined) =>
-    record && namesOf(files).find((name, index) => !isIn(record, name, index));
+    record && fileNames(files).find((name, index) => !isIn(record, name, index));
   const record = recorded(files.limits) ?? (role === 'worker' ? noRecord : undefined);
   const replaced = find(record);
   if (record === undefined) return;
@@ -221,7 +221,7 @@ export function expectServedFiles(
         'original file back: see "Lost store files" in docs/troubleshooting.md.',
     );
   }
-  const [data, wal] = namesOf(files);
+  const [data, wal] = fileNames(files);
   if (role === 'worker' || sizeOf(wal) === 0) return;
   const isOther = isIn(record, wal, 1) && (replaced === data || isOverwritten(files, isIntact));
   if (!isOther && (isOpen || !isBackup(data))) return;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fatalTroubles } from '../../domain/trouble.ts';
+import { fatalTroubles } from '../../domain/troubles.ts';
 import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
 import type { Notice } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
@@ -87,11 +87,12 @@ export class SharedRedis implements AsyncDisposable {
     for (let check = 1; check <= startChecks.count; check++) {
       // A server that does not respond is reported elsewhere, and does not prevent the start.
       await this.#check().catch(() => undefined);
-      if (this.#other !== undefined) throw new StorageUnusable(reasonOf(this.#options, this.#other));
+      if (this.#other !== undefined) throw new StorageUnusable(mismatchReason(this.#options, this.#other));
       if (this.#suspect === undefined) return;
       await sleep(startChecks.everyMs);
     }
-    if (this.#obstacle !== undefined) throw new StorageUnusable(obstacleOf(this.#options, this.#obstacle));
+    if (this.#obstacle !== undefined)
+      throw new StorageUnusable(obstacleMessage(this.#options, this.#obstacle));
   }
 
   /** Throws `StorageUnavailable` if another process uses a different server. */
@@ -118,7 +119,7 @@ export class SharedRedis implements AsyncDisposable {
     this.#used = { server, since };
     this.#suspect = running.find((reading) => !haveSameData(reading.server, server));
     const isKnown = own?.server === server && own.from > 0;
-    const other = isKnown ? seniorTo(own, running, now) : this.#other;
+    const other = isKnown ? findSeniorServer(own, running, now) : this.#other;
     const confirmed = running.filter(({ isConfirmed }) => isConfirmed);
     const isShared = confirmed.length === 0 || confirmed.some((reading) => areSame(reading.server, server));
     this.#obstacle = isShared || !isKnown ? undefined : confirmed.find(({ until }) => until >= own.since);
@@ -157,7 +158,7 @@ export class SharedRedis implements AsyncDisposable {
     const before = this.#other;
     this.#other = other;
     if ((before === undefined) === (other === undefined)) return;
-    const text = other && `requests are rejected: ${reasonOf(this.#options, other)}`;
+    const text = other && `requests are rejected: ${mismatchReason(this.#options, other)}`;
     this.#options.notice(text ?? 'all instances use the same Redis again', {
       part: 'shared Redis',
       works: other === undefined,
@@ -182,7 +183,7 @@ function areSame(one: string, other: string): boolean {
 }
 
 /** The reading of a different server that certainly exists beside the server of `own`, and is to be used instead of it. */
-function seniorTo(
+function findSeniorServer(
   own: RedisObservation,
   running: readonly RedisObservation[],
   now: number,
@@ -204,7 +205,7 @@ function seniorTo(
   });
 }
 
-function reasonOf({ origin }: SharedRedisOptions, other: RedisObservation): string {
+function mismatchReason({ origin }: SharedRedisOptions, other: RedisObservation): string {
   return (
     `This process (${origin}) and another process of this store (${other.origin}) use different Redis servers, ` +
     'so limits and changes would not be shared. Set REDIS_URL to the same server for all instances. To move to another ' +
@@ -212,7 +213,7 @@ function reasonOf({ origin }: SharedRedisOptions, other: RedisObservation): stri
   );
 }
 
-function obstacleOf({ origin }: SharedRedisOptions, other: RedisObservation): string {
+function obstacleMessage({ origin }: SharedRedisOptions, other: RedisObservation): string {
   return (
     `This process (${origin}) uses a different Redis server than another process of this store (${other.origin}) used ` +
     'when it could last reach its server. Set REDIS_URL to the same server for all instances, and start this process when ' +

@@ -5,10 +5,10 @@ import type {
   Account as ShownAccount,
 } from '../../contract/admin/accounts.ts';
 import { ApiError } from '../../contract/api-error.ts';
-import { encodeFilters, readCursor, writeCursor } from '../../contract/cursor.ts';
+import { decodeCursor, encodeCursor, encodeFilters } from '../../contract/cursor.ts';
 import type { Page } from '../../contract/operation.ts';
-import { dayMs, dayOf } from '../../domain/clock.ts';
-import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
+import { dayMs, startOfDay } from '../../domain/clock.ts';
+import { type CustomQuota, PlanError, resolveQuota } from '../../domain/plan.ts';
 import type { Verdict } from '../../limits/limit.ts';
 import type { DayOfKey } from '../../storage/admin.ts';
 import type { AccountFilter } from '../../storage/storage.ts';
@@ -40,7 +40,7 @@ export class AccountOperations {
 
   /** Throws `PlanError` for an invalid plan. */
   async create(name: string, plan: string, custom: CustomQuota = {}): Promise<Account> {
-    const account = { name, ...quotaOf(plan, custom), createdAt: this.#context.clock.now() };
+    const account = { name, ...resolveQuota(plan, custom), createdAt: this.#context.clock.now() };
     return writeAs(this.#context, 'createAccount', account);
   }
 
@@ -58,7 +58,7 @@ export class AccountOperations {
   ): Promise<Account> {
     const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;
     if (isDerived) return this.#updateQuota(id, { name, custom, note, preconditions });
-    const limits = plan === undefined ? undefined : quotaOf(plan, custom);
+    const limits = plan === undefined ? undefined : resolveQuota(plan, custom);
     return foundAccount(
       await writeAs(this.#context, 'updateAccount', { id, name, limits, note, preconditions }),
       id,
@@ -87,7 +87,7 @@ export class AccountOperations {
     for (;;) {
       const { plan, quota } = await this.find(id);
       const { perMinute, perDay } = plan === 'enterprise' ? quota : {};
-      const limits = quotaOf(plan, {
+      const limits = resolveQuota(plan, {
         perMinute: custom.perMinute ?? perMinute,
         perDay: custom.perDay ?? perDay,
       });
@@ -185,7 +185,7 @@ async function storedPage(services: Lists, query: Query, sort: 'id' | 'name'): P
   const { limit, cursor } = query;
   const filters = encodeFilters('/accounts', { ...query });
   const isByName = sort === 'name' || query.name !== undefined;
-  const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, isByName);
+  const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, isByName);
   const after = start && { id: Number(start.after), name: start.name ?? '' };
   const { name = isByName ? '' : undefined, isClosed } = filterOf(query);
   const found = await services.store.accounts.search(after, limit + 1, { name, isClosed });
@@ -193,7 +193,7 @@ async function storedPage(services: Lists, query: Query, sort: 'id' | 'name'): P
   return pageFrom(
     found.map((account) => withUse(account, uses)),
     limit,
-    (last) => writeCursor({ filters, after: BigInt(last.id), name: isByName ? last.name : undefined }),
+    (last) => encodeCursor({ filters, after: BigInt(last.id), name: isByName ? last.name : undefined }),
   );
 }
 
@@ -215,11 +215,11 @@ async function pageByUse(
 ): Promise<Page<ShownAccount>> {
   const { limit, cursor } = query;
   const filters = encodeFilters('/accounts', { ...query });
-  const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, true);
+  const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, true);
   const after = start && { id: Number(start.after), amount: Number(start.name) };
   const ranked = await rankedAfter(after, services, sort, filterOf(query), limit + 1);
   const { items, next } = pageFrom(ranked, limit, ({ id, amount }) =>
-    writeCursor({ filters, after: BigInt(id), name: String(amount) }),
+    encodeCursor({ filters, after: BigInt(id), name: String(amount) }),
   );
   const ids = items.map(({ id }) => id);
   const accounts = await services.store.accounts.findMany(ids);
@@ -250,7 +250,7 @@ async function rankedAfter(
   const rank = (accounts: readonly Ranked[]) => {
     for (const its of accounts.filter(isLater).sort(compareRanks)) ranked.push(its);
   };
-  const today = dayOf(clock.now());
+  const today = startOfDay(clock.now());
   const days = sort === 'lastUsedAt' ? maxDays : 1;
   for (let back = 0; back < days && ranked.length < count; back++) {
     const amounts = await amountsOn(store, sort, today - back * dayMs);
@@ -307,7 +307,7 @@ async function useOf({ store, clock }: Lists, accountId: number): Promise<Use> {
   const read = (last?: Key) => store.keys.list(last?.id ?? 0, rowBatch, { accountId });
   for await (const keys of batches(rowBatch, read)) {
     const ids = keys.map(({ id }) => id);
-    for (const use of await store.usage.lastUses(ids, dayOf(clock.now()))) {
+    for (const use of await store.usage.lastUses(ids, startOfDay(clock.now()))) {
       requestsToday += use.requests;
       lastUsedAt = Math.max(lastUsedAt, use.lastUsedAt);
     }

@@ -2,8 +2,8 @@ import {
   type AdminInput,
   type AdminOperationId,
   type adminOperations,
-  type ShopOperationId,
-  shopOperations,
+  type PublicOperationId,
+  publicOperations,
 } from '../../contract/admin/operations.ts';
 import { type FileContent, isRead, type Operation, type Result, toResult } from '../../contract/operation.ts';
 import { formatActor } from '../../domain/actor.ts';
@@ -34,7 +34,7 @@ import { webhookHandlers } from './webhooks.ts';
 /** Operations that set or delete the session cookie. The listener runs them with `SessionOperations`. */
 type CookieOperationId = 'createSession' | 'deleteSession';
 
-type HandledRows = Omit<typeof adminOperations, ShopOperationId | CookieOperationId>;
+type HandledRows = Omit<typeof adminOperations, PublicOperationId | CookieOperationId>;
 
 type Services = OperatorServices & ServingDependencies;
 
@@ -52,7 +52,7 @@ const storeHandlers = {
   ...categoryUseHandlers,
 };
 
-export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;
+export type StoreOperationId = PublicOperationId | keyof typeof storeHandlers;
 
 const handlers: HandlersOf<Services, HandledRows> = {
   ...storeHandlers,
@@ -117,7 +117,8 @@ function outcomeOf(
   { input, preconditions }: AdminRequest,
   context: Omit<HandlerContext, 'preconditions'>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return shared(services, id, input as AdminInput<ShopOperationId>, preconditions);
+  if (isPublicOperation(id))
+    return shared(services, id, input as AdminInput<PublicOperationId>, preconditions);
   // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...context, preconditions });
@@ -128,7 +129,7 @@ export function performOnStore(
   id: StoreOperationId,
   input: AdminInput<StoreOperationId>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return shared(services, id, input as AdminInput<ShopOperationId>, {});
+  if (isPublicOperation(id)) return shared(services, id, input as AdminInput<PublicOperationId>, {});
   const handler = storeHandlers[id as keyof typeof storeHandlers] as StoreHandler;
   return handler(services, input as never, { preconditions: {} });
 }
@@ -140,8 +141,8 @@ type StoreHandler = (
 ) => Awaitable<unknown>;
 type Handler = (services: Services, input: never, context: HandlerContext) => Awaitable<unknown>;
 
-export function isShopOperation(id: string): id is ShopOperationId {
-  return Object.hasOwn(shopOperations, id);
+export function isPublicOperation(id: string): id is PublicOperationId {
+  return Object.hasOwn(publicOperations, id);
 }
 
 /** Like `performShared`, but errors about missing objects contain the id, as in all operations for operators. */
@@ -162,11 +163,11 @@ function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
 /** Runs client operations on behalf of an operator, with the same readers and units of work. */
 function performShared(
   services: OperatorServices,
-  id: ShopOperationId,
-  { params, query, body }: AdminInput<ShopOperationId>,
+  id: PublicOperationId,
+  { params, query, body }: AdminInput<PublicOperationId>,
   preconditions: Preconditions,
 ): Awaitable<unknown> {
-  if (isRead(shopOperations[id])) {
+  if (isRead(publicOperations[id])) {
     const read = readers[id as keyof typeof readers] as Reader;
     return read(services.store, { params, query, body } as never);
   }

@@ -1,4 +1,4 @@
-import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
+import { auditEntryJson, type auditOperations } from '../../contract/admin/audit.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
@@ -87,5 +87,5 @@ export const auditHandlers = {
 } satisfies HandlersOf<{ readonly audit: AuditOperations }, typeof auditOperations>;
 
 async function* linesOf(audit: AuditOperations, filter: AuditQuery): AsyncGenerator<string> {
-  for await (const entry of audit.all(filter)) yield entryJson(shownEntry(entry));
+  for await (const entry of audit.all(filter)) yield auditEntryJson(shownEntry(entry));
 }

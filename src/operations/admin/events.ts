@@ -1,7 +1,7 @@
 import type { adminEventOperations, EventLog } from '../../contract/admin/events.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { dayMs, hourMs } from '../../domain/clock.ts';
-import { type EventSelector, selectedTypes } from '../../domain/event-type.ts';
+import { type EventSelector, expandSelectors } from '../../domain/event-type.ts';
 import type { EventStore } from '../../storage/storage.ts';
 import { skippedIdsPerRestore } from '../../tables/events.ts';
 import type { EventFeed, EventFilter } from '../events/feed.ts';
@@ -12,7 +12,7 @@ import type { HandlersOf } from './handlers.ts';
 
 /** Selects the events of all accounts. */
 export function allEvents(selectors: readonly EventSelector[] = []): EventFilter {
-  return { types: selectedTypes(selectors), accountId: 'all' };
+  return { types: expandSelectors(selectors), accountId: 'all' };
 }
 
 /** Summarizes the retained events with a few reads, plus a few for each gap and each billion events. */

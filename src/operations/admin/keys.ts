@@ -1,8 +1,8 @@
 import type { BanStatus, FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import { dayOf } from '../../domain/clock.ts';
-import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
+import { startOfDay } from '../../domain/clock.ts';
+import { computeFingerprint, generateKey, lastFour, type RandomBytes } from '../../domain/key.ts';
 import type { PlanName } from '../../domain/plan.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
@@ -128,7 +128,7 @@ export class KeyOperations {
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);
-    const uses = await this.#context.store.usage.lastUses(ids, dayOf(now));
+    const uses = await this.#context.store.usage.lastUses(ids, startOfDay(now));
     const byKey = new Map(uses.map((use) => [use.keyId, use]));
     return keys.map((key) => {
       const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
@@ -156,10 +156,10 @@ export class KeyOperations {
     lifetime: Lifetime,
     scopes: readonly Scope[],
   ): { key: string; stored: NewKey } {
-    const key = makeKey(this.#randomBytes);
+    const key = generateKey(this.#randomBytes);
     const createdAt = this.#context.clock.now();
     const times = { createdAt, expiresAt: endOfLife(createdAt, lifetime) };
-    const stored = { fingerprint: fingerprint(key), lastFour: lastFour(key), ...times };
+    const stored = { fingerprint: computeFingerprint(key), lastFour: lastFour(key), ...times };
     return { key, stored: { accountId, name, scopes, ...stored } };
   }
 }

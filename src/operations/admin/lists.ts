@@ -3,8 +3,8 @@
  * have totals.
  */
 import {
-  maxCounted,
-  type ownShopOperations,
+  maxCount,
+  type overriddenPublicOperations,
   type Totals,
   type totalsOperations,
 } from '../../contract/admin/lists.ts';
@@ -107,7 +107,7 @@ export const operatorReaders = {
         return pageWithin(both, order, { minId: minId, maxId: maxId }, after, limit);
       },
     }),
-} satisfies ReadersOf<typeof ownShopOperations>;
+} satisfies ReadersOf<typeof overriddenPublicOperations>;
 
 /**
  * The lowest id of an order placed at or after a time (Unix ms). If there is no such order, returns an id higher than
@@ -136,11 +136,11 @@ async function totalsOf({ accounts, keys, orders, search }: Store): Promise<Tota
     orders.listNewest(undefined, 1),
   ]);
   const ordersByStatus = await Promise.all(
-    orderStatuses.map(async (status) => [status, await search.countOrders(status, maxCounted)] as const),
+    orderStatuses.map(async (status) => [status, await search.countOrders(status, maxCount)] as const),
   );
   return {
     ...{ accounts: account?.id ?? 0, keys: key?.id ?? 0, orders: Number(order?.id ?? 0n) },
-    closedAccounts: await search.countClosedAccounts(maxCounted),
+    closedAccounts: await search.countClosedAccounts(maxCount),
     ordersByStatus: Object.fromEntries(ordersByStatus) as Totals['ordersByStatus'],
   };
 }

@@ -1,5 +1,5 @@
 import type { operatorOperations } from '../../contract/admin/operators.ts';
-import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
+import { computeFingerprint, generateKey, lastFour, type RandomBytes } from '../../domain/key.ts';
 import type { Role } from '../../domain/role.ts';
 import type { Operator } from '../../tables/operators.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
@@ -46,8 +46,8 @@ export class OperatorOperations {
   }
 
   #make() {
-    const token = makeKey(this.#randomBytes, 'token');
-    return { token, fingerprint: fingerprint(token), lastFour: lastFour(token) };
+    const token = generateKey(this.#randomBytes, 'token');
+    return { token, fingerprint: computeFingerprint(token), lastFour: lastFour(token) };
   }
 }
 

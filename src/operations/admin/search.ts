@@ -5,7 +5,7 @@
 import {
   type Found,
   maxPerKind,
-  namedAnimals,
+  maxSearchedAnimals,
   type SearchResults,
   type searchOperations,
 } from '../../contract/admin/search.ts';
@@ -13,7 +13,7 @@ import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
 import { formatActor } from '../../domain/actor.ts';
 import { FairQueue } from '../../domain/fair-queue.ts';
-import { eventLoopTick } from '../../domain/pacer.ts';
+import { nextTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { caseFolded } from '../../tables/accounts.ts';
 import { batches } from '../batches.ts';
@@ -91,7 +91,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
     }));
   },
   animal: async ({ store }, { text, id }) => {
-    const ids = await named(store, 'pets', lowered(text), namedAnimals);
+    const ids = await named(store, 'pets', lowered(text), maxSearchedAnimals);
     const byId = id === undefined ? undefined : await store.pets.find(id);
     const found = unique<Pet>([byId, ...(await store.pets.findMany(ids)).toSorted(byNewest)]);
     return found.map(({ id: petId, name, status }) => ({
@@ -194,7 +194,7 @@ async function named(
     const span: Span = { after, until: after + spanLength };
     found.push(...(await store.search.containing(of, text, span, maxPerKind - found.length)));
     if (span.until >= until) break;
-    await eventLoopTick();
+    await nextTick();
     // After a failover or a restore, ids continue after a gap that is far longer than a span.
     const next = await store.search.nextId(of, span.until);
     after = (next ?? until) - 1n;

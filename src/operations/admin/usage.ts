@@ -5,7 +5,7 @@ import type {
   UsageStep,
   usageOperations,
 } from '../../contract/admin/usage.ts';
-import { type Clock, dayMs, dayOf, hourMs, minuteMs } from '../../domain/clock.ts';
+import { type Clock, dayMs, hourMs, minuteMs, startOfDay } from '../../domain/clock.ts';
 import { latencyQuantiles } from '../../domain/latency.ts';
 import type {
   KeyUsage,
@@ -124,7 +124,7 @@ export class UsageReports {
   /** A key's requests per day and operation. Defaults to the last 30 days. */
   async keyOperations(keyId: number, asked: AskedRange): Promise<KeyOperationUsage[]> {
     const { since, until } = this.#range(asked, defaultMs.deprecated);
-    const rows = await this.#store.usage.keyOperations(keyId, { since: dayOf(since), until });
+    const rows = await this.#store.usage.keyOperations(keyId, { since: startOfDay(since), until });
     return rows.map(({ day, ...row }) => ({ from: iso(day), ...row }));
   }
 
@@ -152,7 +152,7 @@ export class UsageReports {
 
   #days(asked: AskedRange, defaultLength: number): TimeRange {
     const { since, until } = this.#range(asked, defaultLength);
-    return { since: dayOf(Math.max(since, until - maxRangeMs.days)), until };
+    return { since: startOfDay(Math.max(since, until - maxRangeMs.days)), until };
   }
 
   async #named(usages: readonly KeyUsage[]) {

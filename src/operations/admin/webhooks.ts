@@ -1,6 +1,6 @@
 import type { AccountWebhook, accountWebhookOperations } from '../../contract/admin/webhooks.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { type EventSelector, scopeOf, selectedTypes } from '../../domain/event-type.ts';
+import { type EventSelector, expandSelectors, requiredScope } from '../../domain/event-type.ts';
 import { formatScopes, type Scope } from '../../domain/scope.ts';
 import type { RowIn } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
@@ -124,7 +124,7 @@ function unreadableReason(
   scopes: readonly Scope[] = [],
 ): string | undefined {
   const missingFor = (selector: EventSelector) =>
-    [...selectedTypes([selector])].map(scopeOf).filter((scope) => !scopes.includes(scope));
+    [...expandSelectors([selector])].map(requiredScope).filter((scope) => !scopes.includes(scope));
   const waiting = types.filter((selector) => missingFor(selector).length > 0);
   if (waiting.length === 0) return undefined;
   const required = formatScopes(['events:read', ...waiting.flatMap(missingFor)]);

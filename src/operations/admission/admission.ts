@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { ApiError } from '../../contract/api-error.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { atMost } from '../../domain/bounded.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { fingerprint, isWellFormedKey } from '../../domain/key.ts';
+import { computeFingerprint, isWellFormedKey } from '../../domain/key.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import type { Versions } from '../../domain/resources.ts';
 import { type CacheEntry, SecondChanceCache } from '../../domain/second-chance-cache.ts';
 import type { Verdict, WindowState } from '../../limits/limit.ts';
@@ -55,7 +55,7 @@ export class AdmissionOperations {
   readonly #cached = new SecondChanceCache<string, CachedCaller>(maxCallers);
   readonly #known: KnownKeys;
   /** Keys that were not found, each with the version of callers at the time of the lookup. */
-  readonly #unknownKeys = new LRUCache<string, number>(atMost(maxUnknownKeys));
+  readonly #unknownKeys = new LRUCache<string, number>(maxEntries(maxUnknownKeys));
 
   /** `changed` is called with an operator's changes to a cached caller when its key is next used. */
   constructor(
@@ -84,7 +84,7 @@ export class AdmissionOperations {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
     const { key } = credential;
-    const print = fingerprint(key);
+    const print = computeFingerprint(key);
     const attempt = { print, address, isFree };
     const held = this.#cached.get(print);
     if (held !== undefined) return this.#decide(attempt, held, maxReads);
@@ -102,7 +102,7 @@ export class AdmissionOperations {
     if (isExpired || credential.kind !== 'key') return undefined;
     if (this.#limits.knownVersions().callers === admitted.versions.callers) return admitted;
     return andThen(this.#limits.versions(), (versions) =>
-      andThen(this.#read(fingerprint(credential.key), versions), (held) =>
+      andThen(this.#read(computeFingerprint(credential.key), versions), (held) =>
         held === undefined || this.#isExpired(held.caller)
           ? undefined
           : { ...admitted, caller: held.caller, versions },

@@ -1,5 +1,5 @@
 import { ApiError } from '../../contract/api-error.ts';
-import { etagOf } from '../../contract/caching.ts';
+import { computeEtag } from '../../contract/caching.ts';
 
 /**
  * Preconditions of a change (RFC 9110, section 13.1). Plain values, because the change may run in another
@@ -23,7 +23,7 @@ export function checkPreconditions(
   if (isNew && representation !== undefined) throw preconditionError('it already exists');
   if (ifMatch === undefined) return;
   if (representation === undefined) throw preconditionError('it does not exist');
-  if (ifMatch !== '*' && !ifMatch.includes(etagOf(representation)))
+  if (ifMatch !== '*' && !ifMatch.includes(computeEtag(representation)))
     throw preconditionError('its current entity tag is not in If-Match');
 }
 

@@ -4,7 +4,7 @@ import type { Page } from '../../contract/operation.ts';
 import type { StoreEvent } from '../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type EventType, eventTypes, mayRead } from '../../domain/event-type.ts';
+import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
 import type { FairQueue } from '../../domain/fair-queue.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
@@ -39,7 +39,7 @@ export function matchesFilter({ type, accountId }: StoreEvent, eventFilter: Even
 
 /** Whether a key with these scopes may read all selected events. */
 export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): boolean {
-  return scopes.has('events:read') && [...types].every((type) => mayRead(scopes, type));
+  return scopes.has('events:read') && [...types].every((type) => canRead(scopes, type));
 }
 
 /** Calls `lose` once the caller may no longer read the selected events. Returns a function that stops watching. */

@@ -1,5 +1,5 @@
 /** NDJSON: one JSON object per line, in UTF-8. */
-import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
+import { InvalidMemberError, JsonError, parseJson } from '../../contract/json.ts';
 import type { Pet } from '../../contract/representations.ts';
 import {
   type Checked,
@@ -49,7 +49,7 @@ export class NdjsonReader implements RecordReader {
       return checkPet(this.#newIds ? withoutId(value) : value);
     } catch (error) {
       if (error instanceof JsonError) return { reason: `is not valid JSON: ${error.message}` };
-      if (error instanceof MemberError)
+      if (error instanceof InvalidMemberError)
         return { reason: reasonOf([...error.mistakes].map(([name, message]) => ({ name, message }))) };
       throw error;
     }

@@ -1,6 +1,6 @@
 import type { NewPet } from '../../contract/pets.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { Pacer } from '../../domain/pacer.ts';
-import { printable } from '../../domain/printable.ts';
 import type { ImportRow, RejectedRow } from '../imports/imports.ts';
 import { type InputRecord, invalidFile, type Line, LineSplitter, type RecordReader } from './records.ts';
 
@@ -97,7 +97,7 @@ export class Rows {
       return undefined;
     }
     // Copied, because a view would keep the whole chunk in memory.
-    const row = { line, endLine, reason: cut(printable(checked.reason)), bytes: Buffer.from(bytes) };
+    const row = { line, endLine, reason: cut(escapeUnprintable(checked.reason)), bytes: Buffer.from(bytes) };
     if (!isPassedOver) return row;
     onPassedOver?.(row);
     return undefined;

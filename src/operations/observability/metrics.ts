@@ -1,5 +1,5 @@
 import { allOperations } from '../../contract/operations.ts';
-import { type Trouble, troubles } from '../../domain/trouble.ts';
+import { type Trouble, troubles } from '../../domain/troubles.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
 import type { BackupMetrics } from '../admin/backups.ts';
 import {

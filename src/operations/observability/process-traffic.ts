@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
-import { onTicks } from '../../domain/ticks.ts';
+import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
 import { sharedReading } from './shared-reading.ts';
 import type { EventLoopTimes, OutputHealth, TrafficSource } from './traffic.ts';
@@ -17,7 +17,7 @@ export class EventLoopDelay implements Disposable {
   #sumSeconds = 0;
 
   constructor() {
-    this.#timer = onTicks(sampleIntervalMs, (dueAt) => this.#sample(dueAt));
+    this.#timer = runAtMultiples(sampleIntervalMs, (dueAt) => this.#sample(dueAt));
   }
 
   times(): EventLoopTimes {

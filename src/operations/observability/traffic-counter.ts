@@ -3,7 +3,7 @@ import { allOperations, type OperationId } from '../../contract/operations.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
-import { latencyBucketOf, latencyBuckets } from '../../domain/latency.ts';
+import { findLatencyBucket, latencyBuckets } from '../../domain/latency.ts';
 import type { LatencyUsage, MinuteUsage, UsageRows } from '../../storage/admin.ts';
 import { KeyUsageCounter } from './key-usage-counter.ts';
 import { latencyBounds, outcomeOf, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
@@ -104,7 +104,7 @@ export class TrafficCounter {
     const error = code === undefined ? undefined : indexOf.get(code);
     const outcome = error === undefined ? 0 : error.outcome;
     const bucket = bucketOf(tookMs);
-    const latency = latencyBucketOf(tookMs);
+    const latency = findLatencyBucket(tookMs);
     const index = error === undefined ? okIndex : error.index;
     counts.byCode[index] = (counts.byCode[index] ?? 0) + 1;
     counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;

@@ -1,7 +1,7 @@
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
-import { type LatencyCounts, latencyQuantiles } from '../../domain/latency.ts';
+import { type LatencyHistogram, latencyQuantiles } from '../../domain/latency.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
 /** Upper bounds of the latency buckets, in seconds. An additional bucket counts requests above the last bound. */
@@ -30,7 +30,7 @@ export interface TrafficLatency {
 export interface TrafficSecond extends OutcomeCounts {
   /** Start of the second, in Unix seconds. */
   readonly at: number;
-  readonly latencies: LatencyCounts;
+  readonly latencies: LatencyHistogram;
 }
 
 export interface EventLoopTimes {
@@ -147,7 +147,7 @@ function summed<Item>(
   return [...byName.values()];
 }
 
-function addedCounts(one: LatencyCounts, other: LatencyCounts): LatencyCounts {
+function addedCounts(one: LatencyHistogram, other: LatencyHistogram): LatencyHistogram {
   const sums = new Map(one);
   for (const [bucket, requests] of other) sums.set(bucket, (sums.get(bucket) ?? 0) + requests);
   return [...sums];

@@ -5,11 +5,11 @@ import type { StoreEvent } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import {
+  canRead,
   type EventSelector,
   type EventType,
-  mayRead,
-  scopeOf,
-  selectedTypes,
+  expandSelectors,
+  requiredScope,
 } from '../../domain/event-type.ts';
 import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
 import type { Authenticated } from '../admission/admission.ts';
@@ -58,17 +58,17 @@ function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
 ): EventFilter {
-  const selected = [...selectedTypes(selectors)];
+  const selected = [...expandSelectors(selectors)];
   if (selectors.length > 0) expectReadable(selected, scopes);
-  return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };
+  return { types: new Set(selected.filter((type) => canRead(scopes, type))), accountId };
 }
 
 /** Throws `insufficient_scope` unless a key with these scopes may read events of all these types. */
 export function expectReadable(types: readonly EventType[], scopes: ReadonlySet<Scope>): void {
-  const needed = new Set<Scope>(['events:read', ...types.map(scopeOf)]);
+  const needed = new Set<Scope>(['events:read', ...types.map(requiredScope)]);
   const missing = allScopes.filter((scope) => needed.has(scope) && !scopes.has(scope));
   if (missing.length === 0) return;
-  const hidden = missing.includes('events:read') ? types : types.filter((type) => !mayRead(scopes, type));
+  const hidden = missing.includes('events:read') ? types : types.filter((type) => !canRead(scopes, type));
   throw insufficientScopeError(missing, `to read events of type ${hidden.join(', ')}`);
 }
 

@@ -2,7 +2,12 @@ import { ApiError } from '../../contract/api-error.ts';
 import type { orderOperations } from '../../contract/orders.ts';
 import { type Order, orderJson, type Pet, petJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { next, type OrderStep, petStatusAfter, stepsOf } from '../../domain/order-status.ts';
+import {
+  allowedTransitions,
+  type OrderTransition,
+  petStatusAfter,
+  statusAfter,
+} from '../../domain/order-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { subjectsOf } from '../changes/audited.ts';
@@ -27,7 +32,7 @@ const subject = subjectsOf('order', ({ orders }, id) => orders.find(BigInt(id)),
 
 const writes = ['pets', 'orders'] as const;
 
-const taking = (step: OrderStep) =>
+const taking = (step: OrderTransition) =>
   ({
     writes,
     subject: subject.byParam('orderId'),
@@ -35,7 +40,7 @@ const taking = (step: OrderStep) =>
       const { pets, orders } = transaction;
       const order = expectFound(await orders.find(params.orderId), 'order_not_found');
       checkPreconditions(preconditions, orderJson(order));
-      const status = next(order.status, step);
+      const status = statusAfter(order.status, step);
       if (status === undefined) throw stepRefusal(order, step);
       const pet = await pets.find(order.petId);
       const petStatus = pet && petStatusAfter(step, pet.status);
@@ -88,15 +93,15 @@ function eventOf(order: Order, createdAt: number): NewEvent {
   return { type: `order.${order.status}`, data: orderJson(order), createdAt };
 }
 
-const participles: Readonly<Record<OrderStep, string>> = {
+const participles: Readonly<Record<OrderTransition, string>> = {
   approve: 'approved',
   deliver: 'delivered',
   cancel: 'cancelled',
   return: 'returned',
 };
 
-function stepRefusal({ status }: Order, step: OrderStep): ApiError {
-  const allowed = stepsOf(status).join(', ') || 'none';
+function stepRefusal({ status }: Order, step: OrderTransition): ApiError {
+  const allowed = allowedTransitions(status).join(', ') || 'none';
   return new ApiError('order_transition_not_allowed', {
     message: `The order is ${status} and cannot be ${participles[step]}. Allowed: ${allowed}.`,
   });

@@ -1,4 +1,4 @@
-import { encodeFilters, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
+import { decodeCursor, encodeCursor, encodeFilters, type ListQuery } from '../../contract/cursor.ts';
 import type { JsonPage, Page } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
@@ -29,10 +29,10 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
 ): Awaitable<Page<Item>> {
   const { limit, cursor, ...filter } = query;
   const after =
-    cursor === undefined ? undefined : readCursor(cursor, encodeFilters(path, query), minId).after;
+    cursor === undefined ? undefined : decodeCursor(cursor, encodeFilters(path, query), minId).after;
   return andThen(read(after, limit + 1, filter), (found) => {
     const cursorOf = ({ id }: Item) =>
-      writeCursor({ filters: encodeFilters(path, query), after: BigInt(id) });
+      encodeCursor({ filters: encodeFilters(path, query), after: BigInt(id) });
     const { items, next } = pageFrom(found, limit, cursorOf);
     return { items, next, span: spanOf(found, limit, after === undefined ? minId : after + 1n) };
   });
@@ -53,10 +53,10 @@ export function jsonPageOf<Item, Query extends PageQuery & ListQuery>(
 ): Awaitable<JsonPage<Item>> {
   const { limit, cursor, ...filter } = query;
   const filters = encodeFilters(path, query);
-  const after = cursor === undefined ? undefined : readCursor(cursor, filters, minId).after;
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, filters, minId).after;
   return andThen(read(after, limit, filter), ({ json, last, next }) => ({
     json,
-    next: next === undefined || last === undefined ? undefined : writeCursor({ filters, after: last }),
+    next: next === undefined || last === undefined ? undefined : encodeCursor({ filters, after: last }),
     span: { from: after === undefined ? minId : after + 1n, to: next },
   }));
 }

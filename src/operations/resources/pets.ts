@@ -1,9 +1,9 @@
 import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, petOperations } from '../../contract/pets.ts';
-import { jsonBehindId, type Pet, petJson } from '../../contract/representations.ts';
+import { type Pet, petJson, petJsonWithoutId } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { upTo } from '../../domain/json-rows.ts';
-import { canTransition, nextStatuses } from '../../domain/pet-status.ts';
+import { truncateAfter } from '../../domain/json-rows.ts';
+import { allowedStatuses, canTransition } from '../../domain/pet-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
@@ -20,7 +20,7 @@ export const petReaders = {
       read: (after = 0n, limit, { id: ids, status, categoryId }) =>
         andThen(
           pets.listJson(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
-          (rows) => (maxId === undefined ? rows : upTo(rows, maxId)),
+          (rows) => (maxId === undefined ? rows : truncateAfter(rows, maxId)),
         ),
     });
   },
@@ -38,7 +38,11 @@ export const petUnits = {
     all: ({ pets }: Transaction, inputs: readonly { readonly body: NewPet; readonly now: number }[]) =>
       pets.add(
         inputs.map(({ body }) => body),
-        { type: 'pet.created', createdAt: Math.max(...inputs.map(({ now }) => now)), jsonBehindId },
+        {
+          type: 'pet.created',
+          createdAt: Math.max(...inputs.map(({ now }) => now)),
+          jsonBehindId: petJsonWithoutId,
+        },
       ),
   },
   updatePet: {
@@ -85,7 +89,7 @@ async function refuseReserved(orders: Transaction['orders'], petId: bigint): Pro
 }
 
 function transitionError(before: Pet, after: Pet): ApiError {
-  const allowed = nextStatuses(before.status).map((status) => `"${status}"`);
+  const allowed = allowedStatuses(before.status).map((status) => `"${status}"`);
   return new ApiError('status_transition_not_allowed', {
     message: `The animal is "${before.status}" and cannot become "${after.status}"; it can become ${allowed.join(' or ')}.`,
   });

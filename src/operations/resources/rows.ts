@@ -1,7 +1,7 @@
 /** Types for implementing the operations of a resource: readers for reads, units of work for changes. */
 import type { Need, Operation, OperationInput, OperationOutcome } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import type { Resource, Unversioned } from '../../domain/resources.ts';
+import type { Resource, UnversionedResource } from '../../domain/resources.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, Storage } from '../../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork } from '../../storage/transaction.ts';
@@ -13,7 +13,7 @@ type Reading = { readonly method: 'GET' } | { readonly isEffect: true };
 
 type Rows = Readonly<Record<string, Operation>>;
 
-export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
+export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | UnversionedResource>;
 
 /**
  * The resources that an operation's reader may access: only those in `reads`, because its response is cached until one

@@ -6,10 +6,10 @@ import type { webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { dayMs } from '../../domain/clock.ts';
 import {
+  canRead,
   type EventSelector,
   eventSelectors,
-  mayRead,
-  selectedTypes,
+  expandSelectors,
   typeGroups,
 } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
@@ -203,7 +203,7 @@ export async function redeliver(
   if (delivery?.webhookId !== webhookId) throw new ApiError('delivery_not_found');
   const { eventId, type } = delivery;
   if (scopes !== undefined) expectReadable([type], new Set(scopes));
-  if (!selectedTypes(types).has(type)) throw new ApiError('event_type_not_selected');
+  if (!expandSelectors(types).has(type)) throw new ApiError('event_type_not_selected');
   const due = { status: 'pending', nextAttemptAt: now } as const;
   if (delivery.status === 'pending') {
     await deliveries.hasten(deliveryId, now);
@@ -236,7 +236,7 @@ function ownWebhook(
 /** Selectors that match all events the key may read, including event types added later. */
 function readableBy(scopes: readonly Scope[]): EventSelector[] {
   const mayReadAll = (selector: EventSelector) =>
-    [...selectedTypes([selector])].every((type) => mayRead(new Set(scopes), type));
+    [...expandSelectors([selector])].every((type) => canRead(new Set(scopes), type));
   return typeGroups.filter(mayReadAll);
 }
 
@@ -252,7 +252,7 @@ function expectAuthority(
   scopes: Iterable<Scope>,
   ...webhooks: readonly Pick<StoredWebhook, 'types'>[]
 ): void {
-  const selected = selectedTypes(webhooks.flatMap(({ types }) => types));
+  const selected = expandSelectors(webhooks.flatMap(({ types }) => types));
   expectReadable([...selected], new Set(scopes));
 }
 

@@ -7,9 +7,9 @@ import type {
 } from '../../contract/admin/sessions.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { type Actor, formatActor, parseActor } from '../../domain/actor.ts';
-import { atMost } from '../../domain/bounded.ts';
-import { type Clock, dateOf, hourMs, minuteMs } from '../../domain/clock.ts';
-import { fingerprint, isWellFormedKey, makeKey, type RandomBytes } from '../../domain/key.ts';
+import { type Clock, hourMs, minuteMs, toSystemTime } from '../../domain/clock.ts';
+import { computeFingerprint, generateKey, isWellFormedKey, type RandomBytes } from '../../domain/key.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import type { UnitInput } from '../../storage/transaction.ts';
 import type { Session } from '../../tables/operators.ts';
 import type { HandlerContext, HandlersOf, SignedIn } from '../admin/handlers.ts';
@@ -58,9 +58,9 @@ interface SessionsOptions {
 export class SessionOperations {
   readonly #options: SessionsOptions;
   /** Sessions that could not be stored, for example because the disk is full. Kept until this process stops. */
-  readonly #unstored = new LRUCache<string, UnstoredSession>(atMost(maxUnstored));
+  readonly #unstored = new LRUCache<string, UnstoredSession>(maxEntries(maxUnstored));
   /** Ended sessions that could not be removed from the store. */
-  readonly #ended = new LRUCache<string, true>(atMost(maxUnstored));
+  readonly #ended = new LRUCache<string, true>(maxEntries(maxUnstored));
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -90,7 +90,7 @@ export class SessionOperations {
       this.#unstored.set(id, { ...unstored, usedAt: now });
     }
     const { actor, role } = session;
-    const expiresAt = dateOf(this.#options.clock, session.expiresAt);
+    const expiresAt = toSystemTime(this.#options.clock, session.expiresAt);
     return { actor: parseActor(actor), role, expiresAt, sessionFingerprint: id };
   }
 
@@ -102,8 +102,8 @@ export class SessionOperations {
     if (who === undefined) throw new ApiError('sign_in_failed');
     const actor = who.id === undefined ? this.#options.codeActor : operatorActor(who.name);
     const secrets: SessionSecrets = {
-      inCookie: makeKey(this.#options.randomBytes, 'session'),
-      inPage: makeKey(this.#options.randomBytes, 'page'),
+      inCookie: generateKey(this.#options.randomBytes, 'session'),
+      inPage: generateKey(this.#options.randomBytes, 'page'),
     };
     const session: Session = {
       fingerprint: fingerprintOf(secrets),
@@ -114,12 +114,12 @@ export class SessionOperations {
       expiresAt: now + sessionMs,
     };
     const isStored = await this.#written('addSession', { session, idleMs, lastFour: who.lastFour });
-    const tokenFingerprint = token && fingerprint(token);
+    const tokenFingerprint = token && computeFingerprint(token);
     if (!isStored) this.#unstored.set(session.fingerprint, { ...session, tokenFingerprint });
     return {
       secrets,
       isStored,
-      signedIn: { actor, role: who.role, expiresAt: dateOf(clock, session.expiresAt) },
+      signedIn: { actor, role: who.role, expiresAt: toSystemTime(clock, session.expiresAt) },
     };
   }
 
@@ -131,7 +131,7 @@ export class SessionOperations {
 
   async #operatorOf(token: string) {
     return isWellFormedKey(token, 'token')
-      ? this.#options.store.operators.findBy('token', fingerprint(token))
+      ? this.#options.store.operators.findBy('token', computeFingerprint(token))
       : undefined;
   }
 
@@ -169,7 +169,7 @@ export class SessionOperations {
 }
 
 export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
-  return fingerprint(inCookie + inPage);
+  return computeFingerprint(inCookie + inPage);
 }
 
 /** The session's id; undefined if the secrets are malformed. */
@@ -222,11 +222,11 @@ const numberOf = ({ fingerprint }: Pick<Session, 'fingerprint'>) =>
 
 function shownOwn(session: Session, context: HandlerContext, clock: Clock): OwnSession {
   const { fingerprint } = session;
-  const expiresAt = dateOf(clock, session.expiresAt);
+  const expiresAt = toSystemTime(clock, session.expiresAt);
   return {
     id: numberOf(session),
     startedAt: iso(expiresAt - sessionMs),
-    usedAt: iso(dateOf(clock, session.usedAt)),
+    usedAt: iso(toSystemTime(clock, session.usedAt)),
     expiresAt: iso(expiresAt),
     isCurrent: fingerprint === context.sessionFingerprint,
   };

@@ -1,6 +1,6 @@
 import type {
-  Disabling,
-  Dispatched,
+  DisableOutcome,
+  DispatchResult,
   LeasedDelivery,
   LeaseRequest,
   RescheduleRequest,
@@ -25,7 +25,7 @@ export const deliveryUnits = {
     run: async (
       { deliveries }: Transaction,
       { settled, lease }: { readonly settled: readonly SettledDelivery[]; readonly lease: LeaseRequest },
-    ): Promise<Dispatched> => {
+    ): Promise<DispatchResult> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : [];
       // Sends both statements to PostgreSQL before waiting for either result.
       const [leases, locked] = await Promise.all([deliveries.lease(lease), settling]);
@@ -37,7 +37,7 @@ export const deliveryUnits = {
     run: async (
       { webhooks, deliveries, events }: Transaction,
       { delivery: { id, webhookId, leasedUntil, url }, reason, since, now }: DisablingOutcome,
-    ): Promise<Disabling> => {
+    ): Promise<DisableOutcome> => {
       const webhook = await webhooks.find(webhookId);
       if (webhook === undefined) return 'disabled';
       if (webhook.url !== url) return 'moved';

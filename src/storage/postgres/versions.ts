@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
+import { mapVersions, type Resource, type Versions } from '../../domain/resources.ts';
 import type { Runner } from './statements.ts';
 
 /**
@@ -101,6 +101,6 @@ export async function readState({ run }: Runner): Promise<ServerState> {
   return {
     ...{ store, lineage, started, isStandby, hasSynchronousStandby, hasFormerInstances },
     ...{ now: Number(now), clockSteps: Number(clockSteps ?? 0n) },
-    versions: versionsFrom((resource) => versions.get(versionCounter(resource)) ?? 0),
+    versions: mapVersions((resource) => versions.get(versionCounter(resource)) ?? 0),
   };
 }

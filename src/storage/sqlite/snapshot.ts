@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
+import { mapVersions, type Resource, type Versions } from '../../domain/resources.ts';
 import { DataDamaged } from '../../outages/errors.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
@@ -24,7 +24,7 @@ export class Snapshot implements Disposable {
   #endsWithTick = false;
   /** SQLite's data version, which changes when another connection commits, in any process. */
   #seen: bigint | undefined;
-  #versions: Versions = versionsFrom(() => 0);
+  #versions: Versions = mapVersions(() => 0);
 
   /**
    * `database` must be used for this snapshot only. With `index`, commits by other processes release the snapshot.

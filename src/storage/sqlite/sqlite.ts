@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import type { Versions } from '../../domain/resources.ts';
-import { type Trouble, troubles } from '../../domain/trouble.ts';
+import { type Trouble, troubles } from '../../domain/troubles.ts';
 import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
 import { freeBytesOf, readOrNull, sizeOf } from '../../store-files/disk.ts';
 import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';

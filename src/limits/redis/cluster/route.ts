@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Breaker } from '../../../outages/breaker.ts';
 import { StorageUnavailable } from '../../../outages/errors.ts';
 import type { Notice } from '../../../outages/outage.ts';
-import type { RedisLink, Run } from '../link.ts';
+import type { RedisLink, RunScript } from '../link.ts';
 import type { ShardLink } from '../shard.ts';
 import { Redirection } from './redirection.ts';
 
@@ -64,11 +64,11 @@ export class ShardRoute implements ShardLink, Disposable {
     return this.#nodes.ownerOf(this.#slot)?.isBusy ?? false;
   }
 
-  async ask(...command: Parameters<Run>): Promise<unknown> {
+  async ask(...command: Parameters<RunScript>): Promise<unknown> {
     return this.#owner().limited(() => this.run(...command));
   }
 
-  async run(...command: Parameters<Run>): Promise<unknown> {
+  async run(...command: Parameters<RunScript>): Promise<unknown> {
     try {
       return await this.#owner().run(...command);
     } catch (error) {
@@ -87,7 +87,7 @@ export class ShardRoute implements ShardLink, Disposable {
     return owner;
   }
 
-  async #follow(first: Redirection, [script, keys, args]: Parameters<Run>): Promise<unknown> {
+  async #follow(first: Redirection, [script, keys, args]: Parameters<RunScript>): Promise<unknown> {
     const waitUntil = performance.now() + maxMoveMs;
     let redirection = first;
     for (let tries = 0; performance.now() < waitUntil; tries++) {

@@ -2,9 +2,9 @@ import {
   burstMicroseconds,
   eventBatchSize,
   type LeaseRequest,
-  type Leases,
-  latestPaced,
+  type LeaseResult,
   leaseLimits,
+  maxPacedUntil,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
@@ -56,7 +56,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     this.#statements = statements;
   }
 
-  async lease(request: LeaseRequest): Promise<Leases> {
+  async lease(request: LeaseRequest): Promise<LeaseResult> {
     const { now, leasedUntil, room, waiting } = request;
     const [found, sendingStates] = await Promise.all([
       this.#ready(request),
@@ -137,7 +137,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         ) AS pending
         WHERE webhooks.id > ${after} AND enabled AND (
           (is_behind AND position < last AND ${sql.unsafe(sending.isAnyReadable)}) OR (
-            (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
+            (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))

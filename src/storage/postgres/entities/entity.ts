@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { type JsonRows, jsonRowsOf } from '../../../domain/json-rows.ts';
+import { type JsonRows, toJsonRows } from '../../../domain/json-rows.ts';
 import type { Resource } from '../../../domain/resources.ts';
 import {
   addedRow,
@@ -219,7 +219,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected async jsonRows(limit: number, text: string, ...values: readonly SqlValue[]): Promise<JsonRows> {
     const [row] = await this.select(text, ...values, limit + 1);
     const { json, count } = row as { readonly json: string; readonly count: bigint };
-    return jsonRowsOf(json, Number(count), limit);
+    return toJsonRows(json, Number(count), limit);
   }
 
   #listOf(isDescending: boolean, after: KeyIn<T> | undefined, filter: FilterIn<T> | undefined) {

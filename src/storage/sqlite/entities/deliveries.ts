@@ -6,10 +6,10 @@ import {
   eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
-  type Leases,
-  latestPaced,
+  type LeaseResult,
   leaseLimits,
   maxCountedPending,
+  maxPacedUntil,
   maxWebhooksRead,
   type SendableEvents,
   type SettledDelivery,
@@ -104,12 +104,12 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     this.#statements = statementsOf(database);
   }
 
-  async lease(request: LeaseRequest): Promise<Leases> {
+  async lease(request: LeaseRequest): Promise<LeaseResult> {
     const { now, leasedUntil, room, after, held, heldOfAccounts, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
-      ...[JSON.stringify(held), latestPaced(request), JSON.stringify(heldOfAccounts)],
+      ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfAccounts)],
     );
     const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];

@@ -1,5 +1,5 @@
 import type { Changes as Changed, Database, Statement } from 'bun:sqlite';
-import { type JsonRows, jsonRowsOf } from '../../../domain/json-rows.ts';
+import { type JsonRows, toJsonRows } from '../../../domain/json-rows.ts';
 import type { Resource } from '../../../domain/resources.ts';
 import {
   addedRow,
@@ -111,7 +111,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   listJson(after: KeyIn<T> | undefined, limit: number, filter?: FilterIn<T>): JsonRows {
     const { statement, values } = this.#listOf('json', this.#table.isNewestFirst, after, filter);
     const { json, count } = this.read(() => statement.get(...values, limit + 1)) as JsonRow;
-    return jsonRowsOf(json, Number(count), limit);
+    return toJsonRows(json, Number(count), limit);
   }
 
   #listOf(form: Form, isDescending: boolean, after: KeyIn<T> | undefined, filter: FilterIn<T> | undefined) {

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { eventLoopTick } from '../../../domain/pacer.ts';
+import { nextTick } from '../../../domain/pacer.ts';
 import type { TimeRange } from '../../admin.ts';
 import { requests } from '../../queries/usage.ts';
 import type { ReadIn } from './entity.ts';
@@ -47,7 +47,7 @@ export class TopKeys {
       const last = rows.at(-1);
       if (last === undefined || rows.length < rowBatch) return totals;
       [day, key] = last;
-      await eventLoopTick();
+      await nextTick();
     }
   }
 }

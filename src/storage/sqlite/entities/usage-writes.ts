@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { dayOf, hourMs } from '../../../domain/clock.ts';
+import { hourMs, startOfDay } from '../../../domain/clock.ts';
 import type { KeyHour, UsageRows } from '../../admin.ts';
 import { UsageChanges, usageStatements } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
@@ -65,7 +65,7 @@ export class SqliteUsageWrites extends UsageChanges {
   #addKey({ hour, keyId, accountId, operations, ...key }: KeyHour): void {
     const { ok, refused, limited, failed, deprecated, lastUsedAt } = key;
     const counts: Counts = [ok, refused, limited, failed, deprecated, lastUsedAt];
-    const day = dayOf(hour);
+    const day = startOfDay(hour);
     this.#addHour.run(hour, keyId, accountId, ...counts);
     this.#addDay.run(day, keyId, accountId, ...counts);
     for (const { operation, requests } of operations)

@@ -16,7 +16,7 @@ const quietMs = 5_000;
  * 503. Individual failed requests are logged only at `debug`, because thousands of lines per second with the same cause
  * would fill the disk.
  */
-export class Outages implements Disposable {
+export class OutageLog implements Disposable {
   readonly #log: Logger;
   readonly #quietMs: number;
   readonly #known = new Map<string, OngoingOutage>();
@@ -57,7 +57,7 @@ export class Outages implements Disposable {
   #end(part: string, text: string): void {
     const outage = this.#known.get(part);
     this.#known.delete(part);
-    this.#log.warn({ part, ...(outage && reported(outage)) }, text);
+    this.#log.warn({ part, ...(outage && logFields(outage)) }, text);
   }
 
   #beginUnknown(err: unknown) {
@@ -71,10 +71,10 @@ export class Outages implements Disposable {
     this.#unknown = undefined;
     if (ended === undefined) return;
     clearTimeout(ended.timer);
-    this.#log.warn(reported(ended.outage), 'requests no longer fail with 503');
+    this.#log.warn(logFields(ended.outage), 'requests no longer fail with 503');
   }
 }
 
-function reported({ beganAt, refused }: OngoingOutage) {
+function logFields({ beganAt, refused }: OngoingOutage) {
   return { seconds: Number(((performance.now() - beganAt) / 1_000).toFixed(1)), refused };
 }

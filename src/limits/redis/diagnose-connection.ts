@@ -8,10 +8,10 @@ const maxReasonLength = 200;
  * Finds the reason for a failed connection, because the driver only reports that the connection was closed. Resolves
  * with undefined if connecting without the driver succeeds.
  */
-export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
+export async function diagnoseConnection(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const timer = setTimeout(() => resolve(`no response within ${timeoutMs} ms`), timeoutMs);
-  const socket = open(new URL(url));
+  const socket = openSocket(new URL(url));
   socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.message || error.code));
   socket.on('close', () => resolve('connection closed by the server'));
   socket.on('data', (bytes) => {
@@ -20,7 +20,7 @@ export async function connectionFailure(url: string, timeoutMs: number): Promise
       if (line === '+PONG') resolve(undefined);
     }
   });
-  socket.write(greeting(new URL(url)));
+  socket.write(encodeGreeting(new URL(url)));
   try {
     return await promise;
   } finally {
@@ -29,7 +29,7 @@ export async function connectionFailure(url: string, timeoutMs: number): Promise
   }
 }
 
-function open({ protocol, hostname, port }: URL): Socket {
+function openSocket({ protocol, hostname, port }: URL): Socket {
   const host = hostname.replace(/^\[|\]$/g, '');
   const address = { host, port: Number(port || 6379) };
   if (protocol !== 'rediss:') return connect(address);
@@ -37,12 +37,12 @@ function open({ protocol, hostname, port }: URL): Socket {
 }
 
 /** Encodes AUTH (if there is a password) and PING in the Redis protocol. */
-function greeting({ username, password }: URL): string {
+function encodeGreeting({ username, password }: URL): string {
   const auth = ['AUTH', username, password].filter((word) => word !== '').map(decodeURIComponent);
   const commands = password === '' ? [['PING']] : [auth, ['PING']];
-  return commands.map(encoded).join('');
+  return commands.map(encodeCommand).join('');
 }
 
-function encoded(words: readonly string[]): string {
+function encodeCommand(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../domain/clock.ts';
-import { banStatus, countedStrikes } from '../ban-status.ts';
-import { asDates, type BanRules, noPenalty, plausibleBan, standing, type Usage } from '../limit.ts';
-import type { CountedCaller, Standing } from '../limit-store.ts';
-import { type AccountCounts, usedUp } from './account-counts.ts';
-import { type KeyPenalties, maxBan } from './key-penalties.ts';
+import { banStatus, countStrikes } from '../ban-status.ts';
+import { type BanRules, capBan, currentVerdict, noPenalty, toUnixTimes, type Usage } from '../limit.ts';
+import type { LimitedCaller, Standing } from '../limit-store.ts';
+import { type AccountUsageTable, exhaustedUsage } from './account-counts.ts';
+import { type KeyPenaltyTable, longestBan } from './key-penalties.ts';
 
 /** Maximum difference between the current times of two processes on the same machine. The later time is used. */
 const toleranceMs = 50;
@@ -13,25 +13,25 @@ const toleranceMs = 50;
  * account's record.
  */
 export function readLimitStatus(
-  accounts: AccountCounts,
-  keys: KeyPenalties,
-  { accountId, keyId, quota }: CountedCaller,
+  accounts: AccountUsageTable,
+  keys: KeyPenaltyTable,
+  { accountId, keyId, quota }: LimitedCaller,
   clock: Clock,
   rules: BanRules,
 ): Standing {
   const record = accounts.table.find(accountId);
   const keyRecord = keys.table.find(keyId);
   const steadyMs = clock.steady();
-  const usage = plausibleUsage(accounts.read(record, accountId), steadyMs);
+  const usage = sanitizeUsage(accounts.read(record, accountId), steadyMs);
   const nowMs = effectiveNowMs(usage, steadyMs);
   const read = keyRecord === 0 ? noPenalty : keys.read(keyRecord, keyId);
-  const penalty = read ?? maxBan(rules, nowMs);
-  const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
+  const penalty = read ?? longestBan(rules, nowMs);
+  const bannedUntil = capBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
   const plausible = { ...penalty, bannedUntil };
   const { aheadSeconds } = clock;
   return {
-    verdict: asDates(standing(usage, plausible, quota, nowMs), aheadSeconds),
-    bans: banStatus(plausible, countedStrikes(plausible, rules, nowMs), rules, nowMs, aheadSeconds),
+    verdict: toUnixTimes(currentVerdict(usage, plausible, quota, nowMs), aheadSeconds),
+    bans: banStatus(plausible, countStrikes(plausible, rules, nowMs), rules, nowMs, aheadSeconds),
   };
 }
 
@@ -39,10 +39,10 @@ export function readLimitStatus(
  * Returns exhausted windows if `usage` is undefined because its record is damaged. If the clock was set back while the
  * service was stopped, windows that would open in the future open now. Otherwise, returns `usage`.
  */
-export function plausibleUsage(usage: Usage | undefined, nowMs: number): Usage {
+export function sanitizeUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);
-  if (usage === undefined) return usedUp(second);
-  return isInFuture(usage, nowMs) ? opened(usage, second) : usage;
+  if (usage === undefined) return exhaustedUsage(second);
+  return isInFuture(usage, nowMs) ? capOpeningTimes(usage, second) : usage;
 }
 
 /**
@@ -58,7 +58,7 @@ function isInFuture({ minute, day }: Usage, nowMs: number): boolean {
 }
 
 /** Returns the usage, with later opening times set to this second. */
-function opened({ minute, day }: Usage, second: number): Usage {
+function capOpeningTimes({ minute, day }: Usage, second: number): Usage {
   return {
     minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },
     day: { openedAt: Math.min(day.openedAt, second), count: day.count },

@@ -43,6 +43,6 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   }
 }
 
-export function streamOf(...parts: ConstructorParameters<typeof StreamBody>): ReadableStream {
+export function createStream(...parts: ConstructorParameters<typeof StreamBody>): ReadableStream {
   return new ReadableStream(new StreamBody(...parts));
 }

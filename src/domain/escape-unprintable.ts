@@ -12,17 +12,17 @@ const inPlace =
   /(?<=[^\0-\u024f\u200b-\u200f])[\u200c\u200d](?=[^\0-\u024f\u200b-\u200f])|(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]|\ufe0f(?=\u20e3)/gu;
 
 /** Prepares external text for display: unprintable characters, except those in `kept`, are escaped as in JSON. */
-export function printable(text: string, kept = ''): string {
+export function escapeUnprintable(text: string, kept = ''): string {
   if (!needsCare.test(text)) return text;
   const places = new Set(Array.from(text.matchAll(inPlace), ({ index }) => index));
   return text.replace(unprintable, (character, index: number) =>
-    kept.includes(character) || places.has(index) ? character : escaped(character),
+    kept.includes(character) || places.has(index) ? character : escapeCharacter(character),
   );
 }
 
 const needsCare = new RegExp(unprintable.source, 'u');
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return character
     .split('')
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)

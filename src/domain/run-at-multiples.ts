@@ -3,7 +3,7 @@
  * due, until the result is disposed of. Unlike the timers of `setInterval`, which drift apart, such timers wake an idle
  * process together. They do not keep it running.
  */
-export function onTicks(everyMs: number, work: (dueAt: number) => void): Disposable {
+export function runAtMultiples(everyMs: number, work: (dueAt: number) => void): Disposable {
   let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
   const wait = () => {

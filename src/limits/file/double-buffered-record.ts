@@ -1,4 +1,4 @@
-import { checksumOf } from './layout.ts';
+import { computeChecksum } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
 /** Positions in a record, in bytes or 32-bit words. */
@@ -18,7 +18,7 @@ const lastSequence = 0x7fff_ffff;
  * A write fills the unused copy, then increments the sequence number. A killed process or a torn write thus leaves a
  * valid state.
  */
-export class TwoCopies {
+export class DoubleBufferedRecord {
   readonly #file: LimitFile;
   readonly #layout: CopiesLayout;
 
@@ -42,13 +42,13 @@ export class TwoCopies {
 
   /** The offset of the copy to fill before `commit`. */
   next(record: number): number {
-    return this.#begin(record, after(this.sequence(record)) & 1);
+    return this.#begin(record, nextSequence(this.sequence(record)) & 1);
   }
 
   /** Makes the filled copy the current one. */
   commit(record: number, id: number): void {
     const { i32 } = this.#file;
-    const sequence = after(this.sequence(record));
+    const sequence = nextSequence(this.sequence(record));
     i32[this.#checksumWord(record, sequence & 1)] = this.#checksum(record, id, sequence & 1);
     Atomics.store(i32, record / 4 + this.#layout.sequenceWord, sequence);
     this.#file.changed();
@@ -67,11 +67,11 @@ export class TwoCopies {
   }
 
   #checksum(record: number, id: number, copy: number): number {
-    return checksumOf(this.#file.i32, this.#begin(record, copy) / 4, this.#layout.copyBytes / 4, id);
+    return computeChecksum(this.#file.i32, this.#begin(record, copy) / 4, this.#layout.copyBytes / 4, id);
   }
 }
 
 /** The next sequence number; 0 is reserved for records that were never written. */
-function after(sequence: number): number {
+function nextSequence(sequence: number): number {
   return sequence === lastSequence ? 2 : sequence + 1;
 }

@@ -44,16 +44,16 @@ export function factLabel(name: string): string | undefined {
 }
 
 const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
+const numberFormat = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 
 export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), byteUnits.length - 1);
-  return `${oneDigit.format(bytes / 1_024 ** power)} ${byteUnits[power]}`;
+  return `${numberFormat.format(bytes / 1_024 ** power)} ${byteUnits[power]}`;
 }
 
 export function formatFact(name: string, value: string | number | boolean): string {
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (typeof value === 'string') return value;
   if (/bytes$/i.test(name)) return formatBytes(value);
-  return /seconds$/i.test(name) ? `${oneDigit.format(value)} s` : value.toLocaleString('en');
+  return /seconds$/i.test(name) ? `${numberFormat.format(value)} s` : value.toLocaleString('en');
 }

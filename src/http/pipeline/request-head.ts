@@ -1,5 +1,5 @@
 import { ApiError } from '../../contract/api-error.ts';
-import { isWithin, type Network, unmappedAddress } from '../../domain/address.ts';
+import { isInNetworks, type Network, unmapAddress } from '../../domain/address.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { Credential } from '../../operations/admission/admission.ts';
 
@@ -9,7 +9,7 @@ const bearer = /^bearer +\S+$/i;
  * The bearer token of the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110 section
  * 11.1). The values of a repeated header arrive joined by commas, which makes the credential malformed.
  */
-export function credentialOf(headers: Headers): Credential {
+export function readCredential(headers: Headers): Credential {
   const authorization = headers.get('authorization');
   if (authorization === null || authorization === '') return { kind: 'none' };
   if (!bearer.test(authorization)) return { kind: 'malformed' };
@@ -25,11 +25,11 @@ export function clientAddress(
   forwardedFor: string | null,
   trusted: readonly Network[],
 ): string {
-  let address = unmappedAddress(peer) ?? peer;
+  let address = unmapAddress(peer) ?? peer;
   if (forwardedFor === null || trusted.length === 0) return address;
   for (const hop of forwardedFor.split(',').reverse()) {
-    if (!isWithin(address, trusted)) break;
-    const next = unmappedAddress(withoutPort(hop.trim()));
+    if (!isInNetworks(address, trusted)) break;
+    const next = unmapAddress(withoutPort(hop.trim()));
     if (next === undefined) break;
     address = next;
   }
@@ -49,13 +49,13 @@ function withoutPort(hop: string): string {
 const ownRequestId = /^(?!.*as[kosp]_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 /** The id of a request: the id that the client sent if it is acceptable, otherwise a new id. */
-export function requestIdOf({ headers }: Request, make: () => string): string {
+export function chooseRequestId({ headers }: Request, make: () => string): string {
   const sent = headers.get('x-request-id');
   return sent !== null && ownRequestId.test(sent) ? sent : make();
 }
 
 /** Generates request ids that consist of a random part per process and a counter. */
-export function requestIds(randomBytes: RandomBytes): () => string {
+export function createRequestIdGenerator(randomBytes: RandomBytes): () => string {
   const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
   let count = 0;
   return () => `${processPart}-${++count}`;
@@ -65,11 +65,11 @@ export function requestIds(randomBytes: RandomBytes): () => string {
  * Whether a request has several Host headers, which the runtime joins with a comma and a space. Such a request must be
  * answered with 400 (RFC 9112, section 3.2), because a proxy and the service could read different hosts from it.
  */
-export function hasSeveralHosts({ headers }: Request): boolean {
+export function hasMultipleHosts({ headers }: Request): boolean {
   return headers.get('host')?.includes(', ') ?? false;
 }
 
-export function severalHosts(): ApiError {
+export function multipleHostsError(): ApiError {
   const message = 'must be sent once';
   return new ApiError('invalid_parameter', {
     message: `The request is invalid: Host ${message}.`,
@@ -81,7 +81,7 @@ export function severalHosts(): ApiError {
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
 
 /** The trace id of a request; undefined if the header is missing or malformed. */
-export function traceIdOf(header: string | null): string | undefined {
+export function parseTraceId(header: string | null): string | undefined {
   const [, version, traceId, more] = traceparent.exec(header ?? '') ?? [];
   return version === '00' && more !== undefined ? undefined : traceId;
 }

@@ -5,7 +5,7 @@ const harmlessParameters: ReadonlySet<string> = new Set(['search_path', 'sslmode
  * A server URL for display and logs, in which every possible secret is replaced by `***`. Other text is shown only up
  * to its first colon, so that a malformed URL does not reveal its password. A plain path is shown in full.
  */
-export function maskedUrl(text: string): string {
+export function maskUrl(text: string): string {
   const trimmed = text.trim();
   if (/^(?:sqlite:|[\w./~-]*$)/.test(trimmed)) return trimmed;
   // If a password contains an unescaped @, /, ? or #, its remainder would appear in the host, the path or a parameter.

@@ -58,7 +58,7 @@ const isReply: Readonly<Record<ScriptName, IsReply>> = {
 };
 
 /** Returns the reply. Throws if it is not a valid reply from the script. */
-export function recognized(script: ScriptName, reply: unknown): unknown {
+export function expectReply(script: ScriptName, reply: unknown): unknown {
   if (!isReply[script](reply)) throw new Error(`unrecognized reply to ${script}`);
   return reply;
 }

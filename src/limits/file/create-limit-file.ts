@@ -4,20 +4,20 @@ import type { Clock } from '../../domain/clock.ts';
 import { syncFolderOf } from '../../store-files/disk.ts';
 import { makeFile, type StoreFiles } from '../../store-files/files.ts';
 import { type BanRules, noPenalty, type Usage } from '../limit.ts';
-import { AccountCounts, usedUp } from './account-counts.ts';
-import { KeyPenalties, maxBan } from './key-penalties.ts';
+import { AccountUsageTable, exhaustedUsage } from './account-counts.ts';
+import { KeyPenaltyTable, longestBan } from './key-penalties.ts';
 import { header, limitTables, type TableLayout } from './layout.ts';
-import { LimitFile, type NewFile } from './limit-file.ts';
+import { LimitFile, type NewFileOptions } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
-import { slotOf } from './table.ts';
+import { findSlot } from './table.ts';
 
 /**
  * Writes a complete and durable file, and renames it to replace the old file. If this throws a system error, the old
  * file is unchanged.
  */
-export function makeLimits(
+export function createLimitFile(
   { limits: path, data }: Pick<StoreFiles, 'limits' | 'data'>,
-  how: NewFile,
+  how: NewFileOptions,
   fill?: (file: LimitFile) => void,
 ): LimitFile {
   const copy = `${path}.new`;
@@ -56,23 +56,23 @@ export function fillFromPrevious(
   if (isDated) file.f64[header.aheadMs] = old.f64[header.aheadMs] as number;
   const nowMs = clock.steady();
   const second = Math.floor(nowMs / 1_000);
-  const [oldAccounts, accounts] = [new AccountCounts(old), new AccountCounts(file)];
+  const [oldAccounts, accounts] = [new AccountUsageTable(old), new AccountUsageTable(file)];
   oldAccounts.table.each((record, id) => {
     if (!oldAccounts.isWritten(record)) return;
-    const usage = oldAccounts.read(record, id) ?? usedUp(second);
-    accounts.write(accounts.table.make(id, locks), id, isDated ? usage : reopened(usage, second));
+    const usage = oldAccounts.read(record, id) ?? exhaustedUsage(second);
+    accounts.write(accounts.table.make(id, locks), id, isDated ? usage : reopenWindows(usage, second));
   });
-  const [oldKeys, keys] = [new KeyPenalties(old, survey.strikes), new KeyPenalties(file)];
+  const [oldKeys, keys] = [new KeyPenaltyTable(old, survey.strikes), new KeyPenaltyTable(file)];
   oldKeys.table.each((record, id) => {
     if (oldKeys.sequence(record) === 0) return;
-    const penalty = oldKeys.read(record, id) ?? maxBan(rules, nowMs);
+    const penalty = oldKeys.read(record, id) ?? longestBan(rules, nowMs);
     if (penalty === noPenalty || !keys.table.hasRoom(id)) return;
     keys.write(keys.table.make(id, locks), id, noPenalty, penalty);
   });
 }
 
 /** Moves the counts to windows that open now. Used if the original opening times are unknown. */
-function reopened({ minute, day }: Usage, openedAt: number): Usage {
+function reopenWindows({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
 }
 
@@ -86,7 +86,7 @@ interface LimitSurvey {
 
 const layouts: readonly TableLayout[] = Object.values(limitTables);
 
-export function surveyOf(file: LimitFile): LimitSurvey {
+export function surveyFile(file: LimitFile): LimitSurvey {
   const extents = new Map(layouts.map((layout): [TableLayout, Map<number, number>] => [layout, new Map()]));
   const count = file.extentsBySize;
   let isDamaged = false;
@@ -115,7 +115,7 @@ export function writeDirectory(file: LimitFile, { extents }: LimitSurvey): void 
   for (const [layout, places] of extents) {
     const { directory, slots } = layout;
     i32.fill(0, directory, directory + slots);
-    for (const [index, number] of places) i32[directory + (slotOf(file, layout, index) as number)] = number;
+    for (const [index, number] of places) i32[directory + (findSlot(file, layout, index) as number)] = number;
   }
   i32[header.extents] = extentsBySize;
 }

@@ -1,8 +1,8 @@
 import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
-import { type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
-import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/replies.ts';
+import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/reply.ts';
+import { type HeaderFields, setMethodHeaders } from '../pipeline/response-headers.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 
 export type AdminPlainResponse = Omit<PlainResponse, 'body'> & {
@@ -18,7 +18,7 @@ export function reply(
   const headers = new Headers({ ...adminHeaders, 'X-Request-Id': requestId });
   if (body !== null) headers.set('Content-Type', 'application/json');
   for (const [name, value] of Object.entries(own)) headers.set(name, value);
-  writeForMethod({ headers }, method);
+  setMethodHeaders({ headers }, method);
   return new Response(body, { status, headers });
 }
 
@@ -38,12 +38,12 @@ export function replyWithError(
   if (status >= 500) logFailure(context, incoming, apiError);
   return reply(incoming, {
     status,
-    body: errorBody(explained(context, apiError, isSignedIn)),
+    body: errorBody(addTroubles(context, apiError, isSignedIn)),
     headers: errorHeaders(context, incoming, apiError),
   });
 }
 
-function explained({ troubles }: AdminContext, apiError: ApiError, isSignedIn: boolean): ApiError {
+function addTroubles({ troubles }: AdminContext, apiError: ApiError, isSignedIn: boolean): ApiError {
   const { code, message = errors[code].message, cause } = apiError;
   if (code !== 'service_unavailable') return apiError;
   const reasons = isSignedIn && cause instanceof Error ? [`Cause: ${cause.message}.`] : troubles();

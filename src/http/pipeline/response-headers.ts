@@ -75,7 +75,8 @@ class ReusedHeaders {
   /** Includes both windows, in the format of the IETF draft for RateLimit header fields. */
   #writeAccount(quota: Quota, verdict: Verdict): void {
     this.#writeLimit(verdict);
-    if (quota !== this.#quota) this.#headers.set('RateLimit-Policy', policies.get(quota) ?? policyOf(quota));
+    if (quota !== this.#quota)
+      this.#headers.set('RateLimit-Policy', policies.get(quota) ?? rateLimitPolicy(quota));
     this.#quota = quota;
     const { minute, day } = verdict;
     this.#headers.set(
@@ -98,11 +99,11 @@ class RouteHeaders {
   }
 }
 
-const ofMostRoutes = new RouteHeaders({});
+const defaultRouteHeaders = new RouteHeaders({});
 const byRouteHeaders = new WeakMap<HeaderFields, RouteHeaders>();
 
-function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
-  if (ofRoute === undefined) return ofMostRoutes;
+function routeHeaders(ofRoute: HeaderFields | undefined): RouteHeaders {
+  if (ofRoute === undefined) return defaultRouteHeaders;
   const known = byRouteHeaders.get(ofRoute);
   if (known !== undefined) return known;
   const made = new RouteHeaders(ofRoute);
@@ -115,14 +116,14 @@ function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
  * result to a `Response` immediately, because the next response overwrites it. `own` and `ofRoute` must not be modified
  * later.
  */
-export function headersOf(
+export function responseHeaders(
   { status, isEmpty }: { readonly status: number; readonly isEmpty: boolean },
   requestId: string,
   admission: Admission,
   own: HeaderFields,
   ofRoute: HeaderFields | undefined,
 ): Headers {
-  const { errors, emptySuccesses, successes } = headersOfRoute(ofRoute);
+  const { errors, emptySuccesses, successes } = routeHeaders(ofRoute);
   const reused = status >= 400 ? errors : isEmpty ? emptySuccesses : successes;
   return reused.write(requestId, admission, own);
 }
@@ -131,14 +132,14 @@ export function headersOf(
  * The three rate limit headers of the specification (section 8), for the window that will be exhausted first or,
  * without a valid key, for the address.
  */
-export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limit): void {
+export function setRateLimitHeaders(headers: Headers, { limit, remaining, resetAt }: Limit): void {
   headers.set('X-RateLimit-Limit', String(limit));
   headers.set('X-RateLimit-Remaining', String(remaining));
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
 /** Reads `response.headers` only for these methods, because reading this property creates an object. */
-export function writeForMethod(response: Pick<Response, 'headers'>, method: string): void {
+export function setMethodHeaders(response: Pick<Response, 'headers'>, method: string): void {
   // Bun omits the Date header when it omits the body.
   if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
   // Bun treats data after a CONNECT as a tunnel, so the next request on the connection would never be answered.
@@ -147,7 +148,7 @@ export function writeForMethod(response: Pick<Response, 'headers'>, method: stri
 
 const policies = new WeakMap<Quota, string>();
 
-function policyOf(quota: Quota): string {
+function rateLimitPolicy(quota: Quota): string {
   const policy = `"minute";q=${quota.perMinute};w=${minuteSeconds}, "day";q=${quota.perDay};w=${daySeconds}`;
   policies.set(quota, policy);
   return policy;

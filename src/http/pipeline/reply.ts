@@ -3,12 +3,18 @@ import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
-import { logBan } from '../logs/bans.ts';
+import { logBan } from '../logs/ban-log.ts';
 import { errorPath } from '../public/guides.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
-import { errorPageHeaders, type HeaderFields, headersOf, writeForMethod, writeLimit } from './headers.ts';
 import type { PlainResponse } from './plain-response.ts';
+import {
+  errorPageHeaders,
+  type HeaderFields,
+  responseHeaders,
+  setMethodHeaders,
+  setRateLimitHeaders,
+} from './response-headers.ts';
 
 const challenge = 'Bearer realm="animal-store"';
 
@@ -30,14 +36,20 @@ export function reply(
     requestId,
     routed,
   } = incoming;
-  const headers = headersOf({ status, isEmpty: body === null }, requestId, admission, own, routed?.headers);
+  const headers = responseHeaders(
+    { status, isEmpty: body === null },
+    requestId,
+    admission,
+    own,
+    routed?.headers,
+  );
   const response = new Response(stream === undefined ? body : incoming.streamed(stream), { status, headers });
   const cors = context.corsOrigins.size > 0 ? corsHeaders(sent, context.corsOrigins) : {};
   for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
   const isFree =
     admission.caller === undefined || admission.verdict.errorCode !== undefined || routed?.operation.free;
   if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
-  writeForMethod(response, method);
+  setMethodHeaders(response, method);
   countRequest(context, incoming, code, admission.caller);
   const logged = method === 'HEAD' ? null : stream === undefined ? body : undefined;
   context.requestLog?.(incoming, { status, code, admission, body: logged });
@@ -70,8 +82,11 @@ export function replyWithError(
   if (status >= 500) logFailure(context, incoming, apiError, status);
   if (admission?.caller !== undefined && admission.verdict.isNewBan) logBan(context.log, admission);
   const isCharged = !(incoming.routed?.operation.free ?? false);
-  const afterRefund = status === 503 && isCharged ? refunded(context, admission) : admission;
-  const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, apiError.code));
+  const afterRefund = status === 503 && isCharged ? refundUnavailable(context, admission) : admission;
+  const result = andThen(
+    afterRefund,
+    (known) => known ?? toUnauthenticated(context, incoming, apiError.code),
+  );
   return andThen(result, (known) => {
     const headers = errorHeaders(apiError, known, incoming);
     headers.Link = helpLink(context, apiError.code, incoming.routed?.headers?.Link);
@@ -107,7 +122,7 @@ export async function replyToPreflight(
     ...corsHeaders(incoming.request.headers, context.corsOrigins),
     ...preflightHeaders,
   });
-  writeLimit(headers, state);
+  setRateLimitHeaders(headers, state);
   if (incoming.countFree()) headers.set('Connection', 'close');
   countRequest(context, incoming);
   context.requestLog?.(incoming, { status: 204, body: null });
@@ -181,7 +196,7 @@ function retryAfterSeconds(code: ErrorCode, admission: Authenticated | Unauthent
 }
 
 /** A 503 does not count against the limit: the request is refunded if the store is reachable. */
-function refunded(
+function refundUnavailable(
   context: RequestContext,
   admission: Authenticated | Unauthenticated | undefined,
 ): Awaitable<Authenticated | Unauthenticated | undefined> {
@@ -189,7 +204,7 @@ function refunded(
   return andThen(context.admission.refund(admission), (verdict) => ({ ...admission, verdict }));
 }
 
-function unauthenticated(
+function toUnauthenticated(
   context: RequestContext,
   incoming: IncomingRequest,
   errorCode: ErrorCode,
