@@ -7,7 +7,7 @@ import { extentBytes, extentHeaderBytes, limitTables } from '../src/limits/file/
 import { LimitFile } from '../src/limits/file/limit-file.ts';
 import { RecordLocks } from '../src/limits/file/record-locks.ts';
 import { noPenalty, noUsage, type Usage } from '../src/limits/limit.ts';
-import { storeFileNames } from '../src/store-files/files.ts';
+import { resolveStoreFiles } from '../src/store-files/files.ts';
 import { tryLock } from '../src/store-files/serving-lock.ts';
 
 /**
@@ -40,7 +40,7 @@ export class SandboxStore implements Disposable {
       )
       .all()
       .map(({ name }) => name);
-    this.#limits = new LimitFile(storeFileNames(path).limits);
+    this.#limits = new LimitFile(resolveStoreFiles(path).limits);
     this.#locks = new RecordLocks(this.#limits, maxWorkers);
     this.#accounts = new AccountUsageTable(this.#limits);
     this.#keys = new KeyPenaltyTable(this.#limits);

@@ -22,7 +22,7 @@ import type { BackupOperations } from '../operations/admin/backups.ts';
 import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
-import { troublesOf } from '../operations/observability/concerns.ts';
+import { listTroubles } from '../operations/observability/concerns.ts';
 import type { SendTest } from '../operations/resources/webhooks.ts';
 import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
 import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
@@ -115,7 +115,7 @@ function contextOf(
         eventSettings,
       },
     }),
-    troubles: () => troublesOf(store),
+    troubles: () => listTroubles(store),
     metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
     log,
     outages,

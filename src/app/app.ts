@@ -31,7 +31,7 @@ import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 export { partialName, removeLeftOvers } from '../backup/leftovers.ts';
 export { localUrl } from '../http/listener/host.ts';
 export { createFile, inheritOwner, isStoreFile, makeFolder } from '../store-files/files.ts';
-export { WorkerEnded } from '../supervisor/worker-process.ts';
+export { WorkerExitedError } from '../supervisor/worker-process.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';
 export { type OpenapiOf, type Service, startService } from './service.ts';
 export { type AdminServices, type OpenOptions, openAdminServices } from './services.ts';
@@ -69,7 +69,7 @@ export type KeepFirstKey = (key: IssuedKey) => void;
 
 /**
  * Disposing the app drains and stops the service. If `keepFirstKey` is given, it is called before the service listens.
- * Throws `StorageUnusable`, or an error if the host or port is unavailable.
+ * Throws `StoreUnusableError`, or an error if the host or port is unavailable.
  */
 export async function startApp(
   config: Config,

@@ -14,7 +14,7 @@ import type { Clock } from '../domain/clock.ts';
 import { type BackupBackend, BackupOperations } from '../operations/admin/backups.ts';
 import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
-import { runTask, TaskEnded, TaskFailed, type TaskResult } from '../supervisor/task-process.ts';
+import { runTask, TaskExitedError, TaskFailedError, type TaskResult } from '../supervisor/task-process.ts';
 import { sqlitePath } from './store.ts';
 
 export { BackupError, type VerifiedFile } from '../backup/backup.ts';
@@ -77,8 +77,8 @@ function inProcess(command: readonly string[]): RunBackupTask {
     try {
       return await runTask(command, task, { signal, onRead });
     } catch (error) {
-      if (error instanceof TaskFailed) throw new BackupError(error.fault as BackupFault, error.message);
-      if (!(error instanceof TaskEnded)) throw error;
+      if (error instanceof TaskFailedError) throw new BackupError(error.fault as BackupFault, error.message);
+      if (!(error instanceof TaskExitedError)) throw error;
       const what = task.kind === 'make' ? 'The backup failed' : 'The verification failed';
       if (signal?.aborted) throw new BackupError('failed', `Interrupted. ${what}.`);
       throw new BackupError('failed', `${what}: ${error.message}`, error);

@@ -46,7 +46,7 @@ import { maxStaleMs, pollIntervalMs, SharedVersions } from '../domain/shared-ver
 import { type Trouble, troubles } from '../domain/troubles.ts';
 import { RedisLimits } from '../limits/redis/limits.ts';
 import { SharedRedis } from '../limits/redis/shared-redis.ts';
-import type { Notice } from '../outages/outage.ts';
+import type { Notify } from '../outages/outage.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 import type { StoreFacts } from '../storage/admin.ts';
 import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
@@ -77,7 +77,7 @@ export interface ClusterSettings {
 
 type ClusterOptions = ClusterSettings & LimitedStoreSettings & { readonly url: string };
 
-/** Throws `StorageUnusable`. The store opens even if Redis is down. */
+/** Throws `StoreUnusableError`. The store opens even if Redis is down. */
 export async function openCluster(options: ClusterOptions): Promise<LimitedStore> {
   await using opened = new AsyncDisposableStack();
   const { serving, create, migrates, units, notice, events } = options;
@@ -140,7 +140,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
 }
 
 /** Tries again after a timeout, because a server that is briefly busy or locked must not prevent a start. */
-async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Promise<T> {
+async function withSecondAttempt<T>(notice: Notify, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {

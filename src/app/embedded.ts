@@ -15,8 +15,8 @@ import {
 } from '../limits/file/served-files.ts';
 import type { BanRules } from '../limits/limit.ts';
 import type { Admission, LimitStore } from '../limits/limit-store.ts';
-import { StorageUnusable } from '../outages/errors.ts';
-import type { Notice } from '../outages/outage.ts';
+import { StoreUnusableError } from '../outages/errors.ts';
+import type { Notify } from '../outages/outage.ts';
 import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
 import { damageOf, type Migrations } from '../storage/sqlite/database.ts';
 import {
@@ -26,10 +26,10 @@ import {
   openSqlite,
   type SqliteStore,
 } from '../storage/sqlite/sqlite.ts';
-import { storeIdentity } from '../store-files/file-identity.ts';
-import { openToOthers, type StoreFiles, storeFiles } from '../store-files/files.ts';
+import { readStoreIdentity } from '../store-files/file-identity.ts';
+import { listExposedFiles, prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import { OpenFiles } from '../store-files/open-files.ts';
-import { lockOnce, tryLock } from '../store-files/serving-lock.ts';
+import { createServingLock, tryLock } from '../store-files/serving-lock.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 interface EmbeddedOptions extends LimitedStoreSettings {
@@ -43,7 +43,7 @@ const managingLockWaitMs = 500;
 
 /**
  * Opens the embedded store: a data file, and a file next to it with the limit state. A serving process acquires the
- * serving lock before it changes anything, and holds it until its files are closed. Throws `StorageUnusable`.
+ * serving lock before it changes anything, and holds it until its files are closed. Throws `StoreUnusableError`.
  */
 export function openEmbedded(options: EmbeddedOptions): LimitedStore {
   try {
@@ -53,12 +53,14 @@ export function openEmbedded(options: EmbeddedOptions): LimitedStore {
   }
 }
 
-/** The files of the store that the supervisor has open. Throws `StorageUnusable` instead of creating another store. */
+/** The files of the store that the supervisor has open. Throws `StoreUnusableError` instead of creating another store. */
 function servedFiles(path: string): StoreFiles {
   if (!existsSync(path)) {
-    throw new StorageUnusable(`The data file ${path} was moved, or is not mounted any longer. Put it back.`);
+    throw new StoreUnusableError(
+      `The data file ${path} was moved, or is not mounted any longer. Put it back.`,
+    );
   }
-  return storeFiles(path, false);
+  return prepareStoreFiles(path, false);
 }
 
 function openFiles(options: EmbeddedOptions): LimitedStore {
@@ -67,7 +69,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
-  const files = role === 'worker' ? servedFiles(path) : storeFiles(path, create);
+  const files = role === 'worker' ? servedFiles(path) : prepareStoreFiles(path, create);
   expectFiles(files, role, notice);
   let isOpen = false;
   // A command that is rejected, such as by an older store, does not change the record.
@@ -88,7 +90,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     removeCopy(files);
   }
   const isCommand = role === 'beside';
-  const identity = storeIdentity(
+  const identity = readStoreIdentity(
     path,
     files,
     !isCommand,
@@ -117,8 +119,8 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   });
 }
 
-/** Throws `StorageUnusable` unless the files belong together. */
-export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'beside', notice: Notice): void {
+/** Throws `StoreUnusableError` unless the files belong together. */
+export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'beside', notice: Notify): void {
   expectServedFiles(files, role, (data) => {
     if (!isStoreIntact(data)) return false;
     notice(
@@ -133,7 +135,7 @@ export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'bes
  * record of its files after it has closed the data file, which deletes the WAL.
  */
 function lockFor(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
-  const acquire = isServing ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
+  const acquire = isServing ? createServingLock(files, opened) : () => tryLock(files, managingLockWaitMs);
   let isLocked = false;
   if (isServing) opened.defer(() => isLocked && clearServedRecord(files));
   return (): Disposable | undefined => {
@@ -172,8 +174,8 @@ function withLimits(
   };
 }
 
-function reportOpenToOthers(files: StoreFiles, notice: Notice): void {
-  const open = openToOthers(files);
+function reportOpenToOthers(files: StoreFiles, notice: Notify): void {
+  const open = listExposedFiles(files);
   if (open.length === 0) return;
   notice(
     `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type OperatorServices, servicesFor } from '../operations/admin/services.ts';
 import type { Store } from '../operations/units.ts';
-import type { Notice } from '../outages/outage.ts';
+import type { Notify } from '../outages/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { systemRuntime } from './runtime.ts';
 import { openStore } from './store.ts';
@@ -25,12 +25,12 @@ export interface OpenOptions {
   readonly migrates?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;
-  readonly notice?: Notice;
+  readonly notice?: Notify;
   /** The actor recorded in the audit log. Defaults to the system user that runs this program. */
   readonly actor?: Actor;
 }
 
-/** Opens the store, even if another process is serving it. Throws `StorageUnusable`. */
+/** Opens the store, even if another process is serving it. Throws `StoreUnusableError`. */
 export async function openAdminServices(
   config: Config,
   runtime = systemRuntime(),

@@ -9,19 +9,19 @@ import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import { type SystemDependencies, SystemOperations } from '../operations/admin/system.ts';
 import { type FailedRequestSource, FailedRequests } from '../operations/observability/failed-requests.ts';
-import { EventLoopDelay, trafficOf } from '../operations/observability/process-traffic.ts';
+import { createTrafficSource, EventLoopDelay } from '../operations/observability/process-traffic.ts';
 import type { OutputHealth, TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
 import {
-  failedRequestsOf,
+  answerWorkerQuery,
+  createFailedRequestSource,
+  createLoggingControl,
   type LoggingControl,
-  loggingOf,
   replyTimeoutMs,
-  respondAsWorker,
-  type WorkerQuestion,
+  type WorkerQuery,
   WorkersTraffic,
-} from '../operations/observability/worker-questions.ts';
+} from '../operations/observability/worker-queries.ts';
 import type { Store } from '../operations/units.ts';
 import type { Supervisor } from '../supervisor/supervisor.ts';
 
@@ -78,7 +78,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
     this.failedRequests = new FailedRequests(clock);
     this.logging = new ProcessLogging(log, config.logRequests, config.logSlowMs);
     this.startedAt = worker?.startedAt ?? clock.now();
-    this.traffic = trafficOf({
+    this.traffic = createTrafficSource({
       counter: this.counter,
       eventLoop: this.#eventLoop,
       pageCache: this.pageCache,
@@ -120,8 +120,8 @@ export class ServiceWatch implements Watch, AsyncDisposable {
     await this.#recorder?.recordAll();
   }
 
-  answer(question: WorkerQuestion): Promise<unknown> {
-    return respondAsWorker(question, this.traffic, this.logging, this.failedRequests);
+  answer(question: WorkerQuery): Promise<unknown> {
+    return answerWorkerQuery(question, this.traffic, this.logging, this.failedRequests);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -139,14 +139,14 @@ export function watchWorkers(
   config: Config,
   { log, output, startedAt, port }: Pick<Watch, 'startedAt' | 'output'> & { log: Logger; port: number },
 ): Watch {
-  const ask = (question: WorkerQuestion) => supervisor.ask(question, replyTimeoutMs);
+  const ask = (question: WorkerQuery) => supervisor.ask(question, replyTimeoutMs);
   const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
-  const logging = loggingOf(own, ask, ({ level, requests }) =>
+  const logging = createLoggingControl(own, ask, ({ level, requests }) =>
     supervisor.change({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
   );
   return {
     traffic: new WorkersTraffic(ask),
-    failedRequests: failedRequestsOf(ask),
+    failedRequests: createFailedRequestSource(ask),
     logging,
     instance: instanceName(config, port),
     startedAt,

@@ -5,12 +5,12 @@ import type { Clock } from '../domain/clock.ts';
 import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
-import type { Notice } from '../outages/outage.ts';
-import { longestDelayMs, sendTest, sendWith, type TestedWebhook } from '../webhooks/attempt.ts';
+import type { Notify } from '../outages/outage.ts';
+import { createSend, maxDelayMs, sendTest, type TestedWebhook } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
-import { localReceivers, ReceiverThread } from '../webhooks/receivers.ts';
-import { openSecret, reencryptSecret, sealSecret } from '../webhooks/secrets.ts';
-import { makeWebhookSecret } from '../webhooks/signature.ts';
+import { createReceivers, ReceiverThread } from '../webhooks/receivers.ts';
+import { decryptSecret, encryptSecret, reencryptSecret } from '../webhooks/secrets.ts';
+import { generateWebhookSecret } from '../webhooks/signature.ts';
 import type { Runtime } from './runtime.ts';
 import { isEmbedded } from './store.ts';
 
@@ -20,17 +20,17 @@ export type WebhookServices = ReturnType<typeof createWebhookServices>;
 export function createWebhookServices(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, aroundSend = (send) => send, ...runtime }: Runtime,
-  notice?: Notice,
+  notice?: Notify,
 ) {
   const { resolve } = runtime;
   const receivers =
-    resolve === undefined ? new ReceiverThread(allowed) : localReceivers({ resolve, allowed, clock });
+    resolve === undefined ? new ReceiverThread(allowed) : createReceivers({ resolve, allowed, clock });
   const secrets = {
-    make: () => makeWebhookSecret(randomBytes),
-    seal: (secret: string) => sealSecret(secret, keys, randomBytes),
-    open: (sealed: string) => openSecret(sealed, keys),
+    make: () => generateWebhookSecret(randomBytes),
+    seal: (secret: string) => encryptSecret(secret, keys, randomBytes),
+    open: (sealed: string) => decryptSecret(sealed, keys),
   };
-  const send = aroundSend(sendWith(receivers, secrets.open));
+  const send = aroundSend(createSend(receivers, secrets.open));
   return {
     checkEndpoint: async (url: string, accountId: number) => {
       const { mistake, inward } = await receivers.check(url, accountId);
@@ -87,7 +87,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
       while (await store.write('addPaces', null));
       while (isAlone && (await store.write('releaseDeliveries', clock.now())));
       const now = clock.now();
-      const latest = { latestLease: now + maxLeaseMs, latestRetry: now + longestDelayMs };
+      const latest = { latestLease: now + maxLeaseMs, latestRetry: now + maxDelayMs };
       for (let after: bigint | undefined = 0n; after !== undefined; )
         after = await store.write('rescheduleDeliveries', { after, now, ...latest });
     },

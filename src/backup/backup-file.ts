@@ -6,7 +6,7 @@
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { dataMigrations } from '../storage/sqlite/migrations.ts';
-import { fileReason } from '../store-files/files.ts';
+import { explainFileError } from '../store-files/files.ts';
 import { backupApplicationId } from '../store-files/sqlite-file.ts';
 import { BackupError } from './backup.ts';
 
@@ -55,7 +55,7 @@ function open(path: string): number {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new BackupError('missing', `File not found: ${path}`);
-    throw new BackupError('failed', `Cannot read ${path}: ${fileReason(error as Error, path)}.`, error);
+    throw new BackupError('failed', `Cannot read ${path}: ${explainFileError(error as Error, path)}.`, error);
   }
 }
 

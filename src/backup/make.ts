@@ -1,13 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
 import { extentBytes } from '../limits/file/layout.ts';
-import { sizeOf, syncFile } from '../store-files/disk.ts';
-import { fileReason, makeFile } from '../store-files/files.ts';
+import { fileSize, syncFile } from '../store-files/disk.ts';
+import { explainFileError, makeFile } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
   hasTable,
-  pragma,
+  readPragma,
   storeApplicationId,
 } from '../store-files/sqlite-file.ts';
 import { BackupError, type BackupFacts } from './backup.ts';
@@ -46,7 +46,7 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
     const facts = complete(target, { createdAt: now, madeBy, hasLimits });
     rmSync(limitCopyOf(target), { force: true });
     syncFile(target);
-    return { ...facts, bytes: sizeOf(target) };
+    return { ...facts, bytes: fileSize(target) };
   } catch (error) {
     throw makeFailure({ data, limits, target }, error);
   }
@@ -56,7 +56,7 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
 function copyData(data: string, target: string): void {
   using source = new Database(data, { readonly: true, strict: true });
   source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  if (pragma(source, 'application_id') !== storeApplicationId) {
+  if (readPragma(source, 'application_id') !== storeApplicationId) {
     throw new BackupError('foreign', `${data} is not the data file of a store. Check DATABASE_URL.`);
   }
   // The copy is synced once, when it is complete.
@@ -78,7 +78,7 @@ function complete(target: string, { createdAt, madeBy, hasLimits }: MakeMode): O
     database.run('PRAGMA synchronous = OFF');
     checkStore(database, 'quick_check');
     const counts = countsOf(database);
-    const format = pragma(database, 'user_version');
+    const format = readPragma(database, 'user_version');
     const notes = database.transaction(() => {
       // A store whose restore was interrupted contains its limit state. The limit file is that of the former store.
       const isRestored = hasTable(database, limitTable);
@@ -129,6 +129,6 @@ function makeFailure(
       `The store ${data} is damaged (${error.message}). Restore an earlier backup.`,
     );
   }
-  const reason = fileReason(error as Error, target, data, limits);
+  const reason = explainFileError(error as Error, target, data, limits);
   return new BackupError('failed', `Cannot make the backup: ${reason}.`, error);
 }

@@ -1,8 +1,8 @@
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { expectServedFiles } from '../limits/file/served-files.ts';
-import { freeBytesOf, readOrNull, sizeOf, syncFolderOf } from '../store-files/disk.ts';
-import { type StoreFiles, storeFiles } from '../store-files/files.ts';
+import { fileSize, readFreeBytes, readOrNull, syncParentFolder } from '../store-files/disk.ts';
+import { prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import {
   BackupError,
   type BackupFacts,
@@ -54,7 +54,7 @@ export class SqliteBackupMaker implements BackupMaker {
 
   async make(path: string, { replace, now, signal, onProgress }: MakeOptions): Promise<BackupFacts> {
     const { madeBy, run } = this.#options;
-    const files = storeFiles(this.#options.path, false);
+    const files = prepareStoreFiles(this.#options.path, false);
     expectServedFiles(files, 'beside', isStoreIntact, true);
     const name = targetOf(path, replace);
     removeLeftOvers(dirname(name), (other) => other === basename(name));
@@ -66,9 +66,9 @@ export class SqliteBackupMaker implements BackupMaker {
     const stop = new AbortController();
     const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const timer = setInterval(() => {
-      onProgress?.(readOrNull(() => sizeOf(target)) ?? 0, total);
+      onProgress?.(readOrNull(() => fileSize(target)) ?? 0, total);
       // An error thrown by a timer would end the service.
-      if ((readOrNull(() => freeBytesOf(files.data)) ?? reserve) < reserve) stop.abort();
+      if ((readOrNull(() => readFreeBytes(files.data)) ?? reserve) < reserve) stop.abort();
     }, checkIntervalMs);
     try {
       const facts = (await run(task, ending)) as BackupFacts;
@@ -83,7 +83,7 @@ export class SqliteBackupMaker implements BackupMaker {
   }
 
   async verify(path: string, { signal, onProgress }: VerifyOptions = {}): Promise<VerifiedFile> {
-    const total = timesRead * sizeOf(path);
+    const total = timesRead * fileSize(path);
     const onRead = (bytes: number) => onProgress?.(bytes, total);
     return (await this.#options.run({ kind: 'verify', path: resolve(path) }, signal, onRead)) as VerifiedFile;
   }
@@ -123,12 +123,12 @@ function exists(path: string): BackupError {
  * file would release the locks of a service in this process (sqlite.org/howtocorrupt.html section 2.2).
  */
 function expectedBytes({ data, limits }: StoreFiles): number {
-  return sizeOf(data) + sizeOf(`${data}-wal`) + sizeOf(limits);
+  return fileSize(data) + fileSize(`${data}-wal`) + fileSize(limits);
 }
 
 /** Throws `BackupError` unless the disk has enough free space. */
 export function expectSpace(path: string, needed: number, purpose: string): void {
-  const free = freeBytesOf(path);
+  const free = readFreeBytes(path);
   if (free >= needed) return;
   const found = `about ${mib(needed)} needed, ${mib(free)} free`;
   throw new BackupError('space', `Not enough space ${purpose}: ${found}.`);
@@ -136,7 +136,7 @@ export function expectSpace(path: string, needed: number, purpose: string): void
 
 function reserveOf(data: string, target: string, expected: number): number {
   const isSameDisk = statSync(dirname(data)).dev === statSync(dirname(target)).dev;
-  const left = freeBytesOf(data) - (isSameDisk ? expected + extraBytes : 0);
+  const left = readFreeBytes(data) - (isSameDisk ? expected + extraBytes : 0);
   return Math.min(reserveBytes, left / 2);
 }
 
@@ -156,7 +156,7 @@ function publish(partial: string, name: string, replace: boolean): void {
   try {
     if (replace) renameSync(partial, name);
     else linkAs(partial, name);
-    syncFolderOf(name);
+    syncParentFolder(name);
   } catch (error) {
     if (error instanceof BackupError) throw error;
     throw new BackupError('failed', `Cannot write ${name}: ${(error as Error).message}.`, error);

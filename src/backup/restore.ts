@@ -17,14 +17,14 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { recordClosed } from '../limits/file/served-files.ts';
-import { syncFile, syncFolderOf, writeAll } from '../store-files/disk.ts';
+import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import {
-  fileReason,
+  explainFileError,
+  findRemains,
   makeFile,
   makeFolder,
-  remainsOf,
+  resolveStoreFiles,
   type StoreFiles,
-  storeFileNames,
 } from '../store-files/files.ts';
 import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
@@ -56,10 +56,10 @@ const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
 /** Additional disk space required for the separate file with the limit state. */
 const extraBytes = 4_194_304;
-/** If this throws `BackupError` or `StorageUnusable`, nothing was changed. */
+/** If this throws `BackupError` or `StoreUnusableError`, nothing was changed. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const restored = await restoreLocked(options);
-  recordClosed(storeFileNames(options.path));
+  recordClosed(resolveStoreFiles(options.path));
   return restored;
 }
 
@@ -69,7 +69,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   if (header.applicationId !== backupApplicationId) {
     throw new BackupError('foreign', `${backup} is not a backup made by "animal-store backup".`);
   }
-  const files = storeFileNames(path);
+  const files = resolveStoreFiles(path);
   const replaced = existsSync(files.data);
   if (replaced) checkReplaced(files.data, replace);
   else if (!replace) expectNoRemains(files.data);
@@ -113,7 +113,7 @@ function checkReplaced(path: string, replace: boolean): void {
 
 /** Throws `BackupError` if only the data file of a store is missing, because its WAL may contain its latest changes. */
 function expectNoRemains(path: string): void {
-  const remains = remainsOf(path);
+  const remains = findRemains(path);
   if (remains.length === 0) return;
   throw new BackupError(
     'exists',
@@ -231,16 +231,16 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
   // If the old data file can be opened, it was checkpointed and is complete without these files; otherwise, these files
   // are useless.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
-  syncFolderOf(files.data);
+  syncParentFolder(files.data);
   renameSync(copy, files.data);
-  syncFolderOf(files.data);
+  syncParentFolder(files.data);
   try {
     old?.disown();
     finishRestore(files);
   } catch (error) {
     throw new BackupError(
       'failed',
-      `The store was restored, but its limit state is not yet in a separate file (${fileReason(error as Error, files.limits)}). ` +
+      `The store was restored, but its limit state is not yet in a separate file (${explainFileError(error as Error, files.limits)}). ` +
         'The service writes that file the next time it starts.',
       error,
     );
@@ -284,5 +284,5 @@ function closed(path: string): Old | undefined {
 }
 
 function restoreFailure(path: string, error: Error): BackupError {
-  return new BackupError('failed', `Cannot restore to ${path}: ${fileReason(error, path)}.`, error);
+  return new BackupError('failed', `Cannot restore to ${path}: ${explainFileError(error, path)}.`, error);
 }

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, renameSync, rmSync } from 'node:fs';
 import { clearStoreRecord } from '../limits/file/served-files.ts';
-import { syncFile, syncFolderOf, writeAll } from '../store-files/disk.ts';
+import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import { makeFile, type StoreFiles } from '../store-files/files.ts';
 import { hasTable } from '../store-files/sqlite-file.ts';
 import { limitTable } from './backup-file.ts';
@@ -41,7 +41,7 @@ export function finishRestore(files: StoreFiles): void {
     clearStoreRecord(made);
     renameSync(made, files.limits);
   } else for (const path of [made, files.limits]) rmSync(path, { force: true });
-  syncFolderOf(files.limits);
+  syncParentFolder(files.limits);
   data.run('PRAGMA synchronous = FULL');
   data.run(`DROP TABLE ${limitTable}`);
 }

@@ -1,12 +1,12 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { dataTable } from '../storage/sqlite/database.ts';
-import { fileReason } from '../store-files/files.ts';
+import { explainFileError } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
   hasTable,
-  pragma,
+  readPragma,
   storeApplicationId,
 } from '../store-files/sqlite-file.ts';
 import { BackupError, type VerifiedFile } from './backup.ts';
@@ -53,7 +53,7 @@ function verifyStore(database: Database, path: string, { bytes }: FileHeader): V
     throw new BackupError('foreign', `${path} belongs to a store, but is not its data file.`);
   }
   checkStore(database, 'integrity_check');
-  const format = pragma(database, 'user_version');
+  const format = readPragma(database, 'user_version');
   return { kind: 'store', format, newestFormat, counts: countsOf(database), bytes };
 }
 
@@ -93,7 +93,11 @@ function verifyFailure(path: string, isBackup: boolean, error: unknown): Error {
   if (error instanceof BackupError) return error;
   const { message } = error as Error;
   if (hasCode(error, /^SQLITE_(CANTOPEN|IOERR|BUSY|PERM|NOMEM|READONLY)/)) {
-    return new BackupError('failed', `Cannot read ${path}: ${fileReason(error as Error, path)}.`, error);
+    return new BackupError(
+      'failed',
+      `Cannot read ${path}: ${explainFileError(error as Error, path)}.`,
+      error,
+    );
   }
   // Any other SQLite error means that the file is damaged.
   const [what, remedy] = isBackup ? ['backup', 'Use another copy'] : ['store', 'Restore a backup'];

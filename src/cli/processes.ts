@@ -1,7 +1,7 @@
 /** Starts the program's processes, runs their internal commands, and sets up logging. */
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
-import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
+import type { WorkerQuery } from '../operations/observability/worker-queries.ts';
 import type { Environment } from './command.ts';
 import { ownCommand } from './memory-options.ts';
 import { processOutput } from './process-output.ts';
@@ -91,7 +91,7 @@ export async function runWorker(): Promise<0 | 1> {
         startedAt,
       },
     );
-    link.answer((question) => service.watch.answer(question as WorkerQuestion));
+    link.answer((question) => service.watch.answer(question as WorkerQuery));
     link.serving({ url: service.url, port: service.port });
     await link.stopped;
   } catch (error) {

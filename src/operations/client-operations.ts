@@ -6,21 +6,21 @@ import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { CheckEndpoint } from '../domain/endpoint.ts';
 import type { Authenticated } from './admission/admission.ts';
-import type { Once, OnceInput } from './changes/once.ts';
+import type { IdempotentInput, IdempotentRequest } from './changes/idempotency.ts';
 import type { Preconditions } from './changes/preconditions.ts';
 import type { EventFeed } from './events/feed.ts';
 import type { WatchStore } from './events/key-watch.ts';
 import type { EventStreams } from './events/streams.ts';
 import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
-import type { Needed, ReadStore } from './resources/rows.ts';
+import type { ReadStore, ResolvedNeeds } from './resources/rows.ts';
 import type { SendTest } from './resources/webhooks.ts';
 import type { Store } from './units.ts';
-import { revealed, type WebhookSecrets } from './webhook-secrets.ts';
+import { revealSecret, type WebhookSecrets } from './webhook-secrets.ts';
 
 export interface OperationRequest {
   readonly input: ClientInput<OperationId>;
   readonly preconditions: Preconditions;
-  readonly once: Once | undefined;
+  readonly once: IdempotentRequest | undefined;
   readonly admission: Authenticated;
   /**
    * Checks the caller again, and returns it with its current scopes. Called once by every operation that is not read-only,
@@ -29,7 +29,7 @@ export interface OperationRequest {
   readonly confirm: () => Awaitable<Authenticated>;
 }
 
-export type Performed = Result & { readonly isReplayed?: boolean };
+export type OperationResult = Result & { readonly isReplayed?: boolean };
 
 type ClientOperation = Operation & { readonly operationId: OperationId };
 
@@ -57,7 +57,7 @@ export class ClientOperations {
    * Runs an operation. When the result resolves, the change is durable. Throws the operation's errors and
    * `service_unavailable`.
    */
-  perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
+  perform(operation: ClientOperation, request: OperationRequest): Awaitable<OperationResult> {
     const { store } = this.#dependencies;
     const { input, admission } = request;
     if (isRead(operation) || operation.isEffect) {
@@ -75,7 +75,7 @@ export class ClientOperations {
       : this.#writeWithNeeds(operation, request);
   }
 
-  async #writeWithNeeds(operation: ClientOperation, request: OperationRequest): Promise<Performed> {
+  async #writeWithNeeds(operation: ClientOperation, request: OperationRequest): Promise<OperationResult> {
     const { needs = [] } = operation;
     const { url } = (request.input.body ?? {}) as { readonly url?: string };
     const { accountId } = request.admission.caller;
@@ -87,14 +87,14 @@ export class ClientOperations {
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
     });
-    return needs.includes('secret') ? revealed(performed, secrets) : performed;
+    return needs.includes('secret') ? revealSecret(performed, secrets) : performed;
   }
 
   async #write(
     operation: ClientOperation,
     { input: { params, body }, preconditions, once, confirm }: OperationRequest,
-    needed?: Partial<Omit<Needed, 'caller'>>,
-  ): Promise<Performed> {
+    needed?: Partial<Omit<ResolvedNeeds, 'caller'>>,
+  ): Promise<OperationResult> {
     const { store, clock, events } = this.#dependencies;
     // Not before, because the key may have been revoked while the host of a webhook was resolved.
     const confirming = confirm();
@@ -113,7 +113,11 @@ export class ClientOperations {
     }
   }
 
-  async #writeOnce(operationId: RepeatableId, input: OnceInput['input'], once: Once): Promise<Performed> {
+  async #writeOnce(
+    operationId: RepeatableId,
+    input: IdempotentInput['input'],
+    once: IdempotentRequest,
+  ): Promise<OperationResult> {
     const { store, clock } = this.#dependencies;
     const at = clock.storeTime();
     if (operationId !== 'createPet') return store.write('once', { operationId, input, once, at });

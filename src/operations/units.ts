@@ -1,8 +1,8 @@
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Units, Writer } from '../storage/transaction.ts';
-import { auditedUnit } from './changes/audited.ts';
-import { onceBatch, onceUnit } from './changes/once.ts';
+import { createAuditedUnit } from './changes/audited-unit.ts';
+import { createIdempotentBatch, createIdempotentUnit } from './changes/idempotency.ts';
 import { clientUnits } from './resources/clients.ts';
 import { sharedUnits } from './resources/shared.ts';
 import { accountUnits } from './units/accounts.ts';
@@ -30,9 +30,9 @@ export const units = {
   ...auditedUnits,
   ...firstKeyUnits,
   ...clientUnits,
-  once: onceUnit(clientUnits),
-  createPetOnce: onceBatch('createPet', sharedUnits.createPet),
-  audited: auditedUnit(auditedUnits),
+  once: createIdempotentUnit(clientUnits),
+  createPetOnce: createIdempotentBatch('createPet', sharedUnits.createPet),
+  audited: createAuditedUnit(auditedUnits),
   ...sessionUnits,
   ...recordUnits,
   ...deliveryUnits,

@@ -11,7 +11,7 @@ export class StorageUnavailable extends ApiError {
 }
 
 /** The store failed during a write. The write was applied completely or not at all, but it is unknown which. */
-export class WriteUncertain extends StorageUnavailable {
+export class WriteUncertainError extends StorageUnavailable {
   constructor(reason: string, cause?: unknown) {
     super(
       reason,
@@ -22,7 +22,7 @@ export class WriteUncertain extends StorageUnavailable {
 }
 
 /** The data file at a path is damaged. Retries fail as well, if they read the same part of the file. */
-export class DataDamaged extends StorageUnavailable {
+export class DataDamagedError extends StorageUnavailable {
   constructor(path: string, reason: string, cause: unknown) {
     super(damageMessage(path, reason), cause);
   }
@@ -36,4 +36,4 @@ export function damageMessage(path: string, reason: string): string {
 }
 
 /** The store cannot be opened; `message` gives the reason and the remedy. */
-export class StorageUnusable extends Error {}
+export class StoreUnusableError extends Error {}

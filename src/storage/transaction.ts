@@ -212,7 +212,7 @@ export interface Writer<All extends Units> {
   /**
    * Runs a unit of work. Concurrent units are committed in a group. Resolves with the unit's outcome once its changes
    * are durable. Rejects with the unit's error, with `StorageUnavailable` if nothing was changed, or with
-   * `WriteUncertain`.
+   * `WriteUncertainError`.
    */
   write<Name extends keyof All & string>(
     name: Name,

@@ -1,8 +1,8 @@
 /** Sends units of work over a port, from a process or thread that serves requests to the writing process or thread. */
 import { ApiError } from '../contract/api-error.ts';
 import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
-import { StorageUnavailable, WriteUncertain } from '../outages/errors.ts';
-import { describeError, type Notice, Outage } from '../outages/outage.ts';
+import { StorageUnavailable, WriteUncertainError } from '../outages/errors.ts';
+import { describeError, type Notify, Outage } from '../outages/outage.ts';
 import type { QueueFacts } from './group-queue.ts';
 import type { Port } from './storage.ts';
 import type { Units, Writer } from './transaction.ts';
@@ -59,7 +59,7 @@ export class PortWriter implements Writer<Units> {
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
   /** `onOutcome` is called whenever a write may have been committed. */
-  constructor(port: Port, notice: Notice, onOutcome: () => void) {
+  constructor(port: Port, notice: Notify, onOutcome: () => void) {
     this.#port = port;
     this.#outage = new Outage('animal storage', notice);
     port.listen((message) => {
@@ -132,7 +132,7 @@ export class PortWriter implements Writer<Units> {
    * be committed.
    */
   #giveUp(reason: string, now?: number): void {
-    if (this.#pending.expire(new WriteUncertain(reason), now) === 0) return;
+    if (this.#pending.expire(new WriteUncertainError(reason), now) === 0) return;
     this.#silence = reason;
     this.#outage.begin(reason);
     this.#rest();
@@ -229,7 +229,7 @@ export class WriteServer {
 
 function sent(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
-    const kind = error instanceof WriteUncertain ? 'uncertain' : 'unavailable';
+    const kind = error instanceof WriteUncertainError ? 'uncertain' : 'unavailable';
     return { kind, reason: describeError(error.cause), message: error.message };
   }
   if (error instanceof ApiError) {
@@ -240,7 +240,7 @@ function sent(error: unknown): SentError {
 }
 
 function received({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
-  if (kind === 'uncertain') return new WriteUncertain(reason);
+  if (kind === 'uncertain') return new WriteUncertainError(reason);
   if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
   if (kind === 'apiError' && code !== undefined) {
     return new ApiError(code, { details: [...(details ?? [])], message, scope });

@@ -1,5 +1,5 @@
 import type { EventType } from '../domain/event-type.ts';
-import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
+import { int64, integer, type NewRowOf, nullable, type RowOf, table, text, textColumn } from './table.ts';
 
 /**
  * Minimum number of ids that a restore skips, and a failover on PostgreSQL (`skip_lost_ids`). Exceeds the number of rows
@@ -25,7 +25,7 @@ export const events = table(
   {
     id: int64,
     // A later version may have added types.
-    type: textOf<EventType>(
+    type: textColumn<EventType>(
       (stored) => stored as EventType,
       (type) => type,
     ),
@@ -39,5 +39,5 @@ export const events = table(
   { isCounted: true },
 );
 
-export type StoredEvent = RowIn<typeof events>;
-export type NewEvent = NewIn<typeof events>;
+export type StoredEvent = RowOf<typeof events>;
+export type NewEvent = NewRowOf<typeof events>;

@@ -1,4 +1,4 @@
-import { integer, type RowIn, table, text } from './table.ts';
+import { integer, type RowOf, table, text } from './table.ts';
 
 const keyCounts = {
   keyId: integer,
@@ -56,7 +56,7 @@ export const usageReports = table(
   { key: ['process'], notCopied: 'no process reports to both stores' },
 );
 
-export type ReportNumber = RowIn<typeof usageReports>;
+export type ReportNumber = RowOf<typeof usageReports>;
 
 /** An instance of the service, including its workers. */
 export interface Instance {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ApiError } from '../../src/contract/api-error.ts';
-import { spoolToFile } from '../../src/operations/files/spooled.ts';
+import { spoolToFile } from '../../src/operations/files/spooled-file.ts';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { systemUser } from '../../src/app/services.ts';
 import { generateKey } from '../../src/domain/key.ts';
-import { fingerprintOf } from '../../src/operations/sign-in/sessions.ts';
+import { sessionFingerprint } from '../../src/operations/sign-in/sessions.ts';
 import {
   addOperator,
   adminUrl,
@@ -27,7 +27,7 @@ const statusWith = async (session: TestSession, of: TestApp = app) =>
   (await callAdmin(of, 'GET', '/session', { session })).status;
 
 const storedAs = ({ cookie, secret }: TestSession) =>
-  fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
+  sessionFingerprint({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
   test('identifies its operator and lasts twelve hours, no matter how often it is used', async () => {

@@ -6,13 +6,13 @@
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { openLimits } from '../../src/limits/file/open-limits.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
 
 const [path = '', worker = '', count = '', perDay = ''] = process.argv.slice(2);
 const limits = openLimits({
-  files: storeFileNames(path),
+  files: resolveStoreFiles(path),
   role: 'worker',
   worker: Number(worker),
   clock: systemClock(),

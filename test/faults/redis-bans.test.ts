@@ -1,6 +1,6 @@
 /** A ban survives as long as any instance or server knows of it, and lifting a ban ends it on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { WriteUncertain } from '../../src/outages/errors.ts';
+import { WriteUncertainError } from '../../src/outages/errors.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(async () => !(await isSaved(bench)));
     one.postgres.drop();
     await one.postgres.heal();
-    expect(await outcome).toBeInstanceOf(WriteUncertain);
+    expect(await outcome).toBeInstanceOf(WriteUncertainError);
     await until(() => isAdmitted(other), soonMs);
     await until(() => isAdmitted(one), soonMs);
   });

@@ -21,7 +21,7 @@ import { troubles } from '../../src/domain/troubles.ts';
 import { header } from '../../src/limits/file/layout.ts';
 import { readRecordedChanges } from '../../src/limits/file/served-files.ts';
 import { changesIn } from '../../src/storage/sqlite/sqlite.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
@@ -324,7 +324,7 @@ async function untilRecorded(folder: string): Promise<void> {
   const data = new Database(dataFileIn(folder), { readonly: true, safeIntegers: true });
   const changes = changesIn({ data });
   data.close();
-  const { limits } = storeFileNames(dataFileIn(folder));
+  const { limits } = resolveStoreFiles(dataFileIn(folder));
   await until(() => readRecordedChanges(limits) >= changes);
 }
 
@@ -348,7 +348,7 @@ async function interrupted(
 
 /** Resolves when the service has recorded the state of its files, which it does every second. */
 async function untilRecordedAgain(folder: string): Promise<void> {
-  const { limits } = storeFileNames(dataFileIn(folder));
+  const { limits } = resolveStoreFiles(dataFileIn(folder));
   const since = BigInt(Date.now());
   const seenAt = () => readFileSync(limits).readBigUInt64LE(header.seenAt * 8);
   await until(() => seenAt() > since);
@@ -550,7 +550,7 @@ test('after kill -9, the WAL is not applied to a copy of a restored store', asyn
  * counted as changes, and depend on how long the service ran.
  */
 function truncateWal(data: string): void {
-  const { limits } = storeFileNames(data);
+  const { limits } = resolveStoreFiles(data);
   const copy = join(dirname(dirname(data)), 'truncated.db');
   const changes = () => {
     for (const suffix of ['', '-wal']) copyFileSync(data + suffix, copy + suffix);

@@ -1,14 +1,14 @@
 /** Pages of events while new events are recorded. */
 import { describe, expect } from 'bun:test';
 import { FairQueue } from '../../src/domain/fair-queue.ts';
-import { allEvents } from '../../src/operations/admin/events.ts';
+import { unrestrictedFilter } from '../../src/operations/admin/events.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
 import type { EventStore } from '../../src/storage/storage.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 import { until } from '../support/wait.ts';
 
-const eventFilter = allEvents();
+const eventFilter = unrestrictedFilter();
 
 /** A feed in which a category is created after the first read of the events. */
 function racing({ store, clock }: Bench) {
@@ -84,7 +84,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       await until(async () => (await store.events.bounds()).last === 10_501n);
       // No read waits for its turn, and the clock stands still.
       using feed = new EventFeed(store.events, clock, new FairQueue());
-      const categories = allEvents(['category.*']);
+      const categories = unrestrictedFilter(['category.*']);
       const guard = () => () => undefined;
       const page = async (waitSeconds: number) => {
         const { items, next } = await feed.page({

@@ -4,7 +4,7 @@ import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
 import { allOperations, type OperationId } from '../../src/contract/operations.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { findLatencyBucket } from '../../src/domain/latency.ts';
-import { latencyBounds, sumOf, type Traffic } from '../../src/operations/observability/traffic.ts';
+import { latencyBounds, sumTraffic, type Traffic } from '../../src/operations/observability/traffic.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { LatencyUsage, MinuteUsage } from '../../src/storage/admin.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -213,7 +213,7 @@ test('the counters of several processes are summed by name', () => {
     eventLoop: { ...one.eventLoop, maxSeconds: 0.7 },
     output: { ...one.output, trouble: 'ENOSPC' },
   };
-  const sum = sumOf([one, other]);
+  const sum = sumTraffic([one, other]);
   const twice = (numbers: readonly number[]) => numbers.map((number) => 2 * number);
   expect(sum).toEqual({
     counts: one.counts.map((count) => ({ ...count, requests: 2 })),

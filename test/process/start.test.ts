@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startApp, startWorkers, systemRuntime, WorkerEnded } from '../../src/app/app.ts';
+import { startApp, startWorkers, systemRuntime, WorkerExitedError } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { IssuedKey } from '../../src/operations/admin/keys.ts';
 import { clientOf } from '../support/client.ts';
@@ -67,7 +67,7 @@ test('the initial key is saved before workers listen', async () => {
       kept.push(key);
     },
   );
-  await expect(starting).rejects.toBeInstanceOf(WorkerEnded);
+  await expect(starting).rejects.toBeInstanceOf(WorkerExitedError);
   expect(kept).toMatchObject([{ accountId: 1 }]);
 });
 

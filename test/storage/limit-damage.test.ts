@@ -17,7 +17,7 @@ import { AccountUsageTable } from '../../src/limits/file/account-counts.ts';
 import { KeyPenaltyTable } from '../../src/limits/file/key-penalties.ts';
 import { computeChecksum, extentBytes, header, limitTables } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
-import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../src/outages/errors.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { randomFrom } from '../support/random.ts';
@@ -227,7 +227,7 @@ test('a file written by a newer version is rejected with an error and left uncha
   words[header.format] = 2;
   words[header.checksum] = computeChecksum(words, 0, header.checksum, 0);
   writeFileSync(limitFile(folder.path), bytes);
-  expect(() => openAlone(folder.path, clock)).toThrow(StorageUnusable);
+  expect(() => openAlone(folder.path, clock)).toThrow(StoreUnusableError);
   expect(() => openAlone(folder.path, clock)).toThrow(
     /written by a newer version .*format 2, this version supports up to 1/,
   );

@@ -7,7 +7,7 @@ import type { Pet } from '../../src/contract/representations.ts';
 import { resolveQuota } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
-import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresEvents } from '../../src/storage/postgres/entities/events.ts';
 import { versionCounter } from '../../src/storage/postgres/versions.ts';
@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await sql`CREATE TABLE pets (whose text)`;
     await using database = open(schema.url);
     const refused = await rejectionOf(database.migrate());
-    expect(refused).toBeInstanceOf(StorageUnusable);
+    expect(refused).toBeInstanceOf(StoreUnusableError);
     expect((refused as Error).message).toContain("another program's tables");
 
     await sql`DROP TABLE pets`;

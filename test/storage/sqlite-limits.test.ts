@@ -12,7 +12,7 @@ import { RecordLocks } from '../../src/limits/file/record-locks.ts';
 import { LimitSync } from '../../src/limits/file/sync.ts';
 import { LimitTable } from '../../src/limits/file/table.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
@@ -141,7 +141,7 @@ test('a process whose clock is a millisecond behind does not reopen a window', a
 /** Acts like another process of the service, with a separate mapping and locks. */
 function openWorker(folder: string, worker: number): Limits {
   return openLimits({
-    files: storeFileNames(dataFile(folder)),
+    files: resolveStoreFiles(dataFile(folder)),
     role: 'worker',
     worker,
     clock: new FakeClock(),

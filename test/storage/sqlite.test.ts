@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
 import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { makeFile } from '../../src/store-files/files.ts';
@@ -102,7 +102,7 @@ describe('migration', () => {
     const path = join(folder.path, 'store.db');
     migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
     const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(StorageUnusable);
+    await expect(open(path)).rejects.toThrow(StoreUnusableError);
     await expect(open(path)).rejects.toThrow(/written by a newer version.*Use that version or a newer one/);
     expect(digests(folder.path)).toEqual(before);
   });
@@ -128,7 +128,7 @@ describe('migration', () => {
     const path = join(folder.path, 'store.db');
     writeFileSync(path, 'My shopping list: 1 hamster\n'.repeat(400));
     const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(StorageUnusable);
+    await expect(open(path)).rejects.toThrow(StoreUnusableError);
     await expect(open(path)).rejects.toThrow(/store\.db.*file is not a database/);
     expect(digests(folder.path)).toEqual(before);
   });
@@ -156,6 +156,6 @@ describe('migration', () => {
     await using store = await open(path);
     expect(await store.health()).toEqual([]);
     expect(existsSync(path)).toBe(true);
-    await expect(open(join(path, 'store.db'))).rejects.toThrow(StorageUnusable);
+    await expect(open(join(path, 'store.db'))).rejects.toThrow(StoreUnusableError);
   });
 });

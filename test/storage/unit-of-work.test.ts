@@ -5,8 +5,8 @@ import { type NewPet, totalAnimals } from '../../src/contract/pets.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { storeIdentity } from '../../src/store-files/file-identity.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { readStoreIdentity } from '../../src/store-files/file-identity.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -26,7 +26,7 @@ test('a unit of work that writes to an undeclared table is rolled back without a
     rules: strictRules,
     serving: true,
   });
-  const identity = storeIdentity(path, storeFileNames(path), true);
+  const identity = readStoreIdentity(path, resolveStoreFiles(path), true);
   const migrations = dataMigrations;
   await using writer = new SqliteWriter({ path, identity, migrations, units, timeoutMs: 5_000 });
   const [first, undeclared, declared] = await Promise.allSettled([

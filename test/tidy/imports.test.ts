@@ -103,10 +103,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'domain/order-status',
     'domain/pet-status',
     'domain/plan',
-    'domain/printable',
+    'domain/escape-unprintable',
     'domain/role',
     'domain/scope',
-    'domain/store-facts',
+    'domain/format-fact',
   ],
 };
 

@@ -11,7 +11,7 @@ import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { formatBytes } from '../../domain/format-fact.ts';
-import { entryOf } from '../../operations/changes/by-operator.ts';
+import { toAuditEntry } from '../../operations/changes/by-operator.ts';
 import { backupTaskCommand } from '../processes.ts';
 import { BackupProgress, BytesProgress, showActivity } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -65,7 +65,7 @@ async function record(config: Config, file: string, bytes: number): Promise<stri
     await using admin = await openAdminServices(config);
     const after = JSON.stringify({ name: file, bytes });
     const what = { operation: 'createBackup', object: `backup:${file}`, before: null, after };
-    await admin.storage.write('recordAudit', entryOf(admin, what));
+    await admin.storage.write('recordAudit', toAuditEntry(admin, what));
     return undefined;
   } catch (error) {
     return `The backup was created, but could not be recorded in the audit log: ${messageOf(error)}`;

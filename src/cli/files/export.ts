@@ -1,8 +1,8 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { PetStatus } from '../../contract/pets.ts';
-import { exportedCount, exportedPages } from '../../operations/exports.ts';
-import { spreadsheetRow } from '../../operations/files/csv.ts';
+import { countExported, readExportPages } from '../../operations/exports.ts';
+import { formatSpreadsheetRow } from '../../operations/files/csv.ts';
 import type { Format, FormatName } from '../../operations/files/formats.ts';
 import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -30,11 +30,11 @@ export async function exportPets(config: Config, file: string, options: ExportPe
     const filter = { status, categoryId };
     const parts = async function* (): AsyncGenerator<Part> {
       yield { text: header, items: 0 };
-      for await (const page of exportedPages(storage.pets, filter)) {
+      for await (const page of readExportPages(storage.pets, filter)) {
         yield { text: page.map(row).join(''), items: page.length };
       }
     };
-    return { total: await exportedCount(storage.pets, filter), parts: parts() };
+    return { total: await countExported(storage.pets, filter), parts: parts() };
   });
 }
 
@@ -48,7 +48,7 @@ function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Row
       2,
     );
   }
-  const row = escapeFormulas ? spreadsheetRow : format.row;
+  const row = escapeFormulas ? formatSpreadsheetRow : format.row;
   if (!ids) return { header: format.header, row };
   return { header: format.headerWithId, row: (pet) => format.withId(pet.id, row(pet)) };
 }

@@ -6,11 +6,11 @@ import type { FormatName } from '../../operations/files/formats.ts';
 import type { RecordReader } from '../../operations/files/records.ts';
 import { Rows } from '../../operations/files/rows.ts';
 import {
+  canOverlap,
+  formatPartSource,
   ImportOperations,
   type ImportPart,
   type ImportProgress,
-  mayOverlap,
-  partSource,
 } from '../../operations/imports/imports.ts';
 import { Progress } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -126,7 +126,7 @@ async function runOf(
     );
   }
   if (part !== undefined && (whole === undefined || again === true)) {
-    const source = partSource(content, part);
+    const source = formatPartSource(content, part);
     if (again !== true) await refuseOverlap(imports, name, content, part);
     return { source, stored: await imports.find(source) };
   }
@@ -158,7 +158,8 @@ async function refuseOverlap(
   part: ImportPart,
 ): Promise<void> {
   const others = (await imports.partsOf(content)).filter(
-    (other) => partSource(content, other) !== partSource(content, part) && mayOverlap(part, other),
+    (other) =>
+      formatPartSource(content, other) !== formatPartSource(content, part) && canOverlap(part, other),
   );
   if (others.length === 0) return;
   throw new CommandError(

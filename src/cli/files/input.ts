@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { type Format, type FormatName, formats } from '../../operations/files/formats.ts';
-import { chunksOf } from '../../operations/files/spooled.ts';
+import { readChunks } from '../../operations/files/spooled-file.ts';
 import { CommandError } from '../terminal.ts';
 
 export interface Input extends AsyncDisposable {
@@ -45,7 +45,7 @@ export async function fileInput(path: string, signal: AbortSignal): Promise<Inpu
   const hash = createHash('sha256');
   const digests: string[] = [];
   let bytes = 0;
-  for await (const chunk of chunksOf(file, size, signal)) {
+  for await (const chunk of readChunks(file, size, signal)) {
     hash.update(chunk);
     digests.push(digestOf(chunk));
     bytes += chunk.length;
@@ -58,7 +58,7 @@ export async function fileInput(path: string, signal: AbortSignal): Promise<Inpu
     bytes,
     async *read(reading) {
       let compared = 0;
-      for await (const chunk of chunksOf(file, bytes, reading)) {
+      for await (const chunk of readChunks(file, bytes, reading)) {
         if (digestOf(chunk) !== digests[compared++]) throw new FileChanged(path);
         yield chunk;
       }

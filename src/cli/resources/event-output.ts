@@ -12,7 +12,7 @@ import { eventJson, type PetsImported, type StoreEvent } from '../../contract/re
 import { pageLimit } from '../../contract/values.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
-import { allEvents } from '../../operations/admin/events.ts';
+import { unrestrictedFilter } from '../../operations/admin/events.ts';
 import { EventFeed } from '../../operations/events/feed.ts';
 import { interruption } from '../signals.ts';
 import {
@@ -70,7 +70,7 @@ async function* pagesOf(
   feed: EventFeed,
   { type, after, limit, order }: Omit<Listing, 'json'>,
 ): AsyncGenerator<Page<StoreEvent>> {
-  const eventFilter = allEvents(type);
+  const eventFilter = unrestrictedFilter(type);
   if (order === 'desc') return yield await feed.newest(Number(limit), eventFilter);
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
   for (let position = after; left > 0; ) {
@@ -109,7 +109,7 @@ async function follow(
   { type, after, json }: EventChoice,
   signal: AbortSignal,
 ): Promise<void> {
-  const eventFilter = allEvents(type);
+  const eventFilter = unrestrictedFilter(type);
   let isAway = false;
   for (let position = after; !signal.aborted; ) {
     try {

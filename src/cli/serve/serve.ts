@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type App, startApp, startWorkers, systemRuntime, WorkerEnded } from '../../app/app.ts';
+import { type App, startApp, startWorkers, systemRuntime, WorkerExitedError } from '../../app/app.ts';
 import { openapiDocument } from '../../app/openapi.ts';
 import type { Config } from '../../config.ts';
 import { basePath } from '../../contract/operations.ts';
@@ -105,7 +105,7 @@ async function started(
   try {
     return await starting;
   } catch (error) {
-    if (interrupted.aborted && error instanceof WorkerEnded) return undefined;
+    if (interrupted.aborted && error instanceof WorkerExitedError) return undefined;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {
       const remedy = 'Stop the process that uses it, or set PORT to another port (0 for any free port).';

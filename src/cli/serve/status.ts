@@ -39,22 +39,23 @@ async function concernsIn(
     getPetSunset,
     webhooks: { secretsKeys },
   } = config;
-  const [{ backupOperations }, { concernsOf }, { countUnreadable }, { secretsConcern }] = await Promise.all([
-    import('../../app/backups.ts'),
-    import('../../operations/observability/concerns.ts'),
-    import('../../operations/webhook-secrets.ts'),
-    import('../../app/secrets.ts'),
-  ]);
+  const [{ backupOperations }, { findConcerns }, { countUndecryptable }, { secretsConcern }] =
+    await Promise.all([
+      import('../../app/backups.ts'),
+      import('../../operations/observability/concerns.ts'),
+      import('../../operations/webhook-secrets.ts'),
+      import('../../app/secrets.ts'),
+    ]);
   const { oldestAt } = await store.deliveries.backlog();
   const known = {
     ...{ store, clock, seconds: [] },
-    secrets: secretsConcern(secretsKeys.length, await countUnreadable(store, webhooks.reencryptSecret)),
+    secrets: secretsConcern(secretsKeys.length, await countUndecryptable(store, webhooks.reencryptSecret)),
     oldestPendingAgeMs: Math.max(0, clock.now() - (oldestAt ?? clock.now())),
     backups: await backupOperations(config, { store: storage, clock }).overdue(),
     sunsets: new Map([['getPet' as const, getPetSunset]]),
   };
   const running = (await store.instances.list()).filter(({ seenAt }) => seenAt !== stoppedAt);
-  return concernsOf(known, running);
+  return findConcerns(known, running);
 }
 
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
@@ -64,8 +65,8 @@ type EventMark = { readonly id: number; readonly timestamp: string } | null;
  * service's settings.
  */
 async function eventsIn({ store, clock }: AdminServices, config: Config) {
-  const { eventLogOf } = await import('../../operations/admin/events.ts');
-  const { lastId, oldest, newest, perHour } = await eventLogOf(store.events, config.events, clock);
+  const { readEventLog } = await import('../../operations/admin/events.ts');
+  const { lastId, oldest, newest, perHour } = await readEventLog(store.events, config.events, clock);
   const mark = (event: typeof oldest): EventMark => event && { ...event, id: Number(event.id) };
   return { lastId: Number(lastId), oldest: mark(oldest), newest: mark(newest), perHour };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Logging } from '../../contract/admin/system.ts';
-import type { LoggingPatch } from '../../operations/observability/worker-questions.ts';
+import type { LoggingPatch } from '../../operations/observability/worker-queries.ts';
 import type { RequestLog } from '../pipeline/context.ts';
 import { parseTraceId } from '../pipeline/request-head.ts';
 

@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/operation.ts';
 import { isRepeatable } from '../../contract/operations.ts';
 import type { ValidationResult } from '../../contract/validation.ts';
 import type { Authenticated } from '../../operations/admission/admission.ts';
-import type { Once } from '../../operations/changes/once.ts';
+import type { IdempotentRequest } from '../../operations/changes/idempotency.ts';
 import { requestPath } from './query.ts';
 
 /** A value that starts with a quotation mark must be a quoted string. */
@@ -34,7 +34,7 @@ export function toIdempotentRequest(
   method: string,
   url: string,
   { caller }: Authenticated,
-): Once | undefined {
+): IdempotentRequest | undefined {
   if (idempotencyKey === undefined) return undefined;
   return { accountId: caller.accountId, key: idempotencyKey, request: requestDigest(method, url, bytes) };
 }

@@ -8,7 +8,7 @@ import {
   CallerChanged,
   type Unauthenticated,
 } from '../../operations/admission/admission.ts';
-import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
+import type { OperationRequest, OperationResult } from '../../operations/client-operations.ts';
 import { insufficientScopeError } from '../../operations/errors.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
@@ -170,7 +170,7 @@ function toResponse(
   { publicUrl }: RequestContext,
   operation: RoutedOperation['operation'],
   { input }: Input,
-  result: Performed,
+  result: OperationResult,
 ): Shown {
   const base = (publicUrl ?? '') + basePath;
   const response = successResponse(operation, input.query, result, { base, params: input.params });

@@ -2,7 +2,7 @@ import { cacheControl, computeEtag } from '../../contract/caching.ts';
 import { collectFilters, type ListQuery } from '../../contract/cursor.ts';
 import type { Operation, StreamSource } from '../../contract/operation.ts';
 import { hasEntityTag } from '../../contract/operations.ts';
-import type { Performed } from '../../operations/client-operations.ts';
+import type { OperationResult } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './response-headers.ts';
 
 /** The response of an operation, without the headers that all responses have. */
@@ -31,7 +31,7 @@ const streamHeaders: HeaderFields = {
 export function successResponse(
   operation: Operation,
   query: unknown,
-  { status, body, tagged, location, next, stream, isReplayed }: Performed,
+  { status, body, tagged, location, next, stream, isReplayed }: OperationResult,
   { base, params = {}, hasTag = hasEntityTag(operation) }: SuccessContext,
 ): PlainResponse {
   if (stream !== undefined) return { status, body: null, stream, headers: streamHeaders };

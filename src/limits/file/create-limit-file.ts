@@ -1,7 +1,7 @@
 /** Creates an empty limit file, or rebuilds a file that is damaged, full, or too small for the strikes. */
 import { fsyncSync, renameSync, rmSync } from 'node:fs';
 import type { Clock } from '../../domain/clock.ts';
-import { syncFolderOf } from '../../store-files/disk.ts';
+import { syncParentFolder } from '../../store-files/disk.ts';
 import { makeFile, type StoreFiles } from '../../store-files/files.ts';
 import { type BanRules, noPenalty, type Usage } from '../limit.ts';
 import { AccountUsageTable, exhaustedUsage } from './account-counts.ts';
@@ -32,7 +32,7 @@ export function createLimitFile(
     throw error;
   }
   renameSync(copy, path);
-  syncFolderOf(path);
+  syncParentFolder(path);
   return new LimitFile(path);
 }
 

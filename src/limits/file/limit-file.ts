@@ -2,11 +2,11 @@ import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import { writeAll } from '../../store-files/disk.ts';
 import {
-  dataLoss,
   type FileIdentity,
-  identityIn,
-  lossOf,
+  findDataLoss,
+  findLoss,
   type StoreIdentity,
+  toFileIdentity,
 } from '../../store-files/file-identity.ts';
 import { limitFileMagic } from '../../store-files/files.ts';
 import {
@@ -62,7 +62,7 @@ export class LimitFile implements Disposable {
   constructor(path: string) {
     this.path = path;
     this.fd = openSync(path, 'r+');
-    this.#identity = identityIn(path, fstatSync(this.fd, { bigint: true }));
+    this.#identity = toFileIdentity(path, fstatSync(this.fd, { bigint: true }));
     this.i32 = new Int32Array(0);
     this.f64 = new Float64Array(0);
     if (fstatSync(this.fd).size >= extentBytes) this.#map();
@@ -120,7 +120,7 @@ export class LimitFile implements Disposable {
 
   /** Reason why counts are no longer written to the file at `path`; undefined if they are. */
   get loss(): string | undefined {
-    const loss = lossOf(this.#identity);
+    const loss = findLoss(this.#identity);
     if (loss !== undefined) return `${loss}; ${this.#remedy}`;
     return this.isOverwritten
       ? `${this.path} was overwritten while it was in use; ${this.#remedy}`
@@ -129,7 +129,7 @@ export class LimitFile implements Disposable {
 
   /** A restart would delete the last copy of a deleted data file. */
   get #remedy(): string {
-    const isDataLost = this.#store !== undefined && dataLoss(this.#store) !== undefined;
+    const isDataLost = this.#store !== undefined && findDataLoss(this.#store) !== undefined;
     return isDataLost
       ? 'the data file is lost as well: do not restart the service before you have saved the data as described in "Lost store files" in docs/troubleshooting.md'
       : 'restart the service';

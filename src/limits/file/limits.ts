@@ -2,7 +2,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { fatalTroubles } from '../../domain/troubles.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import {
   capBan,
@@ -57,7 +57,7 @@ export interface Limits {
 interface LimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** Worker number, unique among the processes that count requests. */
   readonly worker: number;
   readonly isSyncing: boolean;
@@ -74,7 +74,7 @@ interface LimitsOptions {
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   readonly #file: LimitFile;
   readonly #locks: RecordLocks;
   readonly #accounts: AccountUsageTable;

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../domain/clock.ts';
-import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
-import { fileReason, type StoreFiles } from '../../store-files/files.ts';
+import { explainFileError, type StoreFiles } from '../../store-files/files.ts';
 import type { LimitRules } from '../limit.ts';
 import { createCommandLimits } from './command-limits.ts';
 import { createLimitFile, fillFromPrevious, surveyFile, writeDirectory } from './create-limit-file.ts';
@@ -24,7 +24,7 @@ interface OpenLimitsOptions {
   readonly worker?: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** The number of changes to the store, which only increases. */
   readonly changes?: () => bigint;
   /** If set, records for all accounts are allocated immediately. */
@@ -36,11 +36,11 @@ const lostOwners = 1_024;
 /** Maximum owner number. A file in which all owner numbers have been assigned is rebuilt. */
 const maxOwners = 2 ** 30;
 
-/** Throws `StorageUnusable`. */
+/** Throws `StoreUnusableError`. */
 export function openLimits(options: OpenLimitsOptions): Limits {
   const { files, role, clock, rules } = options;
   if (process.platform === 'win32') {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       'The embedded store maps a file into memory, which is not supported on Windows. Use PostgreSQL and Redis, or ' +
         'run the service in a container or in WSL.',
     );
@@ -57,14 +57,14 @@ export function openLimits(options: OpenLimitsOptions): Limits {
   }
 }
 
-function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
-  if (error instanceof StorageUnusable) return error;
+function unusable({ limits }: StoreFiles, error: unknown): StoreUnusableError {
+  if (error instanceof StoreUnusableError) return error;
   const cause = error instanceof StorageUnavailable ? error.cause : error;
-  const reason = fileReason(cause as Error, limits);
-  return new StorageUnusable(`Cannot open the limit state ${limits}: ${reason}.`);
+  const reason = explainFileError(cause as Error, limits);
+  return new StoreUnusableError(`Cannot open the limit state ${limits}: ${reason}.`);
 }
 
-/** Throws `StorageUnusable`. */
+/** Throws `StoreUnusableError`. */
 function openFile(files: StoreFiles): LimitFile {
   try {
     return new LimitFile(files.limits);
@@ -79,7 +79,7 @@ function openCounting(options: OpenLimitsOptions): Limits {
   const isSyncing = role === 'serving';
   const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
   if (isSyncing) beginRun(file, options);
-  else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
+  else if (!file.isSound) throw new StoreUnusableError(`${files.limits} is not being served.`);
   const limits = new SqliteLimits(file, {
     ...{ clock, rules, notice, worker, isSyncing, identity },
     onSync: () => record(file, options),
@@ -148,8 +148,8 @@ function record({ i32 }: LimitFile, { files, clock, changes }: OpenLimitsOptions
   recordState(files, i32.buffer, { nowMs: clock.now(), changes: counted });
 }
 
-function newer(path: string, itsFormat: number): StorageUnusable {
-  return new StorageUnusable(
+function newer(path: string, itsFormat: number): StoreUnusableError {
+  return new StoreUnusableError(
     `The limit state ${path} was written by a newer version of the service (format ${itsFormat}, this version ` +
       `supports up to ${format}). Use that version or a newer one.`,
   );

@@ -3,13 +3,13 @@
  * show that one of these files was replaced, even after the process was killed.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
-import { StorageUnusable } from '../../outages/errors.ts';
-import { sizeOf, syncFolderOf, writeAll } from '../../store-files/disk.ts';
+import { StoreUnusableError } from '../../outages/errors.ts';
+import { fileSize, syncParentFolder, writeAll } from '../../store-files/disk.ts';
 import { limitFileMagic, type StoreFiles } from '../../store-files/files.ts';
 import { readDataHeader } from '../../store-files/open-files.ts';
 import { tryLock } from '../../store-files/serving-lock.ts';
 import { backupApplicationId } from '../../store-files/sqlite-file.ts';
-import { showsCheckpoint } from '../../store-files/wal-file.ts';
+import { wasCheckpointed } from '../../store-files/wal-file.ts';
 import { header } from './layout.ts';
 
 /** Time to wait for another command that holds the serving lock. The wait blocks the thread. */
@@ -68,12 +68,12 @@ function overwrite(limits: string, record: BigUint64Array): void {
 }
 
 /**
- * Throws `StorageUnusable` if the store has fewer changes than were recorded: its WAL was lost after the service was
+ * Throws `StoreUnusableError` if the store has fewer changes than were recorded: its WAL was lost after the service was
  * killed, or an older data file is in its place.
  */
 export function expectNoLostChanges({ data, limits }: StoreFiles, recorded: bigint, found: bigint): void {
   if (found >= recorded) return;
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `The store ${data} lacks acknowledged changes: it has ${found}, but had at least ${recorded}. Its latest changes were in ` +
       `${data}-wal, or an older file is in its place. Put the original files back, or restore a backup with "animal-store ` +
       `restore FILE --replace". If it is another store, such as the target of "animal-store copy", move ${limits} away. See ` +
@@ -107,7 +107,7 @@ function isOverwritten(files: StoreFiles, isIntact: IsIntact): boolean {
   if (modified < known - maxUnseenMs) return true;
   if (modified <= Math.max(seenAt, wal) + maxUnseenMs) return false;
   // A process that serves the store has checked the files, and may be this one: then they must not be opened here.
-  return !isLocked(files) && !(showsCheckpoint(data) && isIntact(data));
+  return !isLocked(files) && !(wasCheckpointed(data) && isIntact(data));
 }
 
 /**
@@ -118,7 +118,7 @@ function isOverwritten(files: StoreFiles, isIntact: IsIntact): boolean {
 export function clearServedRecord(files: StoreFiles): void {
   const record = recorded(files.limits);
   const [, wal] = fileNames(files);
-  const isNeeded = record !== undefined && sizeOf(wal) > 0 && isIn(record, wal, 1);
+  const isNeeded = record !== undefined && fileSize(wal) > 0 && isIn(record, wal, 1);
   if (isNeeded || (record === undefined && !isMarkedClosed(files.limits))) return;
   try {
     overwrite(files.limits, noRecord);
@@ -145,7 +145,7 @@ export function recordClosed(files: StoreFiles): void {
     using lock = tryLock(files, 0);
     if (lock === undefined) return;
     // After a power failure, the deleted WAL must not exist again.
-    syncFolderOf(wal);
+    syncParentFolder(wal);
     overwrite(limits, closedRecord);
     // A command first opens the WAL, and then removes the record.
     if (existsSync(wal)) overwrite(limits, noRecord);
@@ -195,7 +195,7 @@ function wordsOf(limits: string): BigUint64Array | undefined {
 }
 
 /**
- * Throws `StorageUnusable` if these are not the files that a running service uses, or if the WAL contains changes to
+ * Throws `StoreUnusableError` if these are not the files that a running service uses, or if the WAL contains changes to
  * another data file, which SQLite would apply to this one. Must be called before SQLite opens the files. `isOpen`: whether
  * this process may serve the store already; then the data file is not read, because closing it would release SQLite's
  * locks.
@@ -206,7 +206,7 @@ export function expectServedFiles(
   isIntact: IsIntact,
   isOpen = false,
 ): void {
-  if (role !== 'worker' && isMarkedClosed(files.limits) && sizeOf(`${files.data}-wal`) > 0)
+  if (role !== 'worker' && isMarkedClosed(files.limits) && fileSize(`${files.data}-wal`) > 0)
     throw walOfOther(files);
   const find = (record: BigUint64Array | undefined) =>
     record && fileNames(files).find((name, index) => !isIn(record, name, index));
@@ -216,16 +216,16 @@ export function expectServedFiles(
   // The record is read again, because a process that locks the store without serving it removes an outdated record.
   const isUsed = () => isLocked(files) && find(recorded(files.limits)) !== undefined;
   if (replaced !== undefined && (role === 'worker' || (role === 'beside' && isUsed()))) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `${replaced} is not the file that the running service uses, because it was moved, deleted or replaced. Put the ` +
         'original file back: see "Lost store files" in docs/troubleshooting.md.',
     );
   }
   const [data, wal] = fileNames(files);
-  if (role === 'worker' || sizeOf(wal) === 0) return;
+  if (role === 'worker' || fileSize(wal) === 0) return;
   const isOther = isIn(record, wal, 1) && (replaced === data || isOverwritten(files, isIntact));
   if (!isOther && (isOpen || !isBackup(data))) return;
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `The data file ${data} was replaced, but ${wal} still contains the latest changes to the original data file. Put the ` +
       'original data file back, or restore a backup with "animal-store restore FILE --replace". To use this data file ' +
       `without these changes, move ${wal} and ${files.limits} away. If it is an exact copy of the original, ` +
@@ -233,8 +233,8 @@ export function expectServedFiles(
   );
 }
 
-function walOfOther({ data }: StoreFiles): StorageUnusable {
-  return new StorageUnusable(
+function walOfOther({ data }: StoreFiles): StoreUnusableError {
+  return new StoreUnusableError(
     `${data}-wal contains changes, but the store ${data} was closed without any. Probably, a copy of the store was put in its ` +
       `place after the service was killed, and SQLite would apply the changes to the copy. Stop the service if it is running. To use the copy, move ${data}-wal ` +
       `away. To use the former store, put its original files back. If another program changed the store, let it finish, or ` +

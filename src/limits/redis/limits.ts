@@ -5,7 +5,7 @@ import type { RedisUrls } from '../../domain/redis-urls.ts';
 import { type Resource, resources, type Versions } from '../../domain/resources.ts';
 import { maxStaleMs, pollIntervalMs, type SharedVersions } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
 import {
   admittedVerdict,
@@ -47,7 +47,7 @@ interface RedisLimitsOptions {
   readonly rules: LimitRules;
   /** Whether this process serves requests. */
   readonly serving: boolean;
-  readonly notice: Notice;
+  readonly notice: Notify;
   readonly urls: RedisUrls;
   readonly prefix: string;
   readonly process: RedisContext['process'];

@@ -1,8 +1,8 @@
 import { RedisClient } from 'bun';
-import { Breaker } from '../../outages/breaker.ts';
+import { CircuitBreaker } from '../../outages/circuit-breaker.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
-import type { RoundTrips } from '../../outages/round-trips.ts';
+import type { Notify } from '../../outages/outage.ts';
+import type { RoundTripStatistics } from '../../outages/round-trip-statistics.ts';
 import { parseRedirection } from './cluster/redirection.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { diagnoseConnection } from './diagnose-connection.ts';
@@ -18,8 +18,8 @@ export interface LinkOptions {
   /** Time without a reply to pending requests after which Redis is considered down. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
-  readonly notice: Notice;
-  readonly roundTrips: RoundTrips;
+  readonly notice: Notify;
+  readonly roundTrips: RoundTripStatistics;
   /**
    * Called for each new connection before the connection is used. Must run a script that writes, to detect a read-only
    * Redis.
@@ -60,7 +60,7 @@ export interface Connection {
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #timeouts: ReplyTimeouts;
-  readonly #breaker: Breaker;
+  readonly #breaker: CircuitBreaker;
   readonly #requests = new ConcurrencyLimit(requestBounds);
   #connection: Connection | undefined;
   #opening: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export class RedisLink implements Disposable {
       () => new NoReplyError(`Redis: ${silent}`),
       () => this.#giveUp(silent),
     );
-    this.#breaker = new Breaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
+    this.#breaker = new CircuitBreaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
   }
 
   /** Resolves when connected, or when the first attempt has failed. Later attempts continue in the background. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { RedisUrls } from '../../domain/redis-urls.ts';
 import type { SharedVersions } from '../../domain/shared-versions.ts';
-import type { Notice } from '../../outages/outage.ts';
-import { RoundTrips } from '../../outages/round-trips.ts';
+import type { Notify } from '../../outages/outage.ts';
+import { RoundTripStatistics } from '../../outages/round-trip-statistics.ts';
 import { RedisNodes } from './cluster/nodes.ts';
 import { parseRedirection } from './cluster/redirection.ts';
 import { ShardRoute } from './cluster/route.ts';
@@ -31,7 +31,7 @@ const maxParallelShards = 6;
  */
 export class RedisServers implements AsyncDisposable {
   readonly #options: ServersOptions;
-  readonly roundTrips = new RoundTrips();
+  readonly roundTrips = new RoundTripStatistics();
   /** Throws if other instances use a different Redis, so that requests must not be counted. */
   readonly expectShared: () => void;
   readonly #opened = new AsyncDisposableStack();
@@ -122,7 +122,7 @@ export class RedisServers implements AsyncDisposable {
     return new RedisLink({ ...options, onConnect, timeoutMs, scripts, roundTrips, notice: this.#notice });
   }
 
-  readonly #notice: Notice = (text, outage) => {
+  readonly #notice: Notify = (text, outage) => {
     this.#options.notice(text, outage);
     if (outage?.works === true) void this.#openNodes().then(this.#options.onRecovery);
   };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fatalTroubles } from '../../domain/troubles.ts';
-import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
 import type { RedisObservation, RedisObservationStore } from '../redis-observations.ts';
 
@@ -11,7 +11,7 @@ interface SharedRedisOptions {
   readonly readings: RedisObservationStore;
   /** Reads the identity of the Redis server, or proposes one. Rejects while Redis is down. */
   readonly identity: (proposed: string) => Promise<string>;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 const checkEveryMs = 1_000;
@@ -58,7 +58,7 @@ export class SharedRedis implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Throws `StorageUnusable` if another process uses a different server, or did so when it could last read it. */
+  /** Throws `StoreUnusableError` if another process uses a different server, or did so when it could last read it. */
   async open(): Promise<void> {
     await this.#settle();
     this.#checks = new PeriodicTask(checkEveryMs, () => this.#check());
@@ -87,12 +87,12 @@ export class SharedRedis implements AsyncDisposable {
     for (let check = 1; check <= startChecks.count; check++) {
       // A server that does not respond is reported elsewhere, and does not prevent the start.
       await this.#check().catch(() => undefined);
-      if (this.#other !== undefined) throw new StorageUnusable(mismatchReason(this.#options, this.#other));
+      if (this.#other !== undefined) throw new StoreUnusableError(mismatchReason(this.#options, this.#other));
       if (this.#suspect === undefined) return;
       await sleep(startChecks.everyMs);
     }
     if (this.#obstacle !== undefined)
-      throw new StorageUnusable(obstacleMessage(this.#options, this.#obstacle));
+      throw new StoreUnusableError(obstacleMessage(this.#options, this.#obstacle));
   }
 
   /** Throws `StorageUnavailable` if another process uses a different server. */

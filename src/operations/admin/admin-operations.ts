@@ -8,7 +8,7 @@ import {
 import { type FileContent, isRead, type Operation, type Result, toResult } from '../../contract/operation.ts';
 import { formatActor } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { OperatorOnce, writeAs } from '../changes/by-operator.ts';
+import { OperatorIdempotency, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { addIdToMessage } from '../errors.ts';
 import { importHandlers } from '../imports/handlers.ts';
@@ -72,7 +72,7 @@ export interface AdminRequest {
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
-type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
+type AdminResult = (Result & { readonly isReplayed?: boolean }) | Lines | File;
 
 interface File {
   readonly file: FileContent;
@@ -97,13 +97,14 @@ export class AdminOperations {
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
     context: Omit<HandlerContext, 'preconditions'>,
-  ): Awaitable<AdminPerformed> {
+  ): Awaitable<AdminResult> {
     const { repeatable } = request;
     const { randomBytes } = this.#dependencies;
     const once =
-      repeatable && new OperatorOnce({ ...repeatable, actor: formatActor(context.actor), randomBytes });
+      repeatable &&
+      new OperatorIdempotency({ ...repeatable, actor: formatActor(context.actor), randomBytes });
     const services = servicesFor(this.#dependencies, context.actor, once);
-    return andThen(outcomeOf(services, operation.operationId, request, context), (outcome) => {
+    return andThen(runHandler(services, operation.operationId, request, context), (outcome) => {
       if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
       return { ...toResult(operation, outcome), isReplayed: once?.isReplayed ?? false };
@@ -111,14 +112,14 @@ export class AdminOperations {
   }
 }
 
-function outcomeOf(
+function runHandler(
   services: Services,
   id: AdminOperationId,
   { input, preconditions }: AdminRequest,
   context: Omit<HandlerContext, 'preconditions'>,
 ): Awaitable<unknown> {
   if (isPublicOperation(id))
-    return shared(services, id, input as AdminInput<PublicOperationId>, preconditions);
+    return runPublicOperation(services, id, input as AdminInput<PublicOperationId>, preconditions);
   // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...context, preconditions });
@@ -129,7 +130,8 @@ export function performOnStore(
   id: StoreOperationId,
   input: AdminInput<StoreOperationId>,
 ): Awaitable<unknown> {
-  if (isPublicOperation(id)) return shared(services, id, input as AdminInput<PublicOperationId>, {});
+  if (isPublicOperation(id))
+    return runPublicOperation(services, id, input as AdminInput<PublicOperationId>, {});
   const handler = storeHandlers[id as keyof typeof storeHandlers] as StoreHandler;
   return handler(services, input as never, { preconditions: {} });
 }
@@ -145,11 +147,11 @@ export function isPublicOperation(id: string): id is PublicOperationId {
   return Object.hasOwn(publicOperations, id);
 }
 
-/** Like `performShared`, but errors about missing objects contain the id, as in all operations for operators. */
-function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
+/** Like `performPublicOperation`, but errors about missing objects contain the id, as in all operations for operators. */
+function runPublicOperation(...args: Parameters<typeof performPublicOperation>): Awaitable<unknown> {
   const { params } = args[2];
   try {
-    const outcome = performShared(...args);
+    const outcome = performPublicOperation(...args);
     return outcome instanceof Promise
       ? outcome.catch((error) => {
           throw addIdToMessage(error, params);
@@ -161,7 +163,7 @@ function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
 }
 
 /** Runs client operations on behalf of an operator, with the same readers and units of work. */
-function performShared(
+function performPublicOperation(
   services: OperatorServices,
   id: PublicOperationId,
   { params, query, body }: AdminInput<PublicOperationId>,

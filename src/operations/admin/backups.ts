@@ -18,8 +18,8 @@ import type { FileContent } from '../../contract/operation.ts';
 import { type Actor, formatActor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { FairQueue } from '../../domain/fair-queue.ts';
-import { entryOf } from '../changes/by-operator.ts';
-import { iso } from '../shown.ts';
+import { toAuditEntry } from '../changes/by-operator.ts';
+import { toIso } from '../to-shown.ts';
 import type { UnitWriter } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -94,7 +94,7 @@ export class BackupOperations implements AsyncDisposable {
       keep,
       running: this.#running === undefined ? null : { done: this.#running.done, total: this.#running.total },
       lastError: this.#lastError ?? unreadable ?? null,
-      backups: files.map(backupView),
+      backups: files.map(toShownBackup),
     };
   }
 
@@ -150,14 +150,14 @@ export class BackupOperations implements AsyncDisposable {
     const verified = await backend.maker
       .verify(path, { signal: this.#stopping.signal })
       .catch(async (error: unknown) => {
-        if (faultOf(error) === 'damaged')
+        if (backupFault(error) === 'damaged')
           await this.#note(name, { isSound: false, message: describeFailure(error), counts: null });
         throw toVerificationError(error);
       });
     if (verified.kind !== 'backup') throw new ApiError('backup_not_found');
     const { createdAt, format, counts } = verified;
     await this.#note(name, { isSound: true, message: null, counts });
-    return { name, createdAt: iso(createdAt), format, counts };
+    return { name, createdAt: toIso(createdAt), format, counts };
   }
 
   /** The warning that backups are failing; undefined while they succeed. */
@@ -176,10 +176,10 @@ export class BackupOperations implements AsyncDisposable {
   async overdue(): Promise<Concern | undefined> {
     const { backend, everyMs, clock } = this.#context;
     if (backend === undefined || everyMs === undefined) return undefined;
-    const latest = await latestIn(backend.folder, clock.now());
+    const latest = await findLatestBackup(backend.folder, clock.now());
     if (latest !== undefined && clock.now() - latest.createdAt <= everyMs + retryMs) return undefined;
     const found =
-      latest === undefined ? 'There is no backup' : `The latest backup is from ${iso(latest.createdAt)}`;
+      latest === undefined ? 'There is no backup' : `The latest backup is from ${toIso(latest.createdAt)}`;
     return {
       what: `${found} in ${backend.folder.path}, so a scheduled backup is overdue (BACKUP_EVERY).`,
       remedy:
@@ -191,7 +191,7 @@ export class BackupOperations implements AsyncDisposable {
   async metrics(): Promise<BackupMetrics | undefined> {
     const { backend, everyMs, clock } = this.#context;
     if (backend === undefined) return undefined;
-    const latest = await latestIn(backend.folder, clock.now());
+    const latest = await findLatestBackup(backend.folder, clock.now());
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
@@ -217,7 +217,7 @@ export class BackupOperations implements AsyncDisposable {
     if (backend === undefined || everyMs === undefined) return false;
     const now = clock.now();
     if (this.#failedAt !== undefined) return clock.steady() >= this.#failedAt + Math.min(everyMs, retryMs);
-    this.#latest ??= (await latestIn(backend.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
+    this.#latest ??= (await findLatestBackup(backend.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
     // If the latest backup is dated in the future because the clock was set back, a new one is due immediately.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
@@ -225,7 +225,7 @@ export class BackupOperations implements AsyncDisposable {
   async #record(actor: Actor, operation: string, name: string, after: string | null): Promise<void> {
     const { store, clock } = this.#context;
     const what = { operation, object: `backup:${name}`, before: null, after };
-    await store.write('recordAudit', entryOf({ actor, clock }, what));
+    await store.write('recordAudit', toAuditEntry({ actor, clock }, what));
   }
 
   async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
@@ -260,9 +260,9 @@ export class BackupOperations implements AsyncDisposable {
       this.#latest = now;
       this.#seconds = (clock.steady() - begunAt) / 1_000;
       this.#made++;
-      return backupView({ name, bytes, createdAt: now, label, verified: null });
+      return toShownBackup({ name, bytes, createdAt: now, label, verified: null });
     } catch (error) {
-      if (faultOf(error) === 'exists') throw new ApiError('backup_in_progress');
+      if (backupFault(error) === 'exists') throw new ApiError('backup_in_progress');
       this.#lastError = describeFailure(error);
       this.#failedAt = clock.steady();
       this.#failed++;
@@ -273,27 +273,27 @@ export class BackupOperations implements AsyncDisposable {
   }
 }
 
-function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
+function toShownBackup({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
   return {
     name,
     label,
     bytes,
-    createdAt: iso(createdAt),
+    createdAt: toIso(createdAt),
     lastVerification: verified && {
       ...verified,
-      at: iso(verified.at),
+      at: toIso(verified.at),
       counts: verified.counts && { ...verified.counts },
     },
   };
 }
 
 /** The latest backup, ignoring backups dated in the future; undefined if there is none or the folder cannot be read. */
-async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
+async function findLatestBackup(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
   const files = await folder.list().catch(() => []);
   return files.find(({ createdAt }) => createdAt <= now);
 }
 
-function faultOf(error: unknown): BackupFault | undefined {
+function backupFault(error: unknown): BackupFault | undefined {
   return error instanceof Error && 'fault' in error ? (error.fault as BackupFault) : undefined;
 }
 
@@ -304,7 +304,7 @@ function describeFailure(error: unknown): string {
 
 function toVerificationError(error: unknown): unknown {
   const message = describeFailure(error);
-  switch (faultOf(error)) {
+  switch (backupFault(error)) {
     case 'missing':
     case 'foreign':
       return new ApiError('backup_not_found');

@@ -15,13 +15,13 @@ import { formatActor } from '../../domain/actor.ts';
 import { FairQueue } from '../../domain/fair-queue.ts';
 import { nextTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
-import { caseFolded } from '../../tables/accounts.ts';
-import { batches } from '../batches.ts';
+import { foldCase } from '../../tables/accounts.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
+import { readInBatches } from '../read-in-batches.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import { type KeyOperations, shownKeys } from './keys.ts';
+import { type KeyOperations, toShownKeys } from './keys.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
@@ -51,13 +51,13 @@ interface ParsedQuery {
 
 const idForm = /^(?:([a-z]+)[:\s#]+|#)?(\d{1,19})$/i;
 
-const kindsByWord: Readonly<Record<string, Found['kind']>> = { pet: 'animal' };
+const kindAliases: Readonly<Record<string, Found['kind']>> = { pet: 'animal' };
 
 function parseQuery(given: string): ParsedQuery {
   const text = given.trim();
   const [, word = '', digits = ''] = idForm.exec(text) ?? [];
   const named = word.toLowerCase();
-  const kind = named === '' ? undefined : (kindsByWord[named] ?? (named as Found['kind']));
+  const kind = named === '' ? undefined : (kindAliases[named] ?? (named as Found['kind']));
   // If the word is not a kind of object, the text is a name, such as "room 7".
   if (kind !== undefined && !Object.hasOwn(searches, kind)) return { text, id: undefined, kind: undefined };
   const id = digits === '' ? undefined : BigInt(digits);
@@ -70,7 +70,7 @@ const nothing = { name: null, state: null, lastFour: null, accountId: null } as 
 
 const searches: Readonly<Record<Found['kind'], Search>> = {
   account: async ({ store }, { text, id }) => {
-    const ids = await named(store, 'accounts', caseFolded(text));
+    const ids = await findNamed(store, 'accounts', foldCase(text));
     const first = await store.accounts.search(undefined, maxPerKind, { name: text });
     const byId = id === undefined ? undefined : await store.accounts.find(Number(id));
     const others = await store.accounts.findMany(ids.map(Number));
@@ -81,17 +81,17 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
     }));
   },
   key: async ({ store, keys }, { text, id }) => {
-    const ids = await named(store, 'keys', lowered(text));
+    const ids = await findNamed(store, 'keys', toAsciiLowerCase(text));
     const byId = id === undefined ? undefined : await store.keys.find(Number(id));
     const others = await store.keys.findMany(ids.map(Number));
     const found = unique([byId, ...others.toSorted((one, other) => one.id - other.id)]);
-    return (await shownKeys(keys, found)).map((key) => ({
+    return (await toShownKeys(keys, found)).map((key) => ({
       ...{ kind: 'key', id: BigInt(key.id), name: key.name, state: key.state, lastFour: key.lastFour },
-      ...{ accountId: key.accountId, matched: matchOf(key, byId?.id, text) },
+      ...{ accountId: key.accountId, matched: matchedMember(key, byId?.id, text) },
     }));
   },
   animal: async ({ store }, { text, id }) => {
-    const ids = await named(store, 'pets', lowered(text), maxSearchedAnimals);
+    const ids = await findNamed(store, 'pets', toAsciiLowerCase(text), maxSearchedAnimals);
     const byId = id === undefined ? undefined : await store.pets.find(id);
     const found = unique<Pet>([byId, ...(await store.pets.findMany(ids)).toSorted(byNewest)]);
     return found.map(({ id: petId, name, status }) => ({
@@ -110,7 +110,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
   category: async ({ store }, { text, id }) => {
     const byId = id === undefined ? undefined : await store.categories.find(id);
-    const found = unique([byId, ...(await categoriesNamed(store, lowered(text)))]);
+    const found = unique([byId, ...(await findCategoriesNamed(store, toAsciiLowerCase(text)))]);
     return found.map(({ id: categoryId, name }) => ({
       ...{ ...nothing, kind: 'category', id: categoryId, name },
       matched: categoryId === byId?.id ? 'id' : 'name',
@@ -127,7 +127,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
   operator: async ({ store }, { text, id }) => {
     const all = await store.operators.list();
-    const fits = (name: string) => lowered(name).includes(lowered(text));
+    const fits = (name: string) => toAsciiLowerCase(name).includes(toAsciiLowerCase(text));
     const found = all.filter((one) => BigInt(one.id) === id || fits(one.name)).slice(0, maxPerKind);
     return found.map((one) => ({
       ...{ ...nothing, kind: 'operator', id: BigInt(one.id), name: one.name, lastFour: one.lastFour },
@@ -155,12 +155,12 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
 };
 
-const lowered = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const toAsciiLowerCase = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 const byNewest = (one: { readonly id: bigint }, other: { readonly id: bigint }) =>
   one.id < other.id ? 1 : -1;
 
-function matchOf(
+function matchedMember(
   { id, lastFour }: { readonly id: number; readonly lastFour: string },
   wantedId: number | undefined,
   text: string,
@@ -179,7 +179,7 @@ function unique<Item extends { readonly id: bigint | number }>(items: readonly (
  * Ids of rows whose names contain the text, read in batches. `newest` limits the search to that many of the newest
  * rows.
  */
-async function named(
+async function findNamed(
   store: Services['store'],
   of: SearchedTable,
   text: string,
@@ -202,12 +202,12 @@ async function named(
   return found;
 }
 
-async function categoriesNamed({ categories }: Services['store'], text: string) {
+async function findCategoriesNamed({ categories }: Services['store'], text: string) {
   const found: Category[] = [];
   let examined = 0;
   const read = (last?: Category) => categories.list(last?.id, categoryBatch);
-  for await (const page of batches(categoryBatch, read)) {
-    found.push(...page.filter(({ name }) => lowered(name).includes(text)));
+  for await (const page of readInBatches(categoryBatch, read)) {
+    found.push(...page.filter(({ name }) => toAsciiLowerCase(name).includes(text)));
     examined += page.length;
     if (examined >= maxCategories || found.length >= maxPerKind) break;
   }
@@ -215,16 +215,18 @@ async function categoriesNamed({ categories }: Services['store'], text: string) 
 }
 
 /** One search at a time, by turns between operators. Searches that run concurrently would delay the clients. */
-const turns = new FairQueue<string>();
+const searchQueue = new FairQueue<string>();
 
 export const searchHandlers = {
   search: async (services, { query }, { actor }): Promise<SearchResults> => {
-    const results = await turns.take(formatActor(actor), () => resultsOf(services, parseQuery(query.text)));
+    const results = await searchQueue.take(formatActor(actor), () =>
+      runSearch(services, parseQuery(query.text)),
+    );
     return { results: results ?? [] };
   },
 } satisfies HandlersOf<Services, typeof searchOperations>;
 
-async function resultsOf(services: Services, query: ParsedQuery): Promise<Found[]> {
+async function runSearch(services: Services, query: ParsedQuery): Promise<Found[]> {
   const results: Found[] = [];
   for (const [kind, search] of Object.entries(searches)) {
     if (query.kind !== undefined && query.kind !== kind) continue;

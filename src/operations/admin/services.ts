@@ -1,12 +1,12 @@
 import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import type { OperatorContext, OperatorOnce } from '../changes/by-operator.ts';
+import type { OperatorContext, OperatorIdempotency } from '../changes/by-operator.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
-import type { LoggingControl } from '../observability/worker-questions.ts';
+import type { LoggingControl } from '../observability/worker-queries.ts';
 import type { SendTest } from '../resources/webhooks.ts';
 import type { EventRetention } from '../sweeper.ts';
 import type { Store } from '../units.ts';
@@ -39,7 +39,7 @@ export interface ServingDependencies extends AdminDependencies {
 }
 
 /** The services for one operator. Changes made through them are recorded with that operator's name. */
-function operationsOf(context: OperatorContext, { store, clock, randomBytes }: AdminDependencies) {
+function createOperations(context: OperatorContext, { store, clock, randomBytes }: AdminDependencies) {
   return {
     accounts: new AccountOperations(context),
     keys: new KeyOperations(context, randomBytes),
@@ -51,13 +51,13 @@ function operationsOf(context: OperatorContext, { store, clock, randomBytes }: A
   };
 }
 
-export type OperatorServices = AdminDependencies & OperatorContext & ReturnType<typeof operationsOf>;
+export type OperatorServices = AdminDependencies & OperatorContext & ReturnType<typeof createOperations>;
 
 export function servicesFor<Dependencies extends AdminDependencies>(
   dependencies: Dependencies,
   actor: Actor,
-  once?: OperatorOnce,
+  once?: OperatorIdempotency,
 ): OperatorServices & Dependencies {
   const { store, clock } = dependencies;
-  return { ...dependencies, actor, once, ...operationsOf({ store, clock, actor, once }, dependencies) };
+  return { ...dependencies, actor, once, ...createOperations({ store, clock, actor, once }, dependencies) };
 }

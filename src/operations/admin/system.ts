@@ -3,21 +3,21 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { ifAvailable } from '../errors.ts';
-import { concernsOf, troublesOf } from '../observability/concerns.ts';
+import { findConcerns, listTroubles } from '../observability/concerns.ts';
 import type { Metric } from '../observability/metric.ts';
-import { type DeliveryMetrics, type EventMetrics, metricsOf } from '../observability/metrics.ts';
-import { sharedForMs, sharedReading } from '../observability/shared-reading.ts';
+import { collectMetrics, type DeliveryMetrics, type EventMetrics } from '../observability/metrics.ts';
+import { defaultCacheMs, shareReading } from '../observability/share-reading.ts';
 import {
-  liveSeconds,
+  fillSeconds,
   type OutputHealth,
-  sumOf,
+  sumTraffic,
   type Traffic,
   type TrafficSource,
 } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
-import type { LoggingControl } from '../observability/worker-questions.ts';
-import { iso } from '../shown.ts';
+import type { LoggingControl } from '../observability/worker-queries.ts';
 import type { EventRetention } from '../sweeper.ts';
+import { toIso } from '../to-shown.ts';
 import type { Store } from '../units.ts';
 import type { BackupOperations } from './backups.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -74,9 +74,9 @@ export class SystemOperations {
     this.#dependencies = dependencies;
     const { clock, traffic } = dependencies;
     const shared = <T>(keepMs: number, read: () => Promise<T>) =>
-      sharedReading(keepMs, () => clock.steady(), read);
+      shareReading(keepMs, () => clock.steady(), read);
     // Tests that set the clock expect the state of the moment.
-    const keepMs = clock.rules ? 0 : sharedForMs;
+    const keepMs = clock.rules ? 0 : defaultCacheMs;
     this.#slow = shared(cacheMs, () => this.#readSlow());
     this.#traffic = shared(keepMs, () => traffic.traffic());
     this.#state = shared(keepMs, () => this.#readState());
@@ -91,10 +91,10 @@ export class SystemOperations {
 
   async #readOverview(): Promise<Overview> {
     const { store, clock, startedAt } = this.#dependencies;
-    const { inFlight, seconds } = sumOf(await this.#traffic());
+    const { inFlight, seconds } = sumTraffic(await this.#traffic());
     const { bans, concerns } = await this.#slow();
     return {
-      seconds: liveSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
+      seconds: fillSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
       inFlight,
       bans,
       inventory: await store.pets.inventory(),
@@ -109,13 +109,13 @@ export class SystemOperations {
       version,
       runtime,
       apiUrl: this.#dependencies.apiUrl,
-      startedAt: iso(startedAt),
+      startedAt: toIso(startedAt),
       workers: processes.length,
-      memoryBytes: sumOf(processes).memoryBytes,
-      troubles: [...troublesOf(store)],
+      memoryBytes: sumTraffic(processes).memoryBytes,
+      troubles: [...listTroubles(store)],
       store: await store.facts(),
       instances: (await this.#instances()).map(({ name, version, startedAt, seenAt }) => {
-        return { name, version, startedAt: iso(startedAt), seenAt: iso(seenAt) };
+        return { name, version, startedAt: toIso(startedAt), seenAt: toIso(seenAt) };
       }),
     };
   }
@@ -124,10 +124,10 @@ export class SystemOperations {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#dependencies;
     // Metrics must remain available during an outage.
     const slow = await ifAvailable(() => this.#slow());
-    return metricsOf({
+    return collectMetrics({
       processes: await traffic.traffic(),
       facts: await store.facts(),
-      troubles: troublesOf(store),
+      troubles: listTroubles(store),
       bans: slow?.bans,
       events: slow?.events,
       deliveries: slow?.deliveries,
@@ -141,13 +141,13 @@ export class SystemOperations {
   async #readSlow(): Promise<CachedStatus> {
     const { store, clock, backups, secrets, sunsets, output: own } = this.#dependencies;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
-    const { seconds, output } = sumOf(await this.#traffic());
+    const { seconds, output } = sumTraffic(await this.#traffic());
     const known = { store, clock, sunsets, ...deliveries, seconds };
     const dependencies = {
       outputTrouble: own?.trouble ?? output.trouble,
       ...{ secrets: secrets.concern, backups: backups.concern },
     };
-    const concerns = await concernsOf({ ...known, ...dependencies }, await this.#instances());
+    const concerns = await findConcerns({ ...known, ...dependencies }, await this.#instances());
     const bans = (await store.limits.bans()).length;
     return { bans, events, deliveries, concerns };
   }

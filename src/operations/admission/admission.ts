@@ -160,7 +160,7 @@ export class AdmissionOperations {
       return andThen(this.#limits.failUnder(address(), unknownUnder), (failure) =>
         failure === undefined
           ? this.#lookUpAgain(attempt, readingsLeft)
-          : unauthenticated('invalid_api_key', failure),
+          : toUnauthenticated('invalid_api_key', failure),
       );
     }
     return andThen(this.#limits.versions(), (versions) => {
@@ -182,7 +182,7 @@ export class AdmissionOperations {
   #read(print: string, { callers: version }: Versions): Awaitable<CachedCaller | undefined> {
     return andThen(this.#keys.findCaller(print), (caller) => {
       const before = this.#cached.get(print)?.caller;
-      if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
+      if (before !== undefined) compareCallers(before, caller).forEach(this.#changed);
       if (caller === undefined) {
         this.#cached.delete(print);
         this.#unknownKeys.set(print, version);
@@ -195,11 +195,11 @@ export class AdmissionOperations {
   }
 
   #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unauthenticated> {
-    return andThen(this.#limits.fail(address), (failure) => unauthenticated(code, failure));
+    return andThen(this.#limits.fail(address), (failure) => toUnauthenticated(code, failure));
   }
 }
 
-function unauthenticated(
+function toUnauthenticated(
   code: 'missing_api_key' | 'invalid_api_key',
   { state, refused }: FailureVerdict,
 ): Unauthenticated {
@@ -213,7 +213,7 @@ interface CallerChange {
 }
 
 /** The changes to a caller. `after` is undefined if its key is no longer valid. */
-function callerChanges(before: Caller, after: Caller | undefined): CallerChange[] {
+function compareCallers(before: Caller, after: Caller | undefined): CallerChange[] {
   const key = { key: before.keyId, account: before.accountId };
   if (after === undefined) return [{ message: 'API key revoked', fields: key }];
   const changes: CallerChange[] = [];

@@ -10,7 +10,7 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
   readonly store: Part;
   readonly clock: Clock;
   readonly actor: Actor;
-  readonly once?: OperatorOnce | undefined;
+  readonly once?: OperatorIdempotency | undefined;
 }
 
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
@@ -54,7 +54,7 @@ async function write<Name extends AuditedUnitName>(
   return { outcome: done.outcome as Outcome<Name>, sealed: done.sealed };
 }
 
-export function entryOf(
+export function toAuditEntry(
   { actor, clock }: Pick<OperatorContext, 'actor' | 'clock'>,
   what: Omit<NewAuditEntry, 'at' | 'actor'>,
 ): NewAuditEntry {
@@ -67,7 +67,7 @@ export function entryOf(
 export const minKeyLength = 32;
 
 /** Responses to operators are stored in the same table as responses to clients, under an id that no account has. */
-const operatorsId = 0;
+const operatorsAccountId = 0;
 
 const saltBytes = 16;
 const keyBytes = 32;
@@ -75,7 +75,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 const cipher = 'aes-256-gcm';
 
-interface OperatorOnceOptions {
+interface OperatorIdempotencyOptions {
   readonly idempotencyKey: string;
   readonly actor: string;
   readonly request: string;
@@ -87,11 +87,11 @@ interface OperatorOnceOptions {
  * in response to the request is encrypted with a key derived from the `Idempotency-Key`. Only a hash of the
  * `Idempotency-Key` is stored, so the secret can be read only by the same operator, by repeating the request.
  */
-export class OperatorOnce {
+export class OperatorIdempotency {
   isReplayed = false;
-  readonly #options: OperatorOnceOptions;
+  readonly #options: OperatorIdempotencyOptions;
 
-  constructor(options: OperatorOnceOptions) {
+  constructor(options: OperatorIdempotencyOptions) {
     this.#options = options;
   }
 
@@ -100,7 +100,7 @@ export class OperatorOnce {
     const { actor, idempotencyKey, request } = this.#options;
     const key = createHash('sha256').update(`${actor}\n${idempotencyKey}`).digest('hex');
     return {
-      accountId: operatorsId,
+      accountId: operatorsAccountId,
       key,
       request,
       sealed: secret === undefined ? null : this.seal(secret),

@@ -11,7 +11,7 @@ import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { skippedIdsPerRestore } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
 import { CatchUpPacer } from './catch-up-pacer.ts';
-import { EventTail, withoutGap } from './tail.ts';
+import { EventTail, takeContiguous } from './tail.ts';
 import { WaitSlots } from './wait-slots.ts';
 
 /** Maximum delay of an empty page while the service drains. */
@@ -43,7 +43,7 @@ export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): 
 }
 
 /** Calls `lose` once the caller may no longer read the selected events. Returns a function that stops watching. */
-export type Guard = (eventFilter: EventFilter, lose: () => void) => () => void;
+export type WatchCaller = (eventFilter: EventFilter, lose: () => void) => () => void;
 
 interface PageRequest {
   /** Undefined to start with the oldest retained event. */
@@ -53,7 +53,7 @@ interface PageRequest {
   /** Maximum time to wait for an event if the page is empty, in seconds. */
   readonly waitSeconds: number;
   /** Watches the caller while the request is waiting. */
-  readonly guard?: Guard | undefined;
+  readonly guard?: WatchCaller | undefined;
 }
 
 type EventPage = Page<StoreEvent>;
@@ -86,7 +86,7 @@ export class EventFeed implements Disposable {
     const { after, limit, eventFilter, waitSeconds, guard } = request;
     const examined = eventFilter.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     return andThen(this.read(after, examined), (found) => {
-      const page = pageAt(found, limit, eventFilter);
+      const page = toPage(found, limit, eventFilter);
       if (page.items.length > 0) return page;
       if (found.isEnd) return waitSeconds > 0 ? this.#delayed(page, request, waitSeconds * 1_000) : page;
       // Without a caller to watch, the reader is a command, which requests the next page itself.
@@ -101,8 +101,8 @@ export class EventFeed implements Disposable {
       if (oldest === undefined)
         return andThen(this.#confirmEnd(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
-      if (oldest !== from + 1n) throw expired(from, oldest);
-      const events = withoutGap(found, from);
+      if (oldest !== from + 1n) throw eventsExpiredError(from, oldest);
+      const events = takeContiguous(found, from);
       return { events, last: from + BigInt(events.length), isEnd: found.length < limit };
     });
   }
@@ -137,16 +137,16 @@ export class EventFeed implements Disposable {
   #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
       if (after === undefined || after === last) return after ?? oldest - 1n;
-      if (after > last) throw unknown(after, last);
+      if (after > last) throw unknownPositionError(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
+        if (next?.id !== after + 1n) throw eventsExpiredError(after, oldest > after ? oldest : last + 1n);
         return after;
       });
     });
   }
 
   /** Continues an empty page that ended at `from`, while watching the caller. Rejects with `CallerChanged`. */
-  async #searchGuarded(from: bigint, request: PageRequest, guard: Guard): Promise<EventPage> {
+  async #searchGuarded(from: bigint, request: PageRequest, guard: WatchCaller): Promise<EventPage> {
     const lost = Promise.withResolvers<never>();
     const leaveGuard = guard(request.eventFilter, () => lost.reject(new CallerChanged()));
     try {
@@ -176,7 +176,7 @@ export class EventFeed implements Disposable {
       const found = await Promise.race([turn, slot?.ended ?? turn]);
       if (found === undefined) break;
       position = found.last;
-      page = pageAt(found, limit, eventFilter);
+      page = toPage(found, limit, eventFilter);
       if (page.items.length > 0) break;
       if (!found.isEnd) continue;
       slot?.[Symbol.dispose]();
@@ -203,7 +203,7 @@ export class EventFeed implements Disposable {
       const listener = {
         until: this.#clock.steady() + waitMs,
         take: (events: readonly StoreEvent[]) => {
-          const next = pageOf(events, limit, eventFilter);
+          const next = filterPage(events, limit, eventFilter);
           if (next.items.length === 0) {
             empty = next;
             return;
@@ -232,12 +232,12 @@ export class EventFeed implements Disposable {
 }
 
 /** The matching events of a read. An empty read keeps the position. */
-function pageAt({ events, last }: EventRead, limit: number, eventFilter: EventFilter): EventPage {
-  return events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, eventFilter);
+function toPage({ events, last }: EventRead, limit: number, eventFilter: EventFilter): EventPage {
+  return events.length === 0 ? { items: [], next: String(last) } : filterPage(events, limit, eventFilter);
 }
 
 /** The first matching events, and the id of the last event examined. */
-function pageOf(events: readonly StoreEvent[], limit: number, eventFilter: EventFilter): EventPage {
+function filterPage(events: readonly StoreEvent[], limit: number, eventFilter: EventFilter): EventPage {
   const items: StoreEvent[] = [];
   let last: StoreEvent | undefined;
   for (const event of events) {
@@ -250,15 +250,15 @@ function pageOf(events: readonly StoreEvent[], limit: number, eventFilter: Event
 
 /** Throws `events_expired` unless all events after `after` are retained. */
 export function expectRetained(after: bigint, { oldest, last }: EventBounds): void {
-  if (after < oldest - 1n) throw expired(after, oldest);
-  if (after > last) throw unknown(after, last);
+  if (after < oldest - 1n) throw eventsExpiredError(after, oldest);
+  if (after > last) throw unknownPositionError(after, last);
 }
 
 const remedy =
   'Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
 
 /** `next` is the id of the first event after the gap, or of the next event. Older events may be retained. */
-function expired(after: bigint, next: bigint): ApiError {
+function eventsExpiredError(after: bigint, next: bigint): ApiError {
   // A reader may have read events that were lost, so its position may be inside the gap that a restore leaves.
   const isRestored = next - after > skippedIdsPerRestore / 2;
   const cause = isRestored ? ' The store was restored, or its database failed over.' : '';
@@ -267,7 +267,7 @@ function expired(after: bigint, next: bigint): ApiError {
 }
 
 /** If the store was restored or replaced, new ids may be lower than those that readers have already seen. */
-function unknown(after: bigint, last: bigint): ApiError {
+function unknownPositionError(after: bigint, last: bigint): ApiError {
   const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
   return new ApiError('events_expired', { message });
 }

@@ -15,7 +15,7 @@ export interface WatchStore {
 }
 
 /** An event stream, or a request that waits for events. */
-export interface Reader {
+export interface EventReader {
   /** Whether a key with these scopes may read the selected events. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean;
   /**
@@ -34,7 +34,7 @@ interface WatchedKey<Open> {
 }
 
 /** Disconnects readers within a second of their key losing access. Uses one timer for all readers. */
-export class KeyWatch<Open extends Reader> {
+export class KeyWatch<Open extends EventReader> {
   readonly #store: WatchStore;
   readonly #clock: Clock;
   readonly #byKey = new Map<number, WatchedKey<Open>>();

@@ -4,7 +4,7 @@ import type { StoreEvent } from '../../contract/representations.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { canReadAll, type EventFeed, type EventFilter, matchesFilter } from './feed.ts';
-import type { Reader } from './key-watch.ts';
+import type { EventReader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
 /** Length at which a chunk is complete, in UTF-16 code units. Limits how much data is sent to a slow reader at once. */
@@ -19,7 +19,7 @@ export interface StreamFilter {
 }
 
 /** Encodes the selected events as server-sent events, in chunks that contain only whole events. */
-function chunksOf(events: readonly StoreEvent[], eventFilter: EventFilter): Uint8Array[] {
+function encodeChunks(events: readonly StoreEvent[], eventFilter: EventFilter): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let text = '';
   for (const event of events) {
@@ -34,12 +34,12 @@ function chunksOf(events: readonly StoreEvent[], eventFilter: EventFilter): Uint
 }
 
 /** Encodes a batch only once for all streams with the same filter. */
-export class SharedFrames {
+export class SharedEncoder {
   #batch: readonly StoreEvent[] = [];
   #isShared = true;
   readonly #chunks = new Map<string, readonly Uint8Array[]>();
 
-  of(batch: readonly StoreEvent[], { eventFilter, types }: StreamFilter): readonly Uint8Array[] {
+  encode(batch: readonly StoreEvent[], { eventFilter, types }: StreamFilter): readonly Uint8Array[] {
     if (batch !== this.#batch) {
       this.#batch = batch;
       this.#isShared = batch.every(({ accountId }) => accountId === null);
@@ -48,7 +48,7 @@ export class SharedFrames {
     const key = this.#isShared ? types : `${types} ${eventFilter.accountId}`;
     const known = this.#chunks.get(key);
     if (known !== undefined) return known;
-    const chunks = chunksOf(batch, eventFilter);
+    const chunks = encodeChunks(batch, eventFilter);
     this.#chunks.set(key, chunks);
     return chunks;
   }
@@ -68,7 +68,7 @@ const comment = Buffer.from(':\n\n');
 /** Dependencies shared by the streams of a process. */
 interface StreamDependencies {
   readonly feed: EventFeed;
-  readonly frames: SharedFrames;
+  readonly frames: SharedEncoder;
   readonly ended: (stream: EventStream) => void;
 }
 
@@ -80,7 +80,7 @@ interface Batch {
 }
 
 /** An event stream to one reader. Contains no timer and no closure, so that thousands of idle streams are cheap. */
-export class EventStream implements StreamSource, Listener, Reader {
+export class EventStream implements StreamSource, Listener, EventReader {
   readonly type = 'direct';
   readonly until = Number.POSITIVE_INFINITY;
   readonly filter: StreamFilter;
@@ -115,7 +115,7 @@ export class EventStream implements StreamSource, Listener, Reader {
   }
 
   take(events: readonly StoreEvent[]): void {
-    for (const chunk of this.#dependencies.frames.of(events, this.filter)) {
+    for (const chunk of this.#dependencies.frames.encode(events, this.filter)) {
       if (this.#behindBytes > maxBufferedBytes) this.end();
       else this.#write(chunk);
     }
@@ -192,6 +192,6 @@ export class EventStream implements StreamSource, Listener, Reader {
     // The stream may have ended before its turn.
     if (this.#hasEnded) return { chunks: [], last: this.#after, isEnd: true };
     const { events, last, isEnd } = await this.#dependencies.feed.read(this.#after, readBatch);
-    return { chunks: chunksOf(events, this.filter.eventFilter), last, isEnd };
+    return { chunks: encodeChunks(events, this.filter.eventFilter), last, isEnd };
   }
 }

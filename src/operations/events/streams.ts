@@ -6,7 +6,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed, EventFilter } from './feed.ts';
 import { KeyWatch, type WatchStore } from './key-watch.ts';
-import { EventStream, SharedFrames, type StreamFilter } from './stream.ts';
+import { EventStream, SharedEncoder, type StreamFilter } from './stream.ts';
 
 const commentEveryMs = 15_000;
 /** How often the process checks whether keep-alive comments are due, in ms. */
@@ -31,7 +31,7 @@ export class EventStreams implements Disposable {
     this.#watch = new KeyWatch(store, clock);
     this.#dependencies = {
       feed,
-      frames: new SharedFrames(),
+      frames: new SharedEncoder(),
       ended: (stream: EventStream) => this.#leave(stream),
     };
   }

@@ -2,7 +2,7 @@ import type { Import, ImportReport } from '../../contract/admin/imports.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { iso, isoOrNull } from '../shown.ts';
+import { toIso, toIsoOrNull } from '../to-shown.ts';
 
 const maxEnded = 20;
 /** Maximum total length of the stored rejected lines, in characters. If exceeded, the oldest reports are dropped. */
@@ -38,8 +38,8 @@ export class ListedImport {
       id: this.id,
       ...this.#origin,
       state: this.#state,
-      startedAt: iso(this.#startedAt),
-      endedAt: isoOrNull(this.#endedAt),
+      startedAt: toIso(this.#startedAt),
+      endedAt: toIsoOrNull(this.#endedAt),
       ...this.#progress(),
       error: this.#error,
     };

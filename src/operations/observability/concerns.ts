@@ -9,17 +9,17 @@ import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
 
 /** A warning is shown if at least this number and this fraction of requests in the last minute got a 5xx response. */
-const manyFailures = 5;
-const highShare = 0.01;
+const minFailures = 5;
+const minFailureShare = 0.01;
 const windowSeconds = 60;
 
 /** An instance not seen for this long has either crashed or lost its connection. */
 const missingAfterMs = 60_000;
 
-const littleBytes = 2_147_483_648;
+const minFreeBytes = 2_147_483_648;
 
 /** By this age, a delivery has either failed five times or never been attempted. */
-const oldDeliveryMs = 6 * hourMs;
+const maxPendingAgeMs = 6 * hourMs;
 
 /** If a deprecated operation is still called, a warning appears this long before its sunset date. */
 const sunsetNearMs = 60 * dayMs;
@@ -48,7 +48,7 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
     'Set REDIS_URL to the same server for all instances, and restart those that you changed. To move to another server, stop all instances first. The log names both servers.',
 };
 
-export interface Known {
+export interface ConcernInput {
   readonly store: Pick<Store, 'health' | 'facts' | 'usage'>;
   readonly clock: Clock;
   readonly seconds: readonly TrafficSecond[];
@@ -63,7 +63,7 @@ export interface Known {
 }
 
 /** Descriptions of the current failures. Available even if the store cannot be read. */
-export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
+export function listTroubles(store: Pick<Store, 'health'>): readonly string[] {
   try {
     return store.health();
   } catch (error) {
@@ -73,18 +73,23 @@ export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
 }
 
 /** Current warnings, most severe first. `instances` excludes instances that were stopped cleanly. */
-export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
+export async function findConcerns(
+  known: ConcernInput,
+  instances: readonly Instance[],
+): Promise<readonly Concern[]> {
   const { store, clock, secrets, backups } = known;
   return [
-    ...troublesOf(store).map(troubleConcern),
-    ...failures(known),
+    ...listTroubles(store).map(troubleConcern),
+    ...failureConcerns(known),
     ...(secrets ? [secrets] : []),
-    ...(await littleSpace(store)),
-    ...oldDeliveries(known),
+    ...(await diskSpaceConcerns(store)),
+    ...deliveryConcerns(known),
     ...(backups ? [backups] : []),
-    ...lostOutput(known),
-    ...instances.filter(({ seenAt }) => Math.abs(clock.now() - seenAt) > missingAfterMs).map(missing),
-    ...(await deprecatedStillCalled(known)),
+    ...outputConcerns(known),
+    ...instances
+      .filter(({ seenAt }) => Math.abs(clock.now() - seenAt) > missingAfterMs)
+      .map(missingInstanceConcern),
+    ...(await deprecationConcerns(known)),
   ];
 }
 
@@ -93,12 +98,12 @@ function troubleConcern(what: string): Concern {
   return { what, remedy: remedy ?? 'See the log for the reason. Most problems end without a restart.' };
 }
 
-function failures({ seconds, clock }: Known): Concern[] {
+function failureConcerns({ seconds, clock }: ConcernInput): Concern[] {
   const since = clock.now() / 1_000 - windowSeconds;
   const last = seconds.filter(({ at }) => at >= since);
   const failed = last.reduce((sum, second) => sum + second.failed, 0);
   const all = last.reduce((sum, { ok, refused, limited }) => sum + ok + refused + limited, failed);
-  if (failed < manyFailures || failed < all * highShare) return [];
+  if (failed < minFailures || failed < all * minFailureShare) return [];
   return [
     {
       what: `${failed} of ${all} requests in the last minute got 5xx responses.`,
@@ -107,9 +112,9 @@ function failures({ seconds, clock }: Known): Concern[] {
   ];
 }
 
-async function littleSpace(store: Known['store']): Promise<Concern[]> {
+async function diskSpaceConcerns(store: ConcernInput['store']): Promise<Concern[]> {
   const { freeBytes } = await store.facts();
-  if (typeof freeBytes !== 'number' || freeBytes >= littleBytes) return [];
+  if (typeof freeBytes !== 'number' || freeBytes >= minFreeBytes) return [];
   return [
     {
       what: `The disk that holds the data file has ${formatBytes(freeBytes)} left.`,
@@ -118,7 +123,7 @@ async function littleSpace(store: Known['store']): Promise<Concern[]> {
   ];
 }
 
-function lostOutput({ outputTrouble: reason }: Known): Concern[] {
+function outputConcerns({ outputTrouble: reason }: ConcernInput): Concern[] {
   if (reason === undefined) return [];
   return [
     {
@@ -129,8 +134,8 @@ function lostOutput({ outputTrouble: reason }: Known): Concern[] {
   ];
 }
 
-function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
-  if (oldestPendingAgeMs < oldDeliveryMs) return [];
+function deliveryConcerns({ oldestPendingAgeMs }: ConcernInput): Concern[] {
+  if (oldestPendingAgeMs < maxPendingAgeMs) return [];
   const hours = Math.floor(oldestPendingAgeMs / hourMs);
   return [
     {
@@ -141,7 +146,7 @@ function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
   ];
 }
 
-function missing({ name, seenAt }: Instance): Concern {
+function missingInstanceConcern({ name, seenAt }: Instance): Concern {
   const at = new Date(seenAt).toISOString();
   return {
     what: `Instance ${name} was last seen at ${at}, and was not stopped cleanly.`,
@@ -149,7 +154,7 @@ function missing({ name, seenAt }: Instance): Concern {
   };
 }
 
-async function deprecatedStillCalled({ store, clock, sunsets }: Known): Promise<Concern[]> {
+async function deprecationConcerns({ store, clock, sunsets }: ConcernInput): Promise<Concern[]> {
   const now = clock.now();
   const soon = [...sunsets].filter(([, at]) => at > now && at - now <= sunsetNearMs);
   if (soon.length === 0) return [];

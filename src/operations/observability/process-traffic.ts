@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import { sharedReading } from './shared-reading.ts';
+import { shareReading } from './share-reading.ts';
 import type { EventLoopTimes, OutputHealth, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
@@ -54,10 +54,10 @@ interface ProcessTrafficOptions {
 }
 
 /** The traffic of this process. */
-export function trafficOf(dependencies: ProcessTrafficOptions): TrafficSource {
+export function createTrafficSource(dependencies: ProcessTrafficOptions): TrafficSource {
   const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } =
     dependencies;
-  const facts = sharedReading(factsCacheMs, () => performance.now(), dependencies.facts);
+  const facts = shareReading(factsCacheMs, () => performance.now(), dependencies.facts);
   return {
     traffic: async () => [
       {

@@ -7,11 +7,11 @@ import { KeyWatch, type WatchStore } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
 import { eventReaders } from './events.ts';
 import { rateLimitReaders } from './rate-limits.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 import { sharedReaders, sharedUnits } from './shared.ts';
 import { type SendTest, webhookReaders, webhookUnits } from './webhooks.ts';
 
-export type ClientReaders = ReadersOf<typeof operations, [Authenticated]>;
+export type ClientReaders = OperationReaders<typeof operations, [Authenticated]>;
 
 interface ReaderDependencies {
   readonly events: EventFeed;
@@ -36,7 +36,7 @@ export function clientReaders({
   };
 }
 
-export const clientUnits = { ...sharedUnits, ...webhookUnits } as const satisfies UnitsOf<
+export const clientUnits = { ...sharedUnits, ...webhookUnits } as const satisfies OperationUnits<
   typeof operations,
   unknown
 >;

@@ -14,18 +14,18 @@ import {
 import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { insufficientScopeError } from '../errors.ts';
-import { canReadAll, type EventFeed, type EventFilter, type Guard } from '../events/feed.ts';
-import type { KeyWatch, Reader } from '../events/key-watch.ts';
+import { canReadAll, type EventFeed, type EventFilter, type WatchCaller } from '../events/feed.ts';
+import type { EventReader, KeyWatch } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
-import type { ReadersOf } from './rows.ts';
+import type { OperationReaders } from './rows.ts';
 
 export function eventReaders(
   feed: EventFeed,
   streams: EventStreams,
-  waits: KeyWatch<Reader>,
-): ReadersOf<typeof eventOperations, [Authenticated]> {
+  waits: KeyWatch<EventReader>,
+): OperationReaders<typeof eventOperations, [Authenticated]> {
   const guarding =
-    (admission: Authenticated): Guard =>
+    (admission: Authenticated): WatchCaller =>
     (eventFilter, lose) => {
       const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => canReadAll(scopes, eventFilter), lose };
       waits.enter(admission, reader);
@@ -33,28 +33,29 @@ export function eventReaders(
     };
   return {
     listEvents: (_store, { query }, admission) =>
-      pageOfFeed(feed, query, wantedEvents(query.type ?? [], admission.caller), guarding(admission)),
+      readFeedPage(feed, query, toEventFilter(query.type ?? [], admission.caller), guarding(admission)),
     streamEvents: (_store, { query: { type = [], after } }, admission) =>
-      streams.begin(admission, wantedEvents(type, admission.caller), after),
+      streams.begin(admission, toEventFilter(type, admission.caller), after),
   };
 }
 
 type FeedQuery = OperationInput<typeof eventOperations.listEvents>['query'];
 
 /** Throws the same errors as `EventFeed.page`, and `invalid_parameter` for mutually exclusive parameters. */
-export function pageOfFeed(
+export function readFeedPage(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
   eventFilter: EventFilter,
-  guard?: Guard,
+  guard?: WatchCaller,
 ): Awaitable<Page<StoreEvent>> {
   if (order !== 'desc') return feed.page({ after, limit, eventFilter, waitSeconds: wait ?? 0, guard });
-  if (after !== undefined || wait !== undefined) throw notCombined(after === undefined ? 'wait' : 'after');
+  if (after !== undefined || wait !== undefined)
+    throw exclusiveParameterError(after === undefined ? 'wait' : 'after');
   return feed.newest(limit, eventFilter);
 }
 
 /** Throws `insufficient_scope` if a selector includes events that the key may not read. */
-function wantedEvents(
+function toEventFilter(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
 ): EventFilter {
@@ -72,7 +73,7 @@ export function expectReadable(types: readonly EventType[], scopes: ReadonlySet<
   throw insufficientScopeError(missing, `to read events of type ${hidden.join(', ')}`);
 }
 
-function notCombined(name: string): ApiError {
+function exclusiveParameterError(name: string): ApiError {
   const message = 'cannot be combined with order=desc';
   return new ApiError('invalid_parameter', {
     message: `The request is invalid: ${name} ${message}.`,

@@ -23,7 +23,7 @@ interface JsonList<Filter> extends Pick<PagedList<never, Filter>, 'path' | 'minI
 }
 
 /** A page of a list sorted by ascending or descending id. Throws `invalid_cursor`. */
-export function pageOf<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
+export function readPage<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
   query: Query,
   { path, minId = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<Page<Item>> {
@@ -33,21 +33,21 @@ export function pageOf<Item extends { readonly id: bigint | number }, Query exte
   return andThen(read(after, limit + 1, filter), (found) => {
     const cursorOf = ({ id }: Item) =>
       encodeCursor({ filters: encodeFilters(path, query), after: BigInt(id) });
-    const { items, next } = pageFrom(found, limit, cursorOf);
-    return { items, next, span: spanOf(found, limit, after === undefined ? minId : after + 1n) };
+    const { items, next } = buildPage(found, limit, cursorOf);
+    return { items, next, span: pageSpan(found, limit, after === undefined ? minId : after + 1n) };
   });
 }
 
 /**
  * The ids that a page depends on: up to and including the first row of the next page. The last page has no upper bound.
  */
-function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
+function pageSpan(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
   const next = found[limit];
   return { from, to: next && BigInt(next.id) };
 }
 
-/** Like `pageOf`, for a list that the database formats as JSON. */
-export function jsonPageOf<Item, Query extends PageQuery & ListQuery>(
+/** Like `readPage`, for a list that the database formats as JSON. */
+export function readJsonPage<Item, Query extends PageQuery & ListQuery>(
   query: Query,
   { path, minId = 1n, read }: JsonList<Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<JsonPage<Item>> {
@@ -62,7 +62,7 @@ export function jsonPageOf<Item, Query extends PageQuery & ListQuery>(
 }
 
 /** Builds a page. `found` contains one more item than `limit` if there is a next page. */
-export function pageFrom<Item>(
+export function buildPage<Item>(
   found: readonly Item[],
   limit: number,
   cursorOf: (last: Item) => string,

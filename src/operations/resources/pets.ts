@@ -5,17 +5,17 @@ import { andThen } from '../../domain/awaitable.ts';
 import { truncateAfter } from '../../domain/json-rows.ts';
 import { allowedStatuses, canTransition } from '../../domain/pet-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
-import { subjectsOf } from '../changes/audited.ts';
+import { defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { expectFound } from '../errors.ts';
-import { jsonPageOf } from './pages.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import { readJsonPage } from './pages.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 
 export const petReaders = {
   listPets: ({ pets }, { query }) => {
     const { minId = 1n, maxId } = query;
     const lowerBound = minId - 1n;
-    return jsonPageOf(query, {
+    return readJsonPage(query, {
       path: '/pets',
       read: (after = 0n, limit, { id: ids, status, categoryId }) =>
         andThen(
@@ -27,9 +27,9 @@ export const petReaders = {
   getPet: ({ pets }, { params }) =>
     andThen(pets.find(params.petId), (pet) => expectFound(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),
-} satisfies ReadersOf<typeof petOperations>;
+} satisfies OperationReaders<typeof petOperations>;
 
-const pet = subjectsOf('pet', ({ pets }, id) => pets.find(BigInt(id)), petJson);
+const pet = defineSubject('pet', ({ pets }, id) => pets.find(BigInt(id)), petJson);
 
 export const petUnits = {
   createPet: {
@@ -59,7 +59,7 @@ export const petUnits = {
       };
       if (petJson(after) === petJson(before)) return before;
       if (after.status !== before.status) {
-        await refuseReserved(orders, before.id);
+        await expectNotReserved(orders, before.id);
         if (!canTransition(before.status, after.status)) throw transitionError(before, after);
       }
       await pets.replace(before, after);
@@ -73,14 +73,14 @@ export const petUnits = {
     run: async ({ pets, orders, events }, { params, preconditions, now }) => {
       const before = expectFound(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
-      await refuseReserved(orders, before.id);
+      await expectNotReserved(orders, before.id);
       await pets.remove(before);
       events.add({ type: 'pet.deleted', data: petJson(before), createdAt: now });
     },
   },
-} as const satisfies UnitsOf<typeof petOperations>;
+} as const satisfies OperationUnits<typeof petOperations>;
 
-async function refuseReserved(orders: Transaction['orders'], petId: bigint): Promise<void> {
+async function expectNotReserved(orders: Transaction['orders'], petId: bigint): Promise<void> {
   const order = await orders.findBy('open', petId);
   if (order === undefined) return;
   throw new ApiError('pet_reserved', {

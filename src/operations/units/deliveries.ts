@@ -7,7 +7,7 @@ import type {
   SettledDelivery,
 } from '../../domain/delivery.ts';
 import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
-import { disabledEvent } from './webhooks.ts';
+import { webhookDisabledEvent } from './webhooks.ts';
 
 interface DisablingOutcome {
   readonly delivery: Pick<LeasedDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'url'>;
@@ -46,7 +46,7 @@ export const deliveryUnits = {
       const isLeased = (await deliveries.find(id))?.leasedUntil === leasedUntil;
       if (!isLeased || (webhook.succeededAt ?? 0) >= since) return 'kept';
       await webhooks.update(webhookId, { enabled: false, disabledReason: reason });
-      events.add(disabledEvent(webhook, reason, now));
+      events.add(webhookDisabledEvent(webhook, reason, now));
       return 'disabled';
     },
   },

@@ -4,15 +4,15 @@ import type { Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { Key, NewKey } from '../../tables/accounts.ts';
-import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
 import { invalidMemberError } from '../errors.ts';
-import { storedKey } from '../shown.ts';
+import { toAuditedKey } from '../to-shown.ts';
 
-const subject = subjectsOf(
+const subject = defineSubject(
   'key',
   ({ keys }, id) => keys.find(Number(id)),
-  (key) => JSON.stringify(storedKey(key)),
+  (key) => JSON.stringify(toAuditedKey(key)),
 );
 
 interface Rotation {
@@ -95,7 +95,7 @@ async function setScopes(
 ): Promise<boolean> {
   const key = await keys.find(id);
   if (key === undefined) return false;
-  checkPreconditions(preconditions, keyTagInput(storedKey(key)));
+  checkPreconditions(preconditions, keyTagInput(toAuditedKey(key)));
   await keys.update(id, { scopes });
   return true;
 }

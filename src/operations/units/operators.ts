@@ -1,14 +1,14 @@
 import { ApiError } from '../../contract/api-error.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewOperator, Operator, Session } from '../../tables/operators.ts';
-import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { expectFoundById } from '../errors.ts';
-import { shownOperator } from '../shown.ts';
+import { toShownOperator } from '../to-shown.ts';
 
-const subject = subjectsOf(
+const subject = defineSubject(
   'operator',
   ({ operators }, id) => operators.find(Number(id)),
-  (operator) => JSON.stringify(shownOperator(operator)),
+  (operator) => JSON.stringify(toShownOperator(operator)),
 );
 
 export const operatorUnits = {

@@ -1,4 +1,4 @@
-import { describeError, type Notice } from '../../outages/outage.ts';
+import { describeError, type Notify } from '../../outages/outage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { incrementVersion, lockCounters, type ServerState } from './versions.ts';
 
@@ -19,14 +19,14 @@ interface Histories {
  */
 export class Lineage implements AsyncDisposable {
   readonly #database: PostgresDatabase;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   /** Start time of the marked server. */
   #started: string | undefined;
   #markedAt = Number.NEGATIVE_INFINITY;
   #marking: Promise<void> | undefined;
   #hasFailed = false;
 
-  constructor(database: PostgresDatabase, notice: Notice) {
+  constructor(database: PostgresDatabase, notice: Notify) {
     this.#database = database;
     this.#notice = notice;
   }

@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import { afterUnreadReplies, DeadlineQueue, type Pending } from '../../outages/deadline-queue.ts';
-import { RoundTrips } from '../../outages/round-trips.ts';
+import { RoundTripStatistics } from '../../outages/round-trip-statistics.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
 import { NoReplyError, StatementTimeout } from './failures.ts';
@@ -26,7 +26,7 @@ export interface PoolFacts {
   readonly busy: number;
   readonly waiting: number;
   /** Number and duration of statements and transactions, excluding time in the queue. */
-  readonly roundTrips: RoundTrips;
+  readonly roundTrips: RoundTripStatistics;
 }
 
 /** Maximum number of statements waiting for a connection. Additional statements are rejected immediately. */
@@ -60,7 +60,7 @@ export class Pool {
   /** Runs while there are statements. */
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  readonly #roundTrips = new RoundTrips();
+  readonly #roundTrips = new RoundTripStatistics();
 
   constructor(options: Omit<ConnectionsOptions, 'onChange'>) {
     this.#timeoutMs = options.connection.statementTimeoutMs;

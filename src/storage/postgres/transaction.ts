@@ -1,5 +1,5 @@
 import type { Resource } from '../../domain/resources.ts';
-import { WriteUncertain } from '../../outages/errors.ts';
+import { WriteUncertainError } from '../../outages/errors.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entitiesOf } from '../entity.ts';
 import { sessionChanges } from '../queries/sessions.ts';
@@ -59,7 +59,7 @@ export class PostgresTransaction implements Statements {
 
   async change<Row extends Versioned>(resource: Resource, statement: Statement<Row[]>): Promise<Row[]> {
     const rows = await this.run(statement).catch((error) => {
-      if (error instanceof WriteUncertain) this.#moved.set(resource, 0);
+      if (error instanceof WriteUncertainError) this.#moved.set(resource, 0);
       throw error;
     });
     const [row] = rows;

@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/api-error.ts';
 import type { Resource } from '../../domain/resources.ts';
-import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts';
 import { tables } from '../../tables/tables.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
@@ -164,7 +164,7 @@ export class PostgresWriter implements Writer<Units> {
       await this.#announceAll(moved);
       return settled;
     } catch (error) {
-      if (error instanceof WriteUncertain) {
+      if (error instanceof WriteUncertainError) {
         // The change may be committed, so a client that checks for it must not receive cached data.
         await this.#announceAll(new Map([...moved.keys()].map((resource) => [resource, 0])));
       } else if (isApiError(error)) {

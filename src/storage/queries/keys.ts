@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { andThen } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { parseScopes, type Scope } from '../../domain/scope.ts';
-import { quotaOfStored } from '../../tables/accounts.ts';
+import { toQuota } from '../../tables/accounts.ts';
 import type { KeyStore } from '../storage.ts';
 import type { Engine } from './engine.ts';
 
@@ -53,7 +53,7 @@ class CallerReader {
   callerOf({ keyId, accountId, scopes, expiresAt, plan, perMinute, perDay }: CallerRow): Caller {
     const limits = shared(this.#limits, `${plan} ${perMinute} ${perDay}`, () => ({
       plan,
-      quota: quotaOfStored({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
+      quota: toQuota({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
     }));
     return {
       keyId: Number(keyId),

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { withNumbers } from '../../tables/sql.ts';
+import { toNumbers } from '../../tables/sql.ts';
 import type { SqlValue } from '../../tables/table.ts';
 import type { ReportNumber } from '../../tables/usage.ts';
 import {
@@ -85,7 +85,7 @@ export abstract class UsageQueries implements UsageStore {
   ): AsyncIterable<TimeRange> | TimeRange[];
 
   protected rows<Row>(text: string, ...values: SqlValue[]): Awaitable<Row[]> {
-    return andThen(this.#engine.all<object>(text, ...values), (rows) => rows.map(withNumbers<Row>));
+    return andThen(this.#engine.all<object>(text, ...values), (rows) => rows.map(toNumbers<Row>));
   }
 
   minutes({ since, until }: TimeRange): Awaitable<MinuteUsage[]> {

@@ -1,4 +1,4 @@
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import type { QueueFacts } from '../group-queue.ts';
 import type { Port, ServingWorker } from '../storage.ts';
@@ -38,12 +38,12 @@ interface ConnectOptions {
   readonly units: Units;
   readonly events: boolean | undefined;
   readonly timeoutMs: number;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** Called when a write may have been committed, before its promise settles. */
   readonly onOutcome: () => void;
 }
 
-/** Throws `StorageUnusable`. */
+/** Throws `StoreUnusableError`. */
 export function connectWriter(options: ConnectOptions): ConnectedWriter {
   const { place, notice, onOutcome } = options;
   if (place.kind === 'here') return writerHere(options);

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { attempt } from './database.ts';
 
 /**
@@ -11,11 +11,11 @@ export class FormatWatch {
   readonly #query;
   readonly #known: bigint;
   readonly #path: string;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   /** Describes the change and its remedy; undefined while the format is unchanged. */
   trouble: string | undefined;
 
-  constructor(database: Database, notice: Notice) {
+  constructor(database: Database, notice: Notify) {
     this.#query = database.query<{ user_version: bigint }, []>('PRAGMA user_version');
     this.#path = database.filename;
     this.#notice = notice;

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { mapVersions, type Resource, type Versions } from '../../domain/resources.ts';
-import { DataDamaged } from '../../outages/errors.ts';
+import { DataDamagedError } from '../../outages/errors.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 import type { WalIndex } from './wal-index.ts';
@@ -15,7 +15,7 @@ export class Snapshot implements Disposable {
   readonly #database: Database;
   readonly #format: FormatWatch;
   readonly #index: WalIndex | undefined;
-  readonly #onDamage: (damage: DataDamaged) => void;
+  readonly #onDamage: (damage: DataDamagedError) => void;
   readonly #begin;
   readonly #end;
   readonly #dataVersion;
@@ -34,7 +34,7 @@ export class Snapshot implements Disposable {
     database: Database,
     format: FormatWatch,
     index: WalIndex | undefined,
-    onDamage: (damage: DataDamaged) => void,
+    onDamage: (damage: DataDamagedError) => void,
   ) {
     this.#database = database;
     this.#format = format;
@@ -106,7 +106,7 @@ export class Snapshot implements Disposable {
     try {
       return attempt(this.#database.filename, work, format);
     } catch (error) {
-      if (error instanceof DataDamaged) this.#onDamage(error);
+      if (error instanceof DataDamagedError) this.#onDamage(error);
       throw error;
     }
   }

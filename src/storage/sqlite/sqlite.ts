@@ -2,10 +2,10 @@ import type { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import type { Versions } from '../../domain/resources.ts';
 import { type Trouble, troubles } from '../../domain/troubles.ts';
-import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import { freeBytesOf, readOrNull, sizeOf } from '../../store-files/disk.ts';
-import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
-import { fileReason, type StoreFiles } from '../../store-files/files.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import { fileSize, readFreeBytes, readOrNull } from '../../store-files/disk.ts';
+import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
+import { explainFileError, type StoreFiles } from '../../store-files/files.ts';
 import { keys } from '../../tables/accounts.ts';
 import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
@@ -69,7 +69,7 @@ const servingTimeoutMs = 5_000;
 /** Timeout of a write by a command, including the wait for another process's lock. */
 const managingTimeoutMs = 10_000;
 
-/** Opens and, if allowed, migrates the data file. Throws `StorageUnusable`. */
+/** Opens and, if allowed, migrates the data file. Throws `StoreUnusableError`. */
 export function openDataFile(options: DataFileOptions): DataFile {
   const { files, serving, isWorker, migrations = dataMigrations, ...others } = options;
   const index = isWorker ? walIndexOf(files) : undefined;
@@ -127,20 +127,20 @@ export function openSqlite(
     write: (name, input) => writer.write(name, input),
     ...(serve && { serveWorker: (_worker, port) => serve(port) }),
     health: () => healthOf(() => snapshot.versions(), identity, damage, writer),
-    dataLoss: () => dataLoss(identity),
+    dataLoss: () => findDataLoss(identity),
     ...(writer.lost && { lost: writer.lost }),
     maxStaleMs: 0,
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }
 
-/** Throws `StorageUnusable`. */
+/** Throws `StoreUnusableError`. */
 function walIndexOf({ data }: StoreFiles): WalIndex {
   try {
     return new WalIndex(data);
   } catch (error) {
-    const reason = fileReason(error as Error, data);
-    throw new StorageUnusable(
+    const reason = explainFileError(error as Error, data);
+    throw new StoreUnusableError(
       `Cannot open the WAL-index of ${data}, which the supervisor keeps open: ${reason}.`,
     );
   }
@@ -154,7 +154,7 @@ function healthOf(
   writer: { readonly trouble: string | undefined },
 ): Trouble[] {
   const causes = () => [
-    ...(storeLoss(identity) === undefined ? [] : [troubles.storeFiles]),
+    ...(findStoreLoss(identity) === undefined ? [] : [troubles.storeFiles]),
     ...(damage.isFound ? [troubles.dataDamaged] : []),
   ];
   try {
@@ -167,7 +167,7 @@ function healthOf(
   return found.length > 0 || writer.trouble === undefined ? found : [troubles.dataFile];
 }
 
-/** The lowest id of an account that is at least `least`; undefined if there is none. Throws `StorageUnusable`. */
+/** The lowest id of an account that is at least `least`; undefined if there is none. Throws `StoreUnusableError`. */
 export function nextAccount({ data }: DataFile, least: number): number | undefined {
   try {
     const [row] = data
@@ -211,10 +211,10 @@ function factsOf(database: Database, limitFile: string, read: ReadIn): StoreFact
     sqliteVersion: row?.version ?? null,
     format: Number(row?.format),
     dataBytes: readOrNull(() => statSync(filename).size),
-    walBytes: readOrNull(() => sizeOf(`${filename}-wal`)),
+    walBytes: readOrNull(() => fileSize(`${filename}-wal`)),
     pageBytes: Number(row?.pageBytes),
     freePages: Number(row?.freePages),
-    limitBytes: readOrNull(() => sizeOf(limitFile)),
-    freeBytes: readOrNull(() => freeBytesOf(filename)),
+    limitBytes: readOrNull(() => fileSize(limitFile)),
+    freeBytes: readOrNull(() => readFreeBytes(filename)),
   };
 }

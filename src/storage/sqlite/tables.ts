@@ -1,7 +1,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import type { PetStatus } from '../../contract/pets.ts';
 import type { StoreFiles } from '../../store-files/files.ts';
-import { lockOnce } from '../../store-files/serving-lock.ts';
+import { createServingLock } from '../../store-files/serving-lock.ts';
 import { copyApplicationId, storeApplicationId } from '../../store-files/sqlite-file.ts';
 import { pets } from '../../tables/pets.ts';
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
@@ -13,10 +13,10 @@ import { dataMigrations } from './migrations.ts';
 
 const busyTimeoutMs = 10_000;
 
-/** Opens the data file for copying rows. No process may serve the file at the same time. Throws `StorageUnusable`. */
+/** Opens the data file for copying rows. No process may serve the file at the same time. Throws `StoreUnusableError`. */
 export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables {
   using opened = new DisposableStack();
-  const lock = lockOnce(files, opened);
+  const lock = createServingLock(files, opened);
   const database = openDatabase({
     path: files.data,
     migrations: dataMigrations,

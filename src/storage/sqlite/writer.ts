@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
-import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts';
+import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
@@ -43,7 +43,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   /** Also true before the first check, because the store may have been opened long before this writer. */
   #isLost = true;
 
-  /** Opens the writing connection. Throws `StorageUnusable`. */
+  /** Opens the writing connection. Throws `StoreUnusableError`. */
   constructor({ path, identity, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
     this.#identity = identity;
     this.#path = path;
@@ -77,7 +77,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   /** Reason why no change can be durable, because a file of the store was lost; undefined if it can. */
   get loss(): string | undefined {
-    const loss = storeLoss(this.#identity);
+    const loss = findStoreLoss(this.#identity);
     this.#isLost = loss !== undefined;
     return loss;
   }
@@ -98,7 +98,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       // Checked before the commit as well, because a commit extends a truncated file to its former size.
       this.#expectDurable(StorageUnavailable);
       this.#execute('COMMIT');
-      this.#expectDurable(WriteUncertain);
+      this.#expectDurable(WriteUncertainError);
       return settled;
     } catch (error) {
       this.#transaction.forgetGroup();
@@ -109,7 +109,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   /** Throws the error if the changes could be lost. */
   #expectDurable(LossError: new (reason: string) => StorageUnavailable): void {
-    const loss = dataLoss(this.#identity);
+    const loss = findDataLoss(this.#identity);
     if (loss === undefined) return;
     this.#isLost = true;
     throw new LossError(loss);

@@ -1,5 +1,5 @@
 import { type Resource, resources } from '../../../domain/resources.ts';
-import { StorageUnavailable, WriteUncertain } from '../../../outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../../outages/errors.ts';
 import type { Settled } from '../../group-queue.ts';
 import type { Run } from '../../unit-of-work.ts';
 import type { PostgresDatabase } from '../database.ts';
@@ -114,7 +114,7 @@ export async function storeComponents(
   };
   const found = await write<GroupRow[]>((sql) => sql.unsafe(text, [json, marked])).catch((error) => {
     // The outcome is unknown only if the connection was lost.
-    if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
+    if (error instanceof WriteUncertainError) for (const resource of change.resources) moved.set(resource, 0);
     else forgetUnmoved();
     throw error;
   });

@@ -5,7 +5,7 @@ import { nextTick } from '../domain/pacer.ts';
  * Reads a list in batches of `length` rows, each after the `last` row of the batch before. Other work runs between two
  * batches, because a read blocks the event loop of an embedded store.
  */
-export async function* batches<Row>(
+export async function* readInBatches<Row>(
   length: number,
   read: (last: Row | undefined) => Awaitable<readonly Row[]>,
 ): AsyncGenerator<readonly Row[]> {

@@ -28,7 +28,7 @@ const maxFast = 100;
 /** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
 const maxSuspended = 1_000;
 
-export class Lanes {
+export class DeliveryLanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
    * Webhooks whose last attempt succeeded within a second, in order of that attempt. Remembered even when no deliveries

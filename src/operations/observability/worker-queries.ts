@@ -2,19 +2,19 @@ import type { Logging } from '../../contract/admin/system.ts';
 import type { FailedRequest } from '../../contract/admin/usage.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import { type FailedRequestFilter, type FailedRequestSource, newest } from './failed-requests.ts';
-import { sumOf, type Traffic, type TrafficSource } from './traffic.ts';
+import { type FailedRequestFilter, type FailedRequestSource, takeNewest } from './failed-requests.ts';
+import { sumTraffic, type Traffic, type TrafficSource } from './traffic.ts';
 
 /** Timeout for a worker's response. If a worker is slower, its previous response is used. */
 export const replyTimeoutMs = 1_000;
 
-export type WorkerQuestion =
+export type WorkerQuery =
   | { readonly kind: 'traffic' }
   | { readonly kind: 'failed requests'; readonly filter: FailedRequestFilter }
   | { readonly kind: 'logging'; readonly patch: LoggingPatch };
 
-export async function respondAsWorker(
-  question: WorkerQuestion,
+export async function answerWorkerQuery(
+  question: WorkerQuery,
   traffic: TrafficSource,
   logging: LoggingControl,
   failedRequests: FailedRequestSource,
@@ -26,7 +26,7 @@ export async function respondAsWorker(
 }
 
 /** Queries the serving workers. Returns the responses that arrive in time, by worker number. */
-type QueryWorkers = (question: WorkerQuestion) => Promise<ReadonlyMap<number, unknown>>;
+type QueryWorkers = (question: WorkerQuery) => Promise<ReadonlyMap<number, unknown>>;
 
 export class WorkersTraffic implements TrafficSource {
   readonly #ask: QueryWorkers;
@@ -39,35 +39,39 @@ export class WorkersTraffic implements TrafficSource {
 
   async traffic(): Promise<readonly Traffic[]> {
     const answers = await this.#ask({ kind: 'traffic' });
-    // All workers run the same version, so a response has the type that `respondAsWorker` returns.
+    // All workers run the same version, so a response has the type that `answerWorkerQuery` returns.
     for (const [number, answer] of answers) this.#take(number, answer as Traffic);
     return [...this.#known.values()].map(({ last, ended }) =>
-      ended === undefined ? last : together(last, ended),
+      ended === undefined ? last : addTraffic(last, ended),
     );
   }
 
   #take(number: number, now: Traffic): void {
     const known = this.#known.get(number);
     const isSame = known === undefined || known.last.startedAt === now.startedAt;
-    const ended = isSame ? known?.ended : endedOf(known.last, known.ended);
+    const ended = isSame ? known?.ended : finalTraffic(known.last, known.ended);
     this.#known.set(number, { last: now, ended });
   }
 }
 
 /** The counters of a process that has exited, without its gauges. */
-function endedOf(last: Traffic, before: Traffic | undefined): Traffic {
+function finalTraffic(last: Traffic, before: Traffic | undefined): Traffic {
   const { counts, latencies, seconds, deliveries, pageCache, eventLoop, startedAt } = last;
   const ended = {
     ...{ startedAt, counts, latencies, seconds, deliveries, pageCache },
     eventLoop: { ...eventLoop, maxSeconds: 0 },
     output: { linesLost: last.output.linesLost, trouble: undefined },
-    ...{ inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 0, store: risingIn(last.store) },
+    ...{ inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 0, store: sumRisingFacts(last.store) },
   };
-  return before === undefined ? ended : together(ended, before);
+  return before === undefined ? ended : addTraffic(ended, before);
 }
 
-function together(last: Traffic, ended: Traffic): Traffic {
-  return { ...last, ...sumOf([last, ended]), store: { ...last.store, ...risingIn(last.store, ended.store) } };
+function addTraffic(last: Traffic, ended: Traffic): Traffic {
+  return {
+    ...last,
+    ...sumTraffic([last, ended]),
+    store: { ...last.store, ...sumRisingFacts(last.store, ended.store) },
+  };
 }
 
 /** Store statistics that only increase while a process runs. */
@@ -77,7 +81,7 @@ const risingFacts = [
 ];
 const readsOfReplica = /^replica\d+Reads$/;
 
-function risingIn(...stores: readonly StoreFacts[]): StoreFacts {
+function sumRisingFacts(...stores: readonly StoreFacts[]): StoreFacts {
   const names = new Set(stores.flatMap((store) => Object.keys(store)));
   const known = [...names].filter((name) => risingFacts.includes(name) || readsOfReplica.test(name));
   return Object.fromEntries(
@@ -85,15 +89,15 @@ function risingIn(...stores: readonly StoreFacts[]): StoreFacts {
   );
 }
 
-export const failedRequestsOf = (ask: QueryWorkers): FailedRequestSource => ({
+export const createFailedRequestSource = (ask: QueryWorkers): FailedRequestSource => ({
   list: async (filter) => {
     const answers = await ask({ kind: 'failed requests', filter });
-    return newest([...answers.values()].flat() as FailedRequest[], filter.limit);
+    return takeNewest([...answers.values()].flat() as FailedRequest[], filter.limit);
   },
 });
 
 /** `later` is called with each change, for workers that start later. */
-export const loggingOf = (
+export const createLoggingControl = (
   own: LoggingControl,
   ask: QueryWorkers,
   later: (changed: Logging) => void,

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource } from '../../domain/resources.ts';
 import type { BatchOfWork, Transaction, UnitOfWork } from '../../storage/transaction.ts';
-import { type Once, retentionMs, runAlone, storedResponse } from './once.ts';
+import { findStoredResponse, type IdempotentRequest, retentionMs, runAlone } from './idempotency.ts';
 
 type Id = number | bigint;
 
@@ -17,13 +17,13 @@ interface Subject {
   readonly made?: (outcome: unknown) => string;
 }
 
-export interface Audited {
+export interface AuditedUnit {
   readonly subject: Subject;
 }
 
-export type AuditedUnits = Readonly<Record<string, Audited & (UnitOfWork | BatchOfWork)>>;
+export type AuditedUnits = Readonly<Record<string, AuditedUnit & (UnitOfWork | BatchOfWork)>>;
 
-export function subjectsOf<T>(
+export function defineSubject<T>(
   kind: string,
   find: (transaction: Transaction, id: Id) => Awaitable<T | undefined>,
   json: (object: T) => string,
@@ -50,7 +50,7 @@ interface AuditedInput {
   /** Unix ms. */
   readonly at: number;
   /** A request with an `Idempotency-Key`. `at` is the store's time (`Clock.storeTime`). */
-  readonly once?: (Once & Sealed & { readonly at: number }) | undefined;
+  readonly once?: (IdempotentRequest & Sealed & { readonly at: number }) | undefined;
 }
 
 interface Sealed {
@@ -71,7 +71,7 @@ interface AuditedOutcome extends Sealed {
  * Runs a unit of work and appends the change to the audit log, in one transaction, or returns the stored outcome of an
  * earlier request with the same `Idempotency-Key`. A change that has no effect is neither recorded nor stored.
  */
-export function auditedUnit(units: AuditedUnits) {
+export function createAuditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   /** Defaults to `callers`, because the transaction must lock the object before reading it. */
   const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
@@ -82,14 +82,20 @@ export function auditedUnit(units: AuditedUnits) {
     transaction: Transaction,
     { once: request, ...change }: AuditedInput,
   ): Promise<AuditedOutcome> => {
-    const apply = () => applied(units, transaction, change);
+    const apply = () => applyAndRecord(units, transaction, change);
     if (request === undefined) return { outcome: await apply(), sealed: null, isReplayed: false };
     const { sealed, at, ...once } = request;
-    const stored = await storedResponse(transaction, once, at);
-    if (stored !== undefined) return { ...parsed(stored.body ?? ''), isReplayed: true };
+    const stored = await findStoredResponse(transaction, once, at);
+    if (stored !== undefined) return { ...decodeOutcome(stored.body ?? ''), isReplayed: true };
     const done = { outcome: await apply(), sealed };
     if (done.outcome) {
-      const response = { ...once, status: 200, body: text(done), location: null, keptAt: at } as const;
+      const response = {
+        ...once,
+        status: 200,
+        body: encodeOutcome(done),
+        location: null,
+        keptAt: at,
+      } as const;
       await transaction.storedResponses.keep([response], at - retentionMs);
     }
     return { ...done, isReplayed: false };
@@ -97,7 +103,7 @@ export function auditedUnit(units: AuditedUnits) {
   return { writes, writesFor, run } satisfies UnitOfWork<AuditedInput, AuditedOutcome>;
 }
 
-async function applied(
+async function applyAndRecord(
   units: AuditedUnits,
   transaction: Transaction,
   { unit: name, input, actor, at }: Omit<AuditedInput, 'once'>,
@@ -116,17 +122,17 @@ async function applied(
   return outcome;
 }
 
-type Done = Omit<AuditedOutcome, 'isReplayed'>;
+type StoredOutcome = Omit<AuditedOutcome, 'isReplayed'>;
 
 /** Encodes as JSON. A bigint becomes an object with an `int64` member, a name that no outcome uses. */
-function text(done: Done): string {
+function encodeOutcome(done: StoredOutcome): string {
   return JSON.stringify(done, (_name, value: unknown) =>
     typeof value === 'bigint' ? { int64: String(value) } : value,
   );
 }
 
-function parsed(json: string): Done {
+function decodeOutcome(json: string): StoredOutcome {
   return JSON.parse(json, (_name, value: unknown) =>
     typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value,
-  ) as Done;
+  ) as StoredOutcome;
 }

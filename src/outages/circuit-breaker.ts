@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError, type Notice, Outage } from './outage.ts';
+import { describeError, type Notify, Outage } from './outage.ts';
 
 interface BreakerOptions {
   readonly name: string;
   readonly probe: () => Promise<void>;
   readonly probeEveryMs: number;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 /** Keeps requests from waiting for a server that is down, and probes the server until it works again. */
-export class Breaker implements Disposable {
+export class CircuitBreaker implements Disposable {
   readonly #options: BreakerOptions;
   readonly #outage: Outage;
   readonly #stopped = new AbortController();

@@ -13,7 +13,7 @@ import type {
 export const retentionMs = dayMs;
 
 /** Identifies a request and its retries (`Idempotency-Key`). */
-export interface Once {
+export interface IdempotentRequest {
   readonly accountId: number;
   readonly key: string;
   readonly request: string;
@@ -24,9 +24,9 @@ export interface Once {
  * step of the clock neither ends the retention nor extends it. Throws `idempotency_key_reused` if the earlier request was
  * a different one.
  */
-export async function storedResponse(
+export async function findStoredResponse(
   { storedResponses }: Transaction,
-  once: Once,
+  once: IdempotentRequest,
   at: number,
 ): Promise<StoredResponse | undefined> {
   const [kept] = await storedResponses.find([once], at - retentionMs);
@@ -35,36 +35,36 @@ export async function storedResponse(
 }
 
 interface OnceAt {
-  readonly once: Once;
+  readonly once: IdempotentRequest;
   readonly at: number;
 }
 
-export interface OnceInput extends OnceAt {
+export interface IdempotentInput extends OnceAt {
   readonly operationId: RepeatableId;
   readonly input: object;
 }
 
-type OnceResult = Result & { readonly isReplayed: boolean };
+type IdempotentResult = Result & { readonly isReplayed: boolean };
 
-export type OnceOutcome = OnceResult | 'idempotency_key_reused';
+export type IdempotentOutcome = IdempotentResult | 'idempotency_key_reused';
 
-export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
+export function createIdempotentUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
-  const writesFor = ({ operationId }: OnceInput) => units[operationId]?.writes ?? [];
+  const writesFor = ({ operationId }: IdempotentInput) => units[operationId]?.writes ?? [];
   const run = async (
     transaction: Transaction,
-    { operationId, input, once, at }: OnceInput,
-  ): Promise<OnceResult> => {
+    { operationId, input, once, at }: IdempotentInput,
+  ): Promise<IdempotentResult> => {
     const unit = units[operationId];
-    const kept = await storedResponse(transaction, once, at);
+    const kept = await findStoredResponse(transaction, once, at);
     if (kept !== undefined) {
-      const outcome = replayOf(kept);
+      const outcome = toReplay(kept);
       if (unit && 'run' in unit) await unit.checkReplay?.(transaction, input as never, outcome);
       return outcome;
     }
     const success = repeatableResponses[operationId];
     const result = toResult({ success }, await runAlone(unit, transaction, input));
-    await transaction.storedResponses.keep([responseToStore(result, once, at)], at - retentionMs);
+    await transaction.storedResponses.keep([toStoredResponse(result, once, at)], at - retentionMs);
     return { ...result, isReplayed: false };
   };
   return { writes, writesFor, run };
@@ -74,21 +74,21 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
  * Processes concurrent requests as one batch: looks up all stored responses, runs the unit of work once, and stores all
  * responses. Only for operations that never fail with a refusal.
  */
-export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<Input>) {
+export function createIdempotentBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<Input>) {
   type RepeatableRequest = OnceAt & { readonly input: Input };
   const all = async (
     transaction: Transaction,
     asked: readonly RepeatableRequest[],
-  ): Promise<OnceOutcome[]> => {
+  ): Promise<IdempotentOutcome[]> => {
     const since = Math.min(...asked.map(({ at }) => at)) - retentionMs;
     const keys = asked.map(({ once }) => once);
     const found = await transaction.storedResponses.find(keys, since);
     const responses = new Map(
-      found.flatMap((kept) => (kept === undefined ? [] : [[nameOf(kept), kept] as const])),
+      found.flatMap((kept) => (kept === undefined ? [] : [[responseKeyText(kept), kept] as const])),
     );
     const first = new Map<string, RepeatableRequest>();
     for (const each of asked) {
-      const name = nameOf(each.once);
+      const name = responseKeyText(each.once);
       if (!responses.has(name) && !first.has(name)) first.set(name, each);
     }
     const done = [...first.values()];
@@ -97,30 +97,34 @@ export function onceBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<In
       const inputs = done.map(({ input }) => input);
       const outcomes = await unit.all(transaction, inputs);
       const kept = done.map(({ once, at }, index) => {
-        return responseToStore(toResult({ success }, outcomes[index]), once, at);
+        return toStoredResponse(toResult({ success }, outcomes[index]), once, at);
       });
       await transaction.storedResponses.keep(kept, since);
-      for (const response of kept) responses.set(nameOf(response), response);
+      for (const response of kept) responses.set(responseKeyText(response), response);
     }
     return asked.map((each) => {
-      const name = nameOf(each.once);
+      const name = responseKeyText(each.once);
       const kept = responses.get(name) as StoredResponse;
       if (kept.request !== each.once.request) return 'idempotency_key_reused';
-      return { ...replayOf(kept), isReplayed: first.get(name) !== each };
+      return { ...toReplay(kept), isReplayed: first.get(name) !== each };
     });
   };
   return { writes: unit.writes, isSeveralCalls: true, all } as const;
 }
 
-function nameOf({ accountId, key }: ResponseKey): string {
+function responseKeyText({ accountId, key }: ResponseKey): string {
   return `${accountId}:${key}`;
 }
 
-function responseToStore({ status, body, location }: Result, once: Once, keptAt: number): StoredResponse {
+function toStoredResponse(
+  { status, body, location }: Result,
+  once: IdempotentRequest,
+  keptAt: number,
+): StoredResponse {
   return { ...once, status, body: body ?? null, location: location ?? null, keptAt };
 }
 
-function replayOf({ status, body, location }: StoredResponse): OnceResult {
+function toReplay({ status, body, location }: StoredResponse): IdempotentResult {
   return {
     status,
     body: body ?? undefined,

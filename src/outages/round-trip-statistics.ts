@@ -1,5 +1,5 @@
 /** Number and total duration of the requests to a server, since this process started. */
-export class RoundTrips {
+export class RoundTripStatistics {
   count = 0;
   seconds = 0;
 

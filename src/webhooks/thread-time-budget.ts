@@ -6,11 +6,11 @@ import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../domain/max-entries.ts';
 
 /** An account that has used the thread leaves it to others for this multiple of the time. */
-const restPerUse = 10;
+const restFactor = 10;
 /** Processor time of an ordinary connection or reading of a lookup, which is not counted. */
-const freeMs = 5;
+const exemptMs = 5;
 /** An account rests once it has used more than 200 ms. */
-const allowanceMs = 200 * restPerUse;
+const allowanceMs = 200 * restFactor;
 const maxRestMs = 60_000;
 const maxAccounts = 10_000;
 /** Interval of the readings while lookups are in flight, so that a lookup is not charged for earlier work. */
@@ -38,7 +38,7 @@ export interface Meter {
   run(work: () => void): void;
 }
 
-export class ThreadTime {
+export class ThreadTimeBudget {
   readonly #sources: TimeSources;
   /** The time at which the use of each account will be paid off, in ms. */
   readonly #paidOffAt = new LRUCache<number, number>(maxEntries(maxAccounts));
@@ -59,7 +59,7 @@ export class ThreadTime {
 
   /** Returns the meter of a new connection. */
   meter(accountId: number): Meter {
-    let uncountedMs = freeMs;
+    let uncountedMs = exemptMs;
     return {
       restSeconds: () => this.restSeconds(accountId),
       run: (work) => {
@@ -100,14 +100,14 @@ export class ThreadTime {
    * Divides the processor time since the last reading between these accounts, except for `uncountedMs`. Returns this time,
    * in ms.
    */
-  #charge(accountIds: readonly number[], uncountedMs = freeMs): number {
+  #charge(accountIds: readonly number[], uncountedMs = exemptMs): number {
     const readMs = this.#sources.used();
     const usedMs = readMs - this.#readMs;
     this.#readMs = readMs;
     const costMs = usedMs - uncountedMs;
     if (costMs <= 0) return usedMs;
     const now = this.#sources.now();
-    const restMs = (costMs * restPerUse) / accountIds.length;
+    const restMs = (costMs * restFactor) / accountIds.length;
     for (const accountId of accountIds) {
       const from = Math.max(now, this.#paidOffAt.get(accountId) ?? 0);
       this.#paidOffAt.set(accountId, Math.min(from + restMs, now + allowanceMs + maxRestMs));

@@ -1,13 +1,13 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 
 /** How long a reading that callers share is kept, in ms. */
-export const sharedForMs = 1_000;
+export const defaultCacheMs = 1_000;
 
 /**
  * Shares an expensive reading: callers at the same time wait for the same reading, which is kept for `keepMs` after it has
  * ended, by the clock `now`. A failed reading is not kept.
  */
-export function sharedReading<T>(
+export function shareReading<T>(
   keepMs: number,
   now: () => number,
   read: () => Awaitable<T>,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ApiError } from '../../contract/api-error.ts';
 
 /** An uploaded file. It is read twice, once for the hash and once for the import, so it is stored until disposal. */
-export interface Spooled extends AsyncDisposable {
+export interface SpooledFile extends AsyncDisposable {
   readonly sha256: string;
   readonly bytes: number;
   read(signal?: AbortSignal): AsyncIterable<Buffer>;
@@ -22,7 +22,7 @@ const checkBytes = 4_194_304;
  * process can read or change it. Rejects with the stream's error, or with `service_unavailable` if the folder cannot be
  * written or its disk is nearly full.
  */
-export async function spoolToFile(content: AsyncIterable<Uint8Array>, folder: string): Promise<Spooled> {
+export async function spoolToFile(content: AsyncIterable<Uint8Array>, folder: string): Promise<SpooledFile> {
   const refuse = (cause: NodeJS.ErrnoException): never => {
     const message = `The file cannot be stored in ${folder} (${cause.code}). Free up space, or make the folder writable.`;
     throw new ApiError('service_unavailable', { message, cause });
@@ -31,12 +31,12 @@ export async function spoolToFile(content: AsyncIterable<Uint8Array>, folder: st
   const place = await mkdtemp(join(folder, '.animal-store-upload-')).catch(refuse);
   const file = kept.use(await open(join(place, 'file'), 'wx+', 0o600).catch(refuse));
   await rm(place, { recursive: true }).catch(refuse);
-  const reserve = Math.min(reserveBytes, (await freeBytesIn(folder).catch(refuse)) / 2);
+  const reserve = Math.min(reserveBytes, (await readFreeBytes(folder).catch(refuse)) / 2);
   const hash = new Bun.CryptoHasher('sha256');
   let [bytes, checkAt] = [0, 0];
   for await (const chunk of content) {
     if (bytes >= checkAt) {
-      if ((await freeBytesIn(folder).catch(refuse)) < reserve)
+      if ((await readFreeBytes(folder).catch(refuse)) < reserve)
         refuse(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
       checkAt = bytes + checkBytes;
     }
@@ -48,12 +48,12 @@ export async function spoolToFile(content: AsyncIterable<Uint8Array>, folder: st
   return {
     sha256: hash.digest('hex'),
     bytes,
-    read: (signal) => chunksOf(file, bytes, signal),
+    read: (signal) => readChunks(file, bytes, signal),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
-async function freeBytesIn(folder: string): Promise<number> {
+async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
@@ -65,7 +65,7 @@ const chunkBytes = 262_144;
  * Reads the first `bytes` of an open file in chunks, which have the same boundaries each time. Ends early if the file
  * is shorter, or if the signal is aborted.
  */
-export async function* chunksOf(
+export async function* readChunks(
   file: FileHandle,
   bytes: number,
   signal?: AbortSignal,
