@@ -10,7 +10,7 @@ import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
 import { type FilterTarget, fillOrders, filterTargets } from './filter-targets.ts';
 import { connections } from './load.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import type { Sample } from './measure.ts';
 import type { Options } from './options.ts';
 import { type Case, runRounds } from './rounds.ts';
@@ -46,7 +46,7 @@ export async function measureFilters(options: Options, folder: string): Promise<
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections,
     sizes: prepared.map(({ size }) => size),
     samples,

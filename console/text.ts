@@ -8,7 +8,7 @@ const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}
  * Makes invisible characters visible, and isolates right-to-left text (Unicode UAX 9), so that it does not
  * reorder adjacent words.
  */
-export function named(text: string): string {
+export function quoteName(text: string): string {
   const shown = escapeUnprintable(text);
   return rightToLeft.test(shown) ? `\u2068${shown}\u2069` : shown;
 }

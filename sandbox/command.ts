@@ -60,7 +60,7 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     import('../src/app/openapi.ts'),
   ]);
   // The importer is loaded only if it is needed, so that sandboxes without an import start faster.
-  const fill = file === undefined ? undefined : (await import('./import.ts')).importing(file);
+  const fill = file === undefined ? undefined : (await import('./import-animals.ts')).importAnimals(file);
   await using sandbox = await startSandbox({
     port,
     host,

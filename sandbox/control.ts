@@ -13,11 +13,11 @@ import { errorPageHeaders } from '../src/http/pipeline/response-headers.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
-import { flushMs } from './connection.ts';
+import { flushDelayMs } from './connection.ts';
 import { FaultError, parseFault } from './fault.ts';
 import { type FaultScope, type Faults, maxFaults } from './faults.ts';
-import { indexText } from './index-text.ts';
 import { checkOrigin } from './origin.ts';
+import { renderIndex } from './render-index.ts';
 import type { Requests } from './requests.ts';
 import type { StoreEntry, Stores } from './stores.ts';
 
@@ -131,7 +131,7 @@ export class Control {
     const { accounts } = this.#options;
     return isJson
       ? { url: origin, accounts, clock: this.#clock(), faults: this.#faults() }
-      : new Response(indexText(origin, accounts), {
+      : new Response(renderIndex(origin, accounts), {
           headers: { 'Content-Type': 'text/plain;charset=utf-8' },
         });
   }
@@ -190,7 +190,7 @@ export class Control {
     const { seconds } = await bodyOf(request, RefusalBody);
     if (!(seconds >= 1 && seconds <= maxRefusalSeconds))
       throw invalid(`"seconds" must be from 1 to ${maxRefusalSeconds}.`);
-    setTimeout(() => refuseConnections(seconds * 1_000), flushMs);
+    setTimeout(() => refuseConnections(seconds * 1_000), flushDelayMs);
   }
 
   async #createAccount(request: Request) {

@@ -20,7 +20,7 @@ import { makeFolder } from './folder.ts';
 import { SandboxLimits } from './limits.ts';
 import { Misbehavior } from './misbehavior.ts';
 import { Requests } from './requests.ts';
-import type { Quiet } from './simulated-errors.ts';
+import type { QuietLogging } from './simulated-errors.ts';
 import { SandboxStore } from './store.ts';
 import { Stores } from './stores.ts';
 import { WebhookFaults } from './webhook-faults.ts';
@@ -85,7 +85,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const stores = parent === undefined ? started.use(new Stores(open, () => performance.now())) : undefined;
   const { onRequest } = parent ?? {};
   admin = app.admin;
-  middleware = middlewareOf({
+  middleware = createMiddleware({
     config,
     clock,
     store,
@@ -139,11 +139,11 @@ interface MiddlewareDependencies {
   readonly admin: AdminServices;
   readonly faults: Faults;
   readonly webhookFaults: WebhookFaults;
-  readonly quiet: Quiet;
+  readonly quiet: QuietLogging;
   readonly ending: AbortSignal;
 }
 
-function middlewareOf(dependencies: MiddlewareDependencies): Middleware {
+function createMiddleware(dependencies: MiddlewareDependencies): Middleware {
   const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = dependencies;
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);

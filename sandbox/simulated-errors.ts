@@ -10,10 +10,10 @@ interface SimulatedErrorOptions {
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
   /** Discards log entries for simulated failures, so that the log contains only real ones. */
-  readonly quiet: Quiet;
+  readonly quiet: QuietLogging;
 }
 
-export type Quiet = Pick<Exchange['context'], 'log' | 'outages'>;
+export type QuietLogging = Pick<Exchange['context'], 'log' | 'outages'>;
 
 /** Responds with an error code. The request is admitted and counted like a request with a real error. */
 export async function replyWithSimulatedError(

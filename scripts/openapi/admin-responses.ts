@@ -56,7 +56,7 @@ export const adminSharedResponses: Record<string, ZodOpenApiResponseObject> = Ob
 );
 
 /** Returns all responses of an operation, by status. */
-export function adminResponsesOf(operation: Operation): ZodOpenApiResponsesObject {
+export function adminResponses(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
     responses[Number(text)] = successResponse(operation, Number(text) as SuccessStatus, description);

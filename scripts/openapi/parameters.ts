@@ -86,7 +86,7 @@ export const preconditions: Readonly<Record<Precondition, ReturnType<typeof head
 };
 
 /** Returns the path and query parameters. */
-export function requestParams({ params, query }: Operation): ZodOpenApiParameters {
+export function buildRequestParams({ params, query }: Operation): ZodOpenApiParameters {
   return { ...(params && { path: z.object(pathParameters(params)) }), ...(query && { query }) };
 }
 

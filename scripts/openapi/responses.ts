@@ -63,7 +63,7 @@ export const errorExamples = Object.fromEntries(
 );
 
 /** Returns all responses of an operation, by status. */
-export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
+export function buildResponses(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
     const status = Number(text) as SuccessStatus;

@@ -72,7 +72,7 @@ function keyRow(hour: number): UsageRows['keys'][number] {
 }
 
 /** Records requests per minute for the last day, and per hour for the 29 days before that. */
-export async function pastRequests({ app }: TestConsole): Promise<void> {
+export async function insertPastRequests({ app }: TestConsole): Promise<void> {
   const now = Date.now();
   const lastDay = Math.floor(now / hourMs) * hourMs - dayMs;
   const hours = Array.from({ length: 29 * 24 }, (_, n) => lastDay - (n + 1) * hourMs);

@@ -1,7 +1,7 @@
 /** Both OpenAPI documents match the code and follow the rules for OpenAPI documents. */
 import { describe, expect, test } from 'bun:test';
-import { adminContractText } from '../../scripts/openapi/admin-document.ts';
-import { contractText } from '../../scripts/openapi/document.ts';
+import { generateAdminContract } from '../../scripts/openapi/admin-document.ts';
+import { generateContract } from '../../scripts/openapi/document.ts';
 import { adminErrorCodes, possibleAdminErrors } from '../../src/contract/admin/errors.ts';
 import { adminOperations, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { adminErrors, clientErrors, type ErrorCode, errors } from '../../src/contract/errors.ts';
@@ -15,8 +15,8 @@ const client = JSON.parse(clientText) as Document;
 const admin = JSON.parse(adminText) as Document;
 
 describe.each([
-  { name: 'openapi.json', text: clientText, made: contractText, served: servedClient },
-  { name: 'admin-openapi.json', text: adminText, made: adminContractText, served: servedAdmin },
+  { name: 'openapi.json', text: clientText, made: generateContract, served: servedClient },
+  { name: 'admin-openapi.json', text: adminText, made: generateAdminContract, served: servedAdmin },
 ])('$name', ({ text, made, served }) => {
   test('matches the code (npm run contract updates it)', () => {
     // If the change is intended, run `npm run contract`, and check in the diff that stable parts only gained members.

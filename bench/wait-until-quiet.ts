@@ -48,7 +48,7 @@ export function watchOthers(): (ownSeconds: readonly number[]) => number {
 }
 
 /** Waits until both cores are idle, or until the timeout. */
-export async function quiet(timeoutMs: number): Promise<void> {
+export async function waitUntilQuiet(timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     const others = watchOthers();

@@ -1,8 +1,8 @@
 /** Edits an object that another operator may be changing at the same time. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Failure, type Tagged } from '../api.ts';
-import { asFailure } from '../loaded.ts';
+import { Failure, type WithEtag } from '../api.ts';
+import { toFailure } from '../use-loaded.ts';
 import { Difference } from './difference.tsx';
 import { Icon } from './icon.tsx';
 import { notify } from './notices.tsx';
@@ -10,9 +10,9 @@ import { notify } from './notices.tsx';
 /** Saves a change by calling `send` with the current ETag. */
 export type Save = (send: (ifMatch: string) => Promise<unknown>) => Promise<void>;
 
-interface EditedProps<T> {
+interface ConditionalEditProps<T> {
   /** Reads the current state. Called when the dialog opens and after a conflict. */
-  readonly load: () => Promise<Tagged<T>>;
+  readonly load: () => Promise<WithEtag<T>>;
   readonly onClose: () => void;
   /** Renders the dialog, with `conflict` inside its form. */
   readonly children: (opened: T, save: Save, conflict: ComponentChildren) => ComponentChildren;
@@ -20,17 +20,17 @@ interface EditedProps<T> {
 
 const advice = 'Your input was kept. Save again to apply it to the current version.';
 
-export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
-  const [opened, setOpened] = useState<Tagged<T>>();
+export function ConditionalEdit<T>({ load, onClose, children }: ConditionalEditProps<T>) {
+  const [opened, setOpened] = useState<WithEtag<T>>();
   const [present, setPresent] = useState<T>();
   const tag = useRef('');
   useEffect(() => {
-    const show = (read: Tagged<T>) => {
+    const show = (read: WithEtag<T>) => {
       tag.current = read.tag;
       setOpened(read);
     };
     load().then(show, (error: unknown) => {
-      notify(asFailure(error).message, 'bad');
+      notify(toFailure(error).message, 'bad');
       onClose();
     });
   }, []);

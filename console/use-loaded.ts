@@ -1,8 +1,8 @@
 /** Loads data for a page, and reloads it when needed. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failure } from './api.ts';
-import { timesHealed } from './connection.ts';
-import { hasEnded } from './session-state.ts';
+import { reloadCount } from './connection.ts';
+import { hasSessionEnded } from './session-state.ts';
 
 export interface Loaded<T> {
   /** The latest data. It stays available during a reload. */
@@ -33,7 +33,7 @@ export interface LoadOptions {
 export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: LoadOptions = {}): Loaded<T> {
   const [state, setState] = useState<Read<T>>({ key });
   const [turn, setTurn] = useState(0);
-  const reason = `${key} ${turn} ${timesHealed.value}`;
+  const reason = `${key} ${turn} ${reloadCount.value}`;
   const latest = useRef({ load, reason });
   latest.current = { load, reason };
 
@@ -45,7 +45,7 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, { everyMs }: L
         const data = await latest.current.load();
         if (isCurrent()) setState({ key, data });
       } catch (error) {
-        const failure = asFailure(error);
+        const failure = toFailure(error);
         if (isCurrent()) setState((before) => ({ ...before, failure }));
       }
     };
@@ -73,7 +73,7 @@ function repeat(work: () => Promise<void>, everyMs: number): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;
   const again = async () => {
-    if (!document.hidden && !hasEnded.peek()) await work();
+    if (!document.hidden && !hasSessionEnded.peek()) await work();
     if (!isOver) timer = setTimeout(again, everyMs);
   };
   timer = setTimeout(again, everyMs);
@@ -83,7 +83,7 @@ function repeat(work: () => Promise<void>, everyMs: number): () => void {
   };
 }
 
-export function asFailure(error: unknown): Failure {
+export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return new Failure('unexplained', error instanceof Error ? error.message : String(error));
 }

@@ -2,10 +2,10 @@
 import { call } from '../api.ts';
 import { isConnected } from '../connection.ts';
 import type { Overview } from '../contract.ts';
-import { counted, rate, withInstants } from '../format.ts';
-import { type Loaded, useLoaded } from '../loaded.ts';
-import { outcomes, sumOf, totalOf } from '../outcomes.ts';
-import { named } from '../text.ts';
+import { formatRate, localizeTimes, pluralize } from '../format.ts';
+import { outcomes, sumCounts, totalRequests } from '../outcomes.ts';
+import { quoteName } from '../text.ts';
+import { type Loaded, useLoaded } from '../use-loaded.ts';
 import { Icon } from './icon.tsx';
 
 /** Information that requires no action. */
@@ -31,7 +31,7 @@ export function useOverview(everyMs: number): Loaded<Overview> {
  * Shows current problems and notes. Shows nothing while the service is unreachable, because earlier data may
  * be outdated.
  */
-export function Standing({ loaded: { data, failure }, more = [] }: StandingProps) {
+export function ServiceStatus({ loaded: { data, failure }, more = [] }: StandingProps) {
   if (data === undefined || failure !== undefined || !isConnected.value) return null;
   const { concerns } = data;
   const notes = [...notesOf(data), ...more];
@@ -43,8 +43,8 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
             <li key={what} class="message bad">
               <Icon name="warning" />
               <div>
-                <strong>{named(withInstants(what))}</strong>
-                <p>{withInstants(remedy)}</p>
+                <strong>{quoteName(localizeTimes(what))}</strong>
+                <p>{localizeTimes(remedy)}</p>
               </div>
             </li>
           ))}
@@ -56,7 +56,7 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
             <li key={text} class="message note">
               <Icon name="info" />
               <p>
-                {named(text)} {link && <a href={link.href}>{link.text}</a>}
+                {quoteName(text)} {link && <a href={link.href}>{link.text}</a>}
               </p>
             </li>
           ))}
@@ -75,17 +75,17 @@ export function Standing({ loaded: { data, failure }, more = [] }: StandingProps
 }
 
 function notesOf({ bans, seconds }: Overview): Note[] {
-  const total = totalOf(seconds);
+  const total = sumCounts(seconds);
   const notes: Note[] = [];
   if (bans > 0) {
-    const text = `${counted(bans, 'key is', 'keys are')} banned.`;
+    const text = `${pluralize(bans, 'key is', 'keys are')} banned.`;
     notes.push({ text, link: { href: '#/bans', text: 'Show bans' } });
   }
   for (const name of ['limited', 'refused'] as const) {
-    const part = total[name] / Math.max(sumOf(total), 1);
+    const part = total[name] / Math.max(totalRequests(total), 1);
     if (part < notedShares[name]) continue;
     const label = outcomes.find((outcome) => outcome.name === name)?.text ?? name;
-    const text = `${label}: ${rate(part * 100)}% of requests in the last 5 minutes.`;
+    const text = `${label}: ${formatRate(part * 100)}% of requests in the last 5 minutes.`;
     notes.push({ text, link: { href: '#/usage?span=hour', text: 'Show usage' } });
   }
   return notes;

@@ -1,26 +1,26 @@
 /** Follows the newest events as they are recorded. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { callPage, type Failure } from './api.ts';
-import { timesHealed } from './connection.ts';
+import { reloadCount } from './connection.ts';
 import type { StoredEvent } from './contract.ts';
-import { asFailure } from './loaded.ts';
-import { hasEnded } from './session-state.ts';
+import { hasSessionEnded } from './session-state.ts';
+import { toFailure } from './use-loaded.ts';
 
 /** Maximum number of events on the page. Older events are removed. */
-const mostShown = 200;
+const maxShownEvents = 200;
 const perPage = 50;
 /** Time after which a long poll returns an empty page. */
 const waitSeconds = 25;
 const retrySeconds = 5;
 
-export interface Followed {
+export interface FollowedEvents {
   /** Events, newest first; undefined until loaded. */
   readonly events: readonly StoredEvent[] | undefined;
   /** Error of the last read; undefined if it succeeded. */
   readonly failure: Failure | undefined;
 }
 
-interface State extends Followed {
+interface State extends FollowedEvents {
   readonly selector: string;
 }
 
@@ -28,11 +28,11 @@ interface State extends Followed {
  * Follows the events that match the selector, or all events if it is empty. Loads missed events after a
  * pause.
  */
-export function useFollowed(selector: string, isPaused: boolean): Followed {
+export function useFollowedEvents(selector: string, isPaused: boolean): FollowedEvents {
   const [state, setState] = useState<State>();
   /** Id of the last event read; the next page begins after it. */
   const position = useRef({ selector, after: undefined as string | undefined });
-  const healed = timesHealed.value;
+  const healed = reloadCount.value;
   useEffect(() => {
     if (position.current.selector !== selector) position.current = { selector, after: undefined };
     if (isPaused && position.current.after !== undefined) return;
@@ -41,7 +41,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
     const read = async (wait: number) => {
       const { after } = position.current;
       const { items, next } = await callPage('GET /events', {
-        query: queryOf(selector, after, wait),
+        query: toQuery(selector, after, wait),
         signal,
       });
       if (signal.aborted) return;
@@ -49,7 +49,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
       setState((before) => {
         const older = after === undefined ? [] : (before?.events ?? []);
         const newer = after === undefined ? items : items.toReversed();
-        return { selector, events: [...newer, ...older].slice(0, mostShown), failure: undefined };
+        return { selector, events: [...newer, ...older].slice(0, maxShownEvents), failure: undefined };
       });
     };
     const onFailure = (failure: Failure) => {
@@ -64,7 +64,7 @@ export function useFollowed(selector: string, isPaused: boolean): Followed {
   return { events: isCurrent ? state.events : undefined, failure: isCurrent ? state.failure : undefined };
 }
 
-function queryOf(selector: string, after: string | undefined, wait: number) {
+function toQuery(selector: string, after: string | undefined, wait: number) {
   const filter = { type: selector || undefined, limit: String(perPage) };
   if (after === undefined) return { ...filter, order: 'desc' as const };
   return { ...filter, after, wait: String(wait) };
@@ -83,13 +83,13 @@ async function follow(
   let hasFailed = false;
   while (!signal.aborted) {
     try {
-      await seen(signal);
+      await untilVisible(signal);
       await read(hasFailed ? 0 : waitSeconds);
       if (isOnce) return;
       hasFailed = false;
     } catch (error) {
-      const failure = asFailure(error);
-      if (signal.aborted || hasEnded.peek() || failure.code === 'connection_lost') return;
+      const failure = toFailure(error);
+      if (signal.aborted || hasSessionEnded.peek() || failure.code === 'connection_lost') return;
       onFailure(failure);
       hasFailed = true;
       if (failure.code === 'events_expired') continue;
@@ -100,7 +100,7 @@ async function follow(
 }
 
 /** Resolves when the page becomes visible or the signal aborts. */
-function seen(signal: AbortSignal): Promise<unknown> | undefined {
+function untilVisible(signal: AbortSignal): Promise<unknown> | undefined {
   if (!document.hidden) return undefined;
   return new Promise((resolve) => {
     document.addEventListener('visibilitychange', resolve, { once: true, signal });

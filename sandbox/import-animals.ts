@@ -5,7 +5,7 @@ import { Rows } from '../src/operations/files/rows.ts';
 import { ImportOperations } from '../src/operations/imports/imports.ts';
 
 /** Imports all animals from a file into the open store. Throws `CommandError` for an invalid row. */
-export function importing(file: string): (services: AdminServices) => Promise<void> {
+export function importAnimals(file: string): (services: AdminServices) => Promise<void> {
   const format = formatOf(file, undefined);
   return async (services) => {
     const { signal } = new AbortController();

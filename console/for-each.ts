@@ -1,7 +1,7 @@
 /** Bulk actions. */
 import { Failure } from './api.ts';
-import { counted } from './format.ts';
-import { asFailure } from './loaded.ts';
+import { pluralize } from './format.ts';
+import { toFailure } from './use-loaded.ts';
 
 /**
  * Applies an action to each item in turn. If the action fails after other items have succeeded, throws a `Failure`
@@ -16,10 +16,10 @@ export async function forEach<Item>(
     try {
       await change(item);
     } catch (error) {
-      const { code, message } = asFailure(error);
+      const { code, message } = toFailure(error);
       if (done === 0) throw error;
-      const left = counted(items.length - done, noun);
-      throw new Failure(code, `${counted(done, noun)} done, ${left} left: ${message}`);
+      const left = pluralize(items.length - done, noun);
+      throw new Failure(code, `${pluralize(done, noun)} done, ${left} left: ${message}`);
     }
   }
 }

@@ -4,7 +4,7 @@ import { faultNames } from './fault.ts';
 import { maxRequests } from './requests.ts';
 import { idleMinutes } from './stores.ts';
 
-export function indexText(url: string, accounts: readonly SandboxAccount[]): string {
+export function renderIndex(url: string, accounts: readonly SandboxAccount[]): string {
   const keys = accounts.map(
     ({ plan, key, perMinute, account }) =>
       `  ${plan.padEnd(11)} ${key}  ${perMinute}/min, account ${account}`,

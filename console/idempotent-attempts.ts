@@ -12,7 +12,7 @@ const withoutKey: ReadonlySet<string> = new Set([
 /** Idempotency keys by request. */
 const unsettled = new Map<string, string>();
 
-export interface Attempt {
+export interface IdempotentAttempt {
   readonly headers: Record<string, string>;
   /** Whether the request is safe to repeat. */
   readonly isRepeatable: boolean;
@@ -20,7 +20,12 @@ export interface Attempt {
   readonly settle: () => void;
 }
 
-export function attemptOf(method: string, path: string, address: string, body: string | null): Attempt {
+export function createAttempt(
+  method: string,
+  path: string,
+  address: string,
+  body: string | null,
+): IdempotentAttempt {
   const isRepeatable = !withoutKey.has(path);
   if (method !== 'POST' || !isRepeatable) return { headers: {}, isRepeatable, settle: () => {} };
   const request = `${address}\n${body ?? ''}`;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** File names of the screenshots that the documents show. */
-export async function shownScreenshots(): Promise<ReadonlySet<string>> {
+export async function referencedScreenshots(): Promise<ReadonlySet<string>> {
   const documents = ['*.md', 'docs/**/*.md'].flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)]);
   const texts = await Promise.all(documents.map((path) => Bun.file(join(root, path)).text()));
   const names = texts.flatMap((text) => [...text.matchAll(/\bscreenshots\/([\w-]+\.png)\b/g)]);

@@ -1,4 +1,4 @@
-import { named } from './text.ts';
+import { quoteName } from './text.ts';
 
 interface NamedKey {
   readonly id: number;
@@ -10,12 +10,12 @@ interface NamedKey {
  * Formats a key for dialogs and labels. The id and the last characters distinguish a key from its successor, which has
  * the same name.
  */
-export function keyText({ id, name, lastFour }: NamedKey): string {
-  return `key ${id} (${named(name)}, ends in ${lastFour})`;
+export function keyLabel({ id, name, lastFour }: NamedKey): string {
+  return `key ${id} (${quoteName(name)}, ends in ${lastFour})`;
 }
 
 /** Returns the key of a ban or of a usage row. */
-export function keyOf({
+export function toKey({
   keyId,
   keyName,
   keyLastFour,

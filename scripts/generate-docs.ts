@@ -14,7 +14,7 @@ export interface GeneratedDoc {
 }
 
 /** Returns the generated documents with their new contents. */
-export async function generatedDocs(): Promise<GeneratedDoc[]> {
+export async function generateDocs(): Promise<GeneratedDoc[]> {
   return [
     await withTable('docs/settings.md', 'settings', settingsTable()),
     await withTable('docs/guides/sandbox.md', 'faults', faultsTable()),

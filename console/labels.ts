@@ -13,19 +13,19 @@ import type { Account, Key, Webhook } from './contract.ts';
 export type Tone = 'good' | 'note' | 'warn' | 'bad' | 'quiet';
 
 /** A display name with its color. */
-export interface Word {
+export interface Label {
   readonly text: string;
   readonly tone: Tone;
 }
 
 /** Statuses keep their API names, so that operators can search for them. */
-export const petStatusWords: Readonly<Record<PetStatus, Word>> = {
+export const petStatusLabels: Readonly<Record<PetStatus, Label>> = {
   available: { text: 'available', tone: 'good' },
   pending: { text: 'pending', tone: 'note' },
   sold: { text: 'sold', tone: 'quiet' },
 };
 
-export const orderStatusWords: Readonly<Record<OrderStatus, Word>> = {
+export const orderStatusLabels: Readonly<Record<OrderStatus, Label>> = {
   placed: { text: 'placed', tone: 'note' },
   approved: { text: 'approved', tone: 'good' },
   delivered: { text: 'delivered', tone: 'quiet' },
@@ -33,7 +33,7 @@ export const orderStatusWords: Readonly<Record<OrderStatus, Word>> = {
   cancelled: { text: 'cancelled', tone: 'quiet' },
 };
 
-export const keyStateWords: Readonly<Record<Key['state'], Word>> = {
+export const keyStateLabels: Readonly<Record<Key['state'], Label>> = {
   live: { text: 'Active', tone: 'good' },
   banned: { text: 'Banned', tone: 'bad' },
   expired: { text: 'Expired', tone: 'warn' },
@@ -41,7 +41,7 @@ export const keyStateWords: Readonly<Record<Key['state'], Word>> = {
   unknown: { text: 'Unknown', tone: 'warn' },
 };
 
-export const scopeWords: Readonly<Record<Scope, string>> = {
+export const scopeLabels: Readonly<Record<Scope, string>> = {
   'pets:read': 'Read animals and categories',
   'pets:create': 'Add animals',
   'pets:write': 'Change and delete animals and categories',
@@ -51,23 +51,23 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'webhooks:write': 'Manage webhooks',
 };
 
-export const planWords: Readonly<Record<PlanName, string>> = {
+export const planLabels: Readonly<Record<PlanName, string>> = {
   free: 'Free',
   pro: 'Pro',
   business: 'Business',
   enterprise: 'Enterprise',
 };
 
-export const accountStateWords = {
+export const accountStateLabels = {
   open: { text: 'Open', tone: 'good' },
   closed: { text: 'Closed', tone: 'quiet' },
-} as const satisfies Record<string, Word>;
+} as const satisfies Record<string, Label>;
 
-export function accountStateWord({ closedAt }: Pick<Account, 'closedAt'>): Word {
-  return accountStateWords[closedAt === null ? 'open' : 'closed'];
+export function accountStateLabel({ closedAt }: Pick<Account, 'closedAt'>): Label {
+  return accountStateLabels[closedAt === null ? 'open' : 'closed'];
 }
 
-export const searchKindWords = {
+export const searchKindLabels = {
   account: 'Account',
   key: 'Key',
   animal: 'Animal',
@@ -79,27 +79,27 @@ export const searchKindWords = {
   request: 'Failed request',
 } as const;
 
-export const roleWords: Readonly<Record<Role, string>> = {
+export const roleLabels: Readonly<Record<Role, string>> = {
   viewer: 'Viewer',
   admin: 'Admin',
 };
 
-export const webhookStateWords = {
+export const webhookStateLabels = {
   enabled: { text: 'Enabled', tone: 'good' },
   disabled: { text: 'Disabled', tone: 'warn' },
-} as const satisfies Record<string, Word>;
+} as const satisfies Record<string, Label>;
 
-export function webhookStateWord({ enabled }: Pick<Webhook, 'enabled'>): Word {
-  return webhookStateWords[enabled ? 'enabled' : 'disabled'];
+export function webhookStateLabel({ enabled }: Pick<Webhook, 'enabled'>): Label {
+  return webhookStateLabels[enabled ? 'enabled' : 'disabled'];
 }
 
-export const deliveryStatusWords: Readonly<Record<DeliveryStatus, Word>> = {
+export const deliveryStatusLabels: Readonly<Record<DeliveryStatus, Label>> = {
   pending: { text: 'Pending', tone: 'note' },
   succeeded: { text: 'Succeeded', tone: 'good' },
   failed: { text: 'Failed', tone: 'bad' },
 };
 
-export const oldestWords = { oldest: { text: 'Oldest first' } } as const;
+export const orderLabels = { oldest: { text: 'Oldest first' } } as const;
 
 interface StepWords {
   /** Label of the button. */
@@ -110,7 +110,7 @@ interface StepWords {
   readonly effect: string;
 }
 
-export const orderStepWords: Readonly<Record<OrderTransition, StepWords>> = {
+export const orderTransitionLabels: Readonly<Record<OrderTransition, StepWords>> = {
   approve: {
     act: 'Approve',
     done: 'Approved',
@@ -130,7 +130,7 @@ export const orderStepWords: Readonly<Record<OrderTransition, StepWords>> = {
 };
 
 /** Labels for operations for which `spaced` would give a poor label. */
-export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
+export const operationLabels: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',
   getPet: 'Get an animal (deprecated)',
@@ -161,7 +161,7 @@ const changeTones: Readonly<Record<string, Tone>> = {
 };
 
 /** Event types keep their API names, so that operators can search for them. */
-export function eventTypeWord(type: EventType): Word {
+export function eventTypeLabel(type: EventType): Label {
   return { text: type, tone: changeTones[type.split('.')[1] ?? ''] ?? 'quiet' };
 }
 
@@ -173,7 +173,7 @@ const groupWords: Readonly<Record<string, string>> = {
 };
 
 /** Display names for event selectors, with groups such as `webhook.*` first. */
-export function eventTypeWords(selectors: readonly EventSelector[]) {
+export function eventTypeLabels(selectors: readonly EventSelector[]) {
   const words = selectors.map((selector) => [selector, { text: groupWords[selector] ?? selector }] as const);
   return Object.fromEntries(words.toSorted(([one], [other]) => rank(one) - rank(other)));
 }
@@ -220,13 +220,13 @@ const changes: Readonly<Record<string, string>> = {
 export const changedOperations = Object.keys(changes).toSorted();
 
 /** Splits the description of a change into the words before and after its object. */
-export function changeWords(operation: string): readonly [before: string, behind: string] {
-  const [before = '', behind = ''] = (changes[operation] ?? `${spaced(operation)}: {}`).split('{}');
+export function changeLabels(operation: string): readonly [before: string, behind: string] {
+  const [before = '', behind = ''] = (changes[operation] ?? `${splitCamelCase(operation)}: {}`).split('{}');
   return [before, behind];
 }
 
 /** Converts an identifier to words: `createdAt` becomes `Created at`. */
-export function spaced(name: string): string {
+export function splitCamelCase(name: string): string {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .replaceAll(/[._-]/g, ' ')
