@@ -2,7 +2,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../src/app/app.ts';
+import { type AdminServices, createSystemRuntime, openAdminServices, startApp } from '../src/app/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import { ApiError } from '../src/contract/api-error.ts';
 import { basePath } from '../src/contract/operations.ts';
@@ -69,7 +69,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const webhooks = () => admin?.storage.webhooks;
   const webhookFaults = new WebhookFaults({ faults, webhooks, clock, ending: ending.signal });
   const runtime = {
-    ...systemRuntime(),
+    ...createSystemRuntime(),
     clock,
     middleware: (exchange: Exchange) => middleware(exchange),
     aroundSend: webhookFaults.around,
@@ -123,7 +123,11 @@ async function makeStore(
   clock: SandboxClock,
   fill: SandboxOptions['fill'],
 ): Promise<SandboxAccount[]> {
-  await using services = await openAdminServices(config, { ...systemRuntime(), clock }, { create: true });
+  await using services = await openAdminServices(
+    config,
+    { ...createSystemRuntime(), clock },
+    { create: true },
+  );
   const accounts = await createAccounts(services);
   await fill?.(services);
   return accounts;

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { sandboxTool } from '../sandbox/command.ts';
 import { faultNames } from '../sandbox/fault.ts';
-import { programOf } from '../src/cli/program.ts';
+import { createProgramParser } from '../src/cli/program.ts';
 import { settings } from '../src/config/settings.ts';
 import type { ErrorCode } from '../src/contract/errors.ts';
 import { allMetrics } from './all-metrics.ts';
@@ -78,11 +78,13 @@ const common = [
 
 /** Returns the help texts of all commands except command groups. */
 async function commandsText(): Promise<string> {
-  const sections = leavesOf(await programOf({}, { tools: [sandboxTool] })).map(({ path, command }) => {
-    const help = common.reduce((text, part) => text.replace(part, ''), `${helpOf(command)}\n`);
-    const text = help.replaceAll(/\n{3,}/g, '\n\n').trimEnd();
-    return `## animal-store ${path}\n\n\`\`\`\n${text}\n\`\`\`\n`;
-  });
+  const sections = leavesOf(await createProgramParser({}, { tools: [sandboxTool] })).map(
+    ({ path, command }) => {
+      const help = common.reduce((text, part) => text.replace(part, ''), `${helpOf(command)}\n`);
+      const text = help.replaceAll(/\n{3,}/g, '\n\n').trimEnd();
+      return `## animal-store ${path}\n\n\`\`\`\n${text}\n\`\`\`\n`;
+    },
+  );
   return [commandsHead, ...sections].join('\n');
 }
 

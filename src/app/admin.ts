@@ -29,9 +29,9 @@ import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
 import { SessionOperations } from '../operations/sign-in/sessions.ts';
 import type { Store } from '../operations/units.ts';
-import { systemUser } from './services.ts';
+import { createSystemOperations, type Watch } from './service-watch.ts';
+import { systemUserName } from './services.ts';
 import { sqlitePath } from './store.ts';
-import { systemOf, type Watch } from './watch.ts';
 
 interface AdminOptions {
   readonly store: Store;
@@ -66,8 +66,8 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   const { clock, randomBytes, log } = options;
   const hostname = await resolveHost(admin.host, { log, setting: 'ADMIN_HOST' });
   const code = new OneTimeCode(clock, randomBytes);
-  const system = systemOf(options.watch, config, options);
-  const context = contextOf(config, options, code, system);
+  const system = createSystemOperations(options.watch, config, options);
+  const context = createContext(config, options, code, system);
   const console = new Console(bundleConsole);
   let server: AdminServer;
   try {
@@ -93,13 +93,13 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   };
 }
 
-function contextOf(
+function createContext(
   { admin, databaseUrl, events: eventSettings }: Config,
   { store, clock, randomBytes, log, outages, watch, backups, feed, sendTest }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
 ): AdminContext {
-  const codeActor: Actor = { kind: 'console', name: systemUser() };
+  const codeActor: Actor = { kind: 'console', name: systemUserName() };
   return {
     site: new Site(admin?.origin),
     sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
@@ -110,7 +110,7 @@ function contextOf(
       failedRequests: watch.failedRequests,
       ...{
         importList: new ImportList(clock),
-        uploadFolder: uploadFolderOf(databaseUrl),
+        uploadFolder: uploadFolder(databaseUrl),
         feed,
         eventSettings,
       },
@@ -128,7 +128,7 @@ function contextOf(
  * The folder of an embedded store, because a service in a container may not be able to write anywhere else; otherwise,
  * the folder in TMPDIR.
  */
-function uploadFolderOf(databaseUrl: string): string {
+function uploadFolder(databaseUrl: string): string {
   const path = sqlitePath(databaseUrl);
   return path === undefined ? tmpdir() : dirname(realpathSync(path));
 }

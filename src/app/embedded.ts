@@ -17,13 +17,13 @@ import type { BanRules } from '../limits/limit.ts';
 import type { Admission, LimitStore } from '../limits/limit-store.ts';
 import { StoreUnusableError } from '../outages/errors.ts';
 import type { Notify } from '../outages/outage.ts';
-import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
-import { damageOf, type Migrations } from '../storage/sqlite/database.ts';
+import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
+import { type Migrations, toDamageError } from '../storage/sqlite/database.ts';
 import {
-  changesIn,
-  nextAccount,
+  findNextAccount,
   openDataFile,
   openSqlite,
+  readChangeCount,
   type SqliteStore,
 } from '../storage/sqlite/sqlite.ts';
 import { readStoreIdentity } from '../store-files/file-identity.ts';
@@ -34,7 +34,7 @@ import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 interface EmbeddedOptions extends LimitedStoreSettings {
   readonly path: string;
-  readonly writer: WriterPlace;
+  readonly writer: WriterLocation;
   readonly migrations?: Migrations;
 }
 
@@ -49,12 +49,12 @@ export function openEmbedded(options: EmbeddedOptions): LimitedStore {
   try {
     return openFiles(options);
   } catch (error) {
-    throw damageOf(error, options.path) ?? error;
+    throw toDamageError(error, options.path) ?? error;
   }
 }
 
 /** The files of the store that the supervisor has open. Throws `StoreUnusableError` instead of creating another store. */
-function servedFiles(path: string): StoreFiles {
+function findServedFiles(path: string): StoreFiles {
   if (!existsSync(path)) {
     throw new StoreUnusableError(
       `The data file ${path} was moved, or is not mounted any longer. Put it back.`,
@@ -69,19 +69,19 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
-  const files = role === 'worker' ? servedFiles(path) : prepareStoreFiles(path, create);
-  expectFiles(files, role, notice);
+  const files = role === 'worker' ? findServedFiles(path) : prepareStoreFiles(path, create);
+  expectConsistentFiles(files, role, notice);
   let isOpen = false;
   // A command that is rejected, such as by an older store, does not change the record.
   if (isMarkedClosed(files.limits)) opened.defer(() => void (isOpen || recordClosed(files)));
-  const lock = lockFor(role === 'serving', files, opened);
+  const lock = createLock(role === 'serving', files, opened);
   const descriptors = opened.use(new OpenFiles());
   const dataFile = opened.use(openDataFile({ ...options, files, isWorker: role === 'worker', lock }));
   if (role !== 'worker') {
     if (isRestoreUnfinished(dataFile.data)) {
       using held = lock();
       if (held !== undefined) finishRestore(files);
-    } else expectNoLostChanges(files, readRecordedChanges(files.limits), changesIn(dataFile));
+    } else expectNoLostChanges(files, readRecordedChanges(files.limits), readChangeCount(dataFile));
     // If another process holds the lock, it removes the record.
     if (isMarkedClosed(files.limits)) lock()?.[Symbol.dispose]();
   }
@@ -98,15 +98,15 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   );
   const limits = openLimits({
     ...{ files, identity, role, worker, clock, rules, notice },
-    changes: () => changesIn(dataFile),
-    nextAccount: (least) => nextAccount(dataFile, least),
+    changes: () => readChangeCount(dataFile),
+    nextAccount: (least) => findNextAccount(dataFile, least),
   });
-  if (role === 'serving') reportOpenToOthers(files, notice);
+  if (role === 'serving') warnOfExposedFiles(files, notice);
   const store = openSqlite(dataFile, { ...options, identity });
   isOpen = true;
   const kept = opened.move();
   return withLimits(store, limits, {
-    limits: limitStore(limits, store, rules.ban),
+    limits: createLimitStore(limits, store, rules.ban),
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
       const isLost = store.dataLoss?.() !== undefined;
@@ -120,7 +120,11 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
 }
 
 /** Throws `StoreUnusableError` unless the files belong together. */
-export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'beside', notice: Notify): void {
+export function expectConsistentFiles(
+  files: StoreFiles,
+  role: 'serving' | 'worker' | 'beside',
+  notice: Notify,
+): void {
   expectServedFiles(files, role, (data) => {
     if (!isStoreIntact(data)) return false;
     notice(
@@ -134,7 +138,7 @@ export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'bes
  * Returns a function that acquires the serving lock. Must be called before the data file is opened: a service removes the
  * record of its files after it has closed the data file, which deletes the WAL.
  */
-function lockFor(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
+function createLock(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
   const acquire = isServing ? createServingLock(files, opened) : () => tryLock(files, managingLockWaitMs);
   let isLocked = false;
   if (isServing) opened.defer(() => isLocked && clearServedRecord(files));
@@ -174,7 +178,7 @@ function withLimits(
   };
 }
 
-function reportOpenToOthers(files: StoreFiles, notice: Notify): void {
+function warnOfExposedFiles(files: StoreFiles, notice: Notify): void {
   const open = listExposedFiles(files);
   if (open.length === 0) return;
   notice(
@@ -183,7 +187,7 @@ function reportOpenToOthers(files: StoreFiles, notice: Notify): void {
 }
 
 /** Counts a request only if its caller is up to date. */
-function limitStore(limits: Limits, store: SqliteStore, banRules: BanRules): LimitStore {
+function createLimitStore(limits: Limits, store: SqliteStore, banRules: BanRules): LimitStore {
   return {
     banRules,
     versions: () => store.versions(),

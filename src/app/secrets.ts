@@ -63,7 +63,7 @@ function logReport(
     else
       log.error(
         { webhooks: unreadable },
-        `webhooks cannot be signed: ${reasonOf(keys)}; their deliveries wait`,
+        `webhooks cannot be signed: ${unreadableReason(keys)}; their deliveries wait`,
       );
   }
   if (keys === 0 && isFirst && all > unreadable)
@@ -76,7 +76,7 @@ function logReport(
     );
 }
 
-function reasonOf(keys: number): string {
+function unreadableReason(keys: number): string {
   return keys === 0
     ? 'their secrets are encrypted, and SECRETS_KEY is not set'
     : 'SECRETS_KEY does not include the key used to encrypt their secrets';
@@ -87,7 +87,7 @@ export function secretsConcern(keys: number, unreadable: number): Concern | unde
   if (unreadable === 0) return undefined;
   const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;
   return {
-    what: `Deliveries to ${webhooks} wait, because ${reasonOf(keys)}.`,
+    what: `Deliveries to ${webhooks} wait, because ${unreadableReason(keys)}.`,
     remedy:
       'Set SECRETS_KEY to the missing key, alone or after the new key, and restart. If the missing key is lost, accounts must rotate their webhook secrets.',
   };

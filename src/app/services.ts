@@ -8,7 +8,7 @@ import { type OperatorServices, servicesFor } from '../operations/admin/services
 import type { Store } from '../operations/units.ts';
 import type { Notify } from '../outages/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { systemRuntime } from './runtime.ts';
+import { createSystemRuntime } from './runtime.ts';
 import { openStore } from './store.ts';
 import { createWebhookServices, type WebhookServices } from './webhooks.ts';
 
@@ -33,8 +33,8 @@ export interface OpenOptions {
 /** Opens the store, even if another process is serving it. Throws `StoreUnusableError`. */
 export async function openAdminServices(
   config: Config,
-  runtime = systemRuntime(),
-  { serving = false, actor = { kind: 'cli', name: systemUser() }, ...how }: OpenOptions = {},
+  runtime = createSystemRuntime(),
+  { serving = false, actor = { kind: 'cli', name: systemUserName() }, ...how }: OpenOptions = {},
 ): Promise<AdminServices> {
   const { randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules, events } = config;
@@ -55,13 +55,13 @@ export async function openAdminServices(
 }
 
 /** Name or uid of the user that runs this program. Not read from the environment, which can be forged. */
-export function systemUser(): string {
+export function systemUserName(): string {
   const uid = process.getuid?.();
-  return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
+  return uid === undefined ? userInfo().username : (findUserName(uid) ?? String(uid));
 }
 
 /** Undefined if the user is not in `/etc/passwd`, as on macOS or with a directory service. */
-function nameOf(uid: number): string | undefined {
+function findUserName(uid: number): string | undefined {
   try {
     const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
     return lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid))?.[0];

@@ -5,12 +5,12 @@ import { CopyOperations, listRunningInstances } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
 import { StoreUnusableError } from '../outages/errors.ts';
 import type { Notify } from '../outages/outage.ts';
-import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
+import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
 import type { ServingWorker, StoreContents, Tables } from '../storage/storage.ts';
 import type { Units } from '../storage/transaction.ts';
 import { prepareStoreFiles } from '../store-files/files.ts';
 import type { ClusterSettings } from './cluster.ts';
-import { expectFiles, openEmbedded } from './embedded.ts';
+import { expectConsistentFiles, openEmbedded } from './embedded.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 export interface StorageOptions<All extends Units>
@@ -21,7 +21,7 @@ export interface StorageOptions<All extends Units>
   /** Defaults to `serving`. */
   readonly migrates?: boolean;
   /** Thread that runs the units of work of an embedded store; defaults to this thread. */
-  readonly writer?: WriterPlace;
+  readonly writer?: WriterLocation;
   /** Additional settings for a PostgreSQL store; undefined if Redis is not used. */
   readonly cluster?: ClusterSettings | undefined;
   /** By default, writes lines to standard error. */
@@ -64,7 +64,7 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
   if (path !== undefined) {
     const { openSqliteTables } = await import('../storage/sqlite/tables.ts');
     const files = prepareStoreFiles(path, !mustExist);
-    expectFiles(files, 'beside', warn);
+    expectConsistentFiles(files, 'beside', warn);
     const tables = openSqliteTables(files, mustExist);
     clearServedRecord(files);
     const closing = async () => {
@@ -115,11 +115,11 @@ interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'wri
 
 /** Opens the store at a URL. Throws `StoreUnusableError`. */
 export function openStore({ worker, supervising = false, ...options }: StoreOptions): Promise<Store> {
-  return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
+  return openStorage({ ...options, units, writer: chooseWriter(options.serving && !supervising, worker) });
 }
 
 /** Chooses where writes run: a serving process never writes to an embedded store on its main thread. */
-function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPlace {
+function chooseWriter(answers: boolean, worker: ServingWorker | undefined): WriterLocation {
   if (worker !== undefined) return { kind: 'supervisor', worker };
   if (!answers) return { kind: 'here' };
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
@@ -129,7 +129,11 @@ function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPla
  * Replaces DATABASE_URL with the option's name in error messages, because `copy` takes its database URLs from options
  * rather than from the setting.
  */
-async function openNamed(option: string, url: string, mustExist: boolean): Promise<Tables & AsyncDisposable> {
+async function openForOption(
+  option: string,
+  url: string,
+  mustExist: boolean,
+): Promise<Tables & AsyncDisposable> {
   try {
     return await openTables(url, mustExist);
   } catch (error) {
@@ -147,8 +151,8 @@ type OpenCopy = CopyOperations &
 /** Opens two stores, so that one can be copied into the other. Throws `StoreUnusableError`. */
 export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy> {
   await using opened = new AsyncDisposableStack();
-  const from = opened.use(await openNamed('--from', fromUrl, true));
-  const to = opened.use(await openNamed('--to', toUrl, false));
+  const from = opened.use(await openForOption('--from', fromUrl, true));
+  const to = opened.use(await openForOption('--to', toUrl, false));
   // An embedded store needs no check, because it cannot be opened while it is being served.
   const servedBy = from.now === undefined ? [] : await listRunningInstances(from, await from.now());
   const kept = opened.move();

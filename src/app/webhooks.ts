@@ -67,12 +67,12 @@ export function startSending(config: Config, dependencies: SendingDependencies):
   const { clock, log, store, worker = 1, webhooks, counter } = dependencies;
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
-    store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
+    store: createDeliveryStore(store, clock, isEmbedded(config.databaseUrl)),
     send: webhooks.send,
     clock,
     perSecond,
     random: () => Buffer.from(dependencies.randomBytes(4)).readUInt32BE() / 2 ** 32,
-    follow: follower(store, dependencies.tail),
+    follow: createFollower(store, dependencies.tail),
     count: (outcome, attempts) => {
       counter.deliveries[outcome] += attempts;
     },
@@ -80,7 +80,7 @@ export function startSending(config: Config, dependencies: SendingDependencies):
   });
 }
 
-function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
+function createDeliveryStore(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
   return {
     hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
     prepare: async () => {
@@ -105,7 +105,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
 }
 
 /** Subscribes to the events of all processes on the first call. */
-function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
+function createFollower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
   let isListening = false;
   return async (wake) => {
     if (isListening) return;

@@ -9,13 +9,13 @@ import { limitTable } from './backup-file.ts';
 const busyTimeoutMs = 5_000;
 
 /** The unfinished copy of a backup. */
-export function copyOf({ data }: StoreFiles): string {
+export function copyPath({ data }: StoreFiles): string {
   return `${data}.restoring`;
 }
 
 /** Removes the copy of a killed restore. Requires the serving lock, because a restore keeps it while it copies. */
 export function removeCopy(files: StoreFiles): void {
-  rmSync(copyOf(files), { force: true });
+  rmSync(copyPath(files), { force: true });
 }
 
 /** Whether the store was restored and its limit state is still in the data file. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, dayMs, minuteMs } from '../domain/clock.ts';
 import type { UsageBounds } from '../storage/admin.ts';
-import type { SweptTo } from '../storage/transaction.ts';
+import type { SweepPosition } from '../storage/transaction.ts';
 import { retentionMs } from './changes/idempotency.ts';
 import type { Store } from './units.ts';
 
@@ -108,10 +108,10 @@ async function repeatStep(step: () => Promise<boolean>, signal: AbortSignal): Pr
 
 /** Repeats a step with its outcome until that is undefined. */
 function repeatFromPosition(
-  step: (after: SweptTo | null) => Promise<SweptTo | undefined>,
+  step: (after: SweepPosition | null) => Promise<SweepPosition | undefined>,
   signal: AbortSignal,
 ): Promise<void> {
-  let reached: SweptTo | null = null;
+  let reached: SweepPosition | null = null;
   return repeatStep(async () => {
     reached = (await step(reached)) ?? null;
     return reached !== null;

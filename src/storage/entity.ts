@@ -32,7 +32,7 @@ export interface EntityWrites<T> extends EntityFinds<T> {
   remove(key: KeyOf<T>): Awaitable<void>;
 }
 
-export function entitiesOf<Made extends object>(
+export function createEntities<Made extends object>(
   tables: { readonly [Name in keyof Made]: unknown },
   make: (table: unknown) => unknown,
 ): Made {

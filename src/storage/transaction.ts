@@ -28,10 +28,10 @@ export interface Transaction extends EntityTransaction {
   readonly usage: UsageWrites;
 }
 
-export const written = { ...entities, accounts, keys, imports, audit } as const;
+export const writableTables = { ...entities, accounts, keys, imports, audit } as const;
 
 export type EntityTransaction = {
-  readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
+  readonly [Name in keyof typeof writableTables]: EntityWrites<(typeof writableTables)[Name]>;
 };
 
 /** Events for added rows: common values, and the JSON of each row without the row's id, which the store assigns. */
@@ -72,7 +72,7 @@ export interface EventWrites {
  * until no transaction can see them, so each step starts after those of the previous step. Id 0 is before the first
  * delivery.
  */
-export interface SweptTo {
+export interface SweepPosition {
   readonly webhookId: bigint;
   readonly status: string;
   readonly id: bigint;
@@ -118,7 +118,7 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * Removes some deliveries of a deleted webhook, and the webhook when it has none left. `after` is the result of the
    * previous call. Returns undefined if there are no more.
    */
-  sweep(after: SweptTo | null): Awaitable<SweptTo | undefined>;
+  sweep(after: SweepPosition | null): Awaitable<SweepPosition | undefined>;
   /**
    * Removes some deliveries that finished before the given time (Unix ms). Returns whether more deliveries may remain.
    */
@@ -127,7 +127,7 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * Removes some of the finished deliveries of a webhook, except for the newest `keep` of each status. `after` is the
    * result of the previous call. Returns undefined if there are no more.
    */
-  trim(keep: number, after: SweptTo | null): Awaitable<SweptTo | undefined>;
+  trim(keep: number, after: SweepPosition | null): Awaitable<SweepPosition | undefined>;
 }
 
 export interface ResponseKey {

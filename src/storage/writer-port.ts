@@ -118,7 +118,7 @@ export class PortWriter implements Writer<Units> {
       pending?.resolve(sentOutcome.outcome as never);
       return;
     }
-    const error = received(sentOutcome.error);
+    const error = deserializeError(sentOutcome.error);
     if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error.cause));
     pending?.reject(error);
   }
@@ -185,7 +185,7 @@ export class WriteServer {
       for (const { id, name, input } of message as SentCall[]) {
         this.#writer.write(name, input as never).then(
           (outcome) => settle({ id, outcome }),
-          (error) => settle({ id, error: sent(error) }),
+          (error) => settle({ id, error: serializeError(error) }),
         );
       }
     });
@@ -205,7 +205,8 @@ export class WriteServer {
   /** Notifies all ports even if no process writes. */
   #checkLoss(): void {
     const { loss } = this.#writer;
-    if (loss !== undefined) this.#note({ id: statusOnlyId, error: sent(new StorageUnavailable(loss)) });
+    if (loss !== undefined)
+      this.#note({ id: statusOnlyId, error: serializeError(new StorageUnavailable(loss)) });
     else if (this.#isLost) this.#note({ id: statusOnlyId, outcome: null });
   }
 
@@ -227,7 +228,7 @@ export class WriteServer {
   }
 }
 
-function sent(error: unknown): SentError {
+function serializeError(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
     const kind = error instanceof WriteUncertainError ? 'uncertain' : 'unavailable';
     return { kind, reason: describeError(error.cause), message: error.message };
@@ -239,7 +240,7 @@ function sent(error: unknown): SentError {
   return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }
 
-function received({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
+function deserializeError({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
   if (kind === 'uncertain') return new WriteUncertainError(reason);
   if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
   if (kind === 'apiError' && code !== undefined) {

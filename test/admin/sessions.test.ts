@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { systemUser } from '../../src/app/services.ts';
+import { systemUserName } from '../../src/app/services.ts';
 import { generateKey } from '../../src/domain/key.ts';
 import { sessionFingerprint } from '../../src/operations/sign-in/sessions.ts';
 import {
@@ -186,7 +186,7 @@ describe('the code in a console link', () => {
     const answer = await redeem(code);
     expect([answer.status, answer.body]).toEqual([
       201,
-      expect.objectContaining({ operator: `console:${systemUser()}`, role: 'admin' }),
+      expect.objectContaining({ operator: `console:${systemUserName()}`, role: 'admin' }),
     ]);
     expect(await statusWith(sessionOf(answer))).toBe(200);
     expect((await redeem(code)).code).toBe('sign_in_failed');
@@ -256,6 +256,6 @@ test('changes made after a sign-in by link are recorded under the user who start
   const body = { name: 'Ozzy', categoryId: 1 };
   await callAdmin(own, 'POST', '/pets', { session, headers: fromConsole(own), body });
   const [entry] = await own.app.admin.storage.audit.list(undefined, 1, {});
-  expect(entry).toMatchObject({ actor: `console:${systemUser()}`, operation: 'createPet' });
+  expect(entry).toMatchObject({ actor: `console:${systemUserName()}`, operation: 'createPet' });
   expect(JSON.stringify(lines)).not.toContain(code);
 });

@@ -2,9 +2,9 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { systemUser } from '../../src/app/services.ts';
-import { programOf } from '../../src/cli/program.ts';
-import { rowCommands } from '../../src/cli/resources/commands.ts';
+import { systemUserName } from '../../src/app/services.ts';
+import { createProgramParser } from '../../src/cli/program.ts';
+import { listOperationCommands } from '../../src/cli/resources/commands.ts';
 import { resources } from '../../src/cli/resources/names.ts';
 import { readConfig } from '../../src/config.ts';
 import { type AdminOperationId, adminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
@@ -53,7 +53,7 @@ const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | stri
 };
 
 const derived = Object.keys(resources)
-  .flatMap(rowCommands)
+  .flatMap(listOperationCommands)
   .map(({ row, words }) => [row.operationId, words.join(' ')] as const);
 
 const doors: readonly (readonly [AdminOperationId, string])[] = [
@@ -74,7 +74,7 @@ function commandsOf(command: Command, words: readonly string[] = []): string[] {
 test('every operation of the admin API has a command, or a stated reason for not having one', async () => {
   const ids = new Set([...derived.map(([id]) => id), ...Object.keys(otherDoors)]);
   expect([...ids].sort()).toEqual(Object.keys(adminOperations).sort());
-  const commands = commandsOf(await programOf({}));
+  const commands = commandsOf(await createProgramParser({}));
   expect(doors.filter(([, command]) => !commands.includes(command))).toEqual([]);
 });
 
@@ -187,7 +187,7 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
     const { entries } = done[index] ?? { entries: [] };
     expect(entries.map(({ operation }) => operation)).toEqual([...recorded]);
     for (const { actor, operation, before, after } of entries) {
-      expect(actor).toBe(`cli:${systemUser()}`);
+      expect(actor).toBe(`cli:${systemUserName()}`);
       if (operation !== 'beginLiftBan') expect(before).not.toBe(after);
     }
   },

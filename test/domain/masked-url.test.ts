@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { withoutPassword } from '../../src/config/values.ts';
+import { maskPassword } from '../../src/config/parsers.ts';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { maskUrl } from '../../src/domain/mask-url.ts';
 import { always } from '../support/property.ts';
@@ -33,7 +33,7 @@ describe('a masked URL', () => {
     ['redis://:p,w@h1', 'redis://:***@h1'],
     ['redis://u:p@w@h1,h2', 'redis:***,redis:***'],
   ])('for the Redis hosts %s is %s', (value, shown) => {
-    expect(withoutPassword(value, 'REDIS_URL')).toBe(shown);
+    expect(maskPassword(value, 'REDIS_URL')).toBe(shown);
   });
 
   test('contains no password, even of a malformed URL', () => {

@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { troubles } from '../../src/domain/troubles.ts';
 import { header } from '../../src/limits/file/layout.ts';
 import { readRecordedChanges } from '../../src/limits/file/served-files.ts';
-import { changesIn } from '../../src/storage/sqlite/sqlite.ts';
+import { readChangeCount } from '../../src/storage/sqlite/sqlite.ts';
 import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -322,7 +322,7 @@ interface Interrupted {
 /** Resolves when the limit file contains the number of changes, which the service records every second. */
 async function untilRecorded(folder: string): Promise<void> {
   const data = new Database(dataFileIn(folder), { readonly: true, safeIntegers: true });
-  const changes = changesIn({ data });
+  const changes = readChangeCount({ data });
   data.close();
   const { limits } = resolveStoreFiles(dataFileIn(folder));
   await until(() => readRecordedChanges(limits) >= changes);
@@ -555,7 +555,7 @@ function truncateWal(data: string): void {
   const changes = () => {
     for (const suffix of ['', '-wal']) copyFileSync(data + suffix, copy + suffix);
     using database = new Database(copy, { safeIntegers: true });
-    return changesIn({ data: database });
+    return readChangeCount({ data: database });
   };
   for (let size = statSync(`${data}-wal`).size - 1; ; size -= walFrameBytes) {
     truncateSync(`${data}-wal`, size);

@@ -17,7 +17,7 @@ import { reencryptSecrets } from '../../src/operations/webhook-secrets.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { schemaChanges } from '../../src/storage/schema-changes.ts';
 import { SqliteTransaction } from '../../src/storage/sqlite/transaction.ts';
-import { runsOf } from '../../src/storage/unit-of-work.ts';
+import { groupIntoRuns } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
@@ -49,7 +49,7 @@ function onSqlite(path: string): CountRows & Disposable {
     try {
       const before = changed();
       let outcome: unknown;
-      for (const each of runsOf(units, [{ name, input }])) {
+      for (const each of groupIntoRuns(units, [{ name, input }])) {
         [outcome] = await each.start(transaction.tables);
         transaction.keepUnit(each.writes);
       }
@@ -76,7 +76,8 @@ function onPostgres(session: SQL): CountRows {
       const before = await changedRows(sql);
       const transaction = new PostgresTransaction(async (statement) => statement(sql), new Map());
       let outcome: unknown;
-      for (const each of runsOf(units, [{ name, input }])) [outcome] = await each.start(transaction.tables);
+      for (const each of groupIntoRuns(units, [{ name, input }]))
+        [outcome] = await each.start(transaction.tables);
       await transaction.events.flush();
       counted = { rows: (await changedRows(sql)) - before, outcome };
       throw rolledBack;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app/app.ts';
+import { type AdminServices, openAdminServices, type SingleProcessApp, startApp } from '../../src/app/app.ts';
 import { openapiDocument } from '../../src/app/openapi.ts';
 import type { Runtime } from '../../src/app/runtime.ts';
 import { type Config, readConfig } from '../../src/config.ts';
@@ -24,7 +24,7 @@ export interface Tenant {
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly clock: FakeClock;
-  readonly app: LocalApp;
+  readonly app: SingleProcessApp;
   readonly config: Config;
   /** Changes the store as the command line does. The service must notice these changes. */
   readonly operator: AdminServices;

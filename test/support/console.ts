@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type LocalApp, startApp } from '../../src/app/app.ts';
+import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
 import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
@@ -15,7 +15,7 @@ import { pagesOf, TestBrowser, type TestPages } from './browser.ts';
 import { temporaryFolder } from './folder.ts';
 
 export interface TestConsole extends TestPages, AsyncDisposable {
-  readonly app: LocalApp;
+  readonly app: SingleProcessApp;
   /** Path of the store's data file. */
   readonly storePath: string;
   /** Base URL of the client API. */

@@ -6,8 +6,8 @@ import { maskUrl } from '../../domain/mask-url.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { Progress } from '../progress.ts';
-import { interruption } from '../signals.ts';
-import { CommandError, grouped, printJson, printLine, table } from '../terminal.ts';
+import { catchInterruption } from '../signals.ts';
+import { CommandError, formatInteger, formatTable, printJson, printLine } from '../terminal.ts';
 
 export function addCopy(
   program: Command,
@@ -68,7 +68,7 @@ function storeUrl(
 async function copyStore(from: string, to: string, json: true | undefined): Promise<void> {
   if (from === to)
     throw new CommandError('--from and --to are the same store. Set --to to a different one.', 2);
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { openCopy } = await import('../../app/app.ts');
   await using copy = await openCopy(from, to);
   if (copy.servedBy.length > 0) {
@@ -77,15 +77,19 @@ async function copyStore(from: string, to: string, json: true | undefined): Prom
     );
   }
   const total = await copy.count();
-  await followed(copy.copy(), 'rows copied', total, interrupted.signal);
-  const checksums = await followed(copy.verify(), 'rows verified', total, interrupted.signal);
+  await showProgress(copy.copy(), 'rows copied', total, interrupted.signal);
+  const checksums = await showProgress(copy.verify(), 'rows verified', total, interrupted.signal);
   if (json === true) return printJson({ identical: true, tables: checksums });
-  const rows = Object.entries(checksums).map(([name, { count, sha256 }]) => [name, grouped(count), sha256]);
-  printLine(table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], rows));
+  const rows = Object.entries(checksums).map(([name, { count, sha256 }]) => [
+    name,
+    formatInteger(count),
+    sha256,
+  ]);
+  printLine(formatTable(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], rows));
   printLine('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
 }
 
-async function followed<Result>(
+async function showProgress<Result>(
   step: AsyncGenerator<number, Result>,
   noun: string,
   total: number,

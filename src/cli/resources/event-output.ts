@@ -14,18 +14,18 @@ import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
 import { unrestrictedFilter } from '../../operations/admin/events.ts';
 import { EventFeed } from '../../operations/events/feed.ts';
-import { interruption } from '../signals.ts';
+import { catchInterruption } from '../signals.ts';
 import {
   CommandError,
-  grouped,
-  instant,
-  isClosedPipe,
-  messageOf,
+  errorMessage,
+  formatInteger,
+  formatTime,
+  isBrokenPipe,
+  PagedTable,
   printLine,
-  Table,
-  written,
+  writeOutput,
 } from '../terminal.ts';
-import { textOf } from './shapes.ts';
+import { formatItem } from './item-formats.ts';
 
 interface EventChoice {
   readonly type?: readonly EventSelector[];
@@ -47,26 +47,26 @@ export async function listEvents(config: Config, { json, ...options }: Listing):
     throw new CommandError(`--order desc lists at most ${pageLimit.max} events.`, 2);
   await using admin = await openAdminServices(config);
   using feed = new EventFeed(admin.store.events, admin.clock);
-  const table = new Table(header);
+  const table = new PagedTable(header);
   let isFirst = true;
   try {
-    for await (const { items } of pagesOf(feed, { ...options, order })) {
+    for await (const { items } of readPages(feed, { ...options, order })) {
       if (items.length === 0) continue;
       const text = items
         .map(eventJson)
         .map((event) => escapeUnprintable(event))
         .join(',');
-      await written(json ? `${isFirst ? '[' : ','}${text}` : `${table.add(items.map(cellsOf))}\n`);
+      await writeOutput(json ? `${isFirst ? '[' : ','}${text}` : `${table.add(items.map(toCells))}\n`);
       isFirst = false;
     }
-    if (json) await written(isFirst ? '[]\n' : ']\n');
+    if (json) await writeOutput(isFirst ? '[]\n' : ']\n');
     else if (isFirst) printLine('No events.');
   } catch (error) {
-    if (!isClosedPipe(error)) throw error;
+    if (!isBrokenPipe(error)) throw error;
   }
 }
 
-async function* pagesOf(
+async function* readPages(
   feed: EventFeed,
   { type, after, limit, order }: Omit<Listing, 'json'>,
 ): AsyncGenerator<Page<StoreEvent>> {
@@ -91,7 +91,7 @@ const retryMs = 1_000;
  * missing.
  */
 export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { signal } = interrupted;
   await using admin = await openAdminServices(config);
   using feed = new EventFeed(admin.store.events, admin.clock);
@@ -100,7 +100,7 @@ export async function tailEvents(config: Config, choice: EventChoice): Promise<v
   try {
     await follow(feed, { ...choice, after: position }, signal);
   } catch (error) {
-    if (!isClosedPipe(error)) throw error;
+    if (!isBrokenPipe(error)) throw error;
   }
 }
 
@@ -120,10 +120,10 @@ async function follow(
       isAway = false;
       position = BigInt(page.next ?? 0);
       for (const event of page.items)
-        await written(`${json ? escapeUnprintable(eventJson(event)) : lineOf(event)}\n`);
+        await writeOutput(`${json ? escapeUnprintable(eventJson(event)) : formatEvent(event)}\n`);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
-      if (!isAway) process.stderr.write(`animal-store: ${escapeUnprintable(messageOf(error))}\n`);
+      if (!isAway) process.stderr.write(`animal-store: ${escapeUnprintable(errorMessage(error))}\n`);
       isAway = true;
       await sleep(retryMs, undefined, { signal }).catch(() => {});
     }
@@ -132,8 +132,8 @@ async function follow(
 
 const header = ['ID', 'RECORDED', 'TYPE', 'WHAT'];
 
-function cellsOf(event: StoreEvent): string[] {
-  return [String(event.id), instant(event.createdAt), event.type, whatOf(event)];
+function toCells(event: StoreEvent): string[] {
+  return [String(event.id), formatTime(event.createdAt), event.type, describeEvent(event)];
 }
 
 const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Category>> = {
@@ -142,21 +142,21 @@ const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Categor
   category: Category,
 };
 
-function whatOf({ type, data }: StoreEvent): string {
+function describeEvent({ type, data }: StoreEvent): string {
   const [group = ''] = type.split('.');
   const about = parseJson(data);
   if (type === 'pets.imported') {
     const { count, firstId, lastId } = about as PetsImported;
-    return `${grouped(count)} animals, with ids from ${firstId} to ${lastId}.`;
+    return `${formatInteger(count)} animals, with ids from ${firstId} to ${lastId}.`;
   }
-  return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
+  return Object.hasOwn(shapes, group) ? formatItem(shapes[group], about) : data;
 }
 
 /**
  * Formats an event. The type column is wide enough for the longest type, because the types of later events are not
  * known yet.
  */
-function lineOf(event: StoreEvent): string {
-  const [id = '', at = '', type = '', what = ''] = cellsOf(event);
+function formatEvent(event: StoreEvent): string {
+  const [id = '', at = '', type = '', what = ''] = toCells(event);
   return escapeUnprintable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
 }

@@ -4,9 +4,16 @@ import * as z from 'zod';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { int64Hint, listHint, textHint } from '../../contract/values.ts';
-import { int64, notAnOption, parseTimeOrAge, positive, scopeList, validated } from '../values.ts';
+import {
+  parseInt64Argument,
+  parseNonOption,
+  parsePositiveInteger,
+  parseScopeList,
+  parseTimeOrAge,
+  parseWithSchema,
+} from '../parsers.ts';
 
-export type AdminRow = Operation & { readonly operationId: AdminOperationId };
+export type AdminOperation = Operation & { readonly operationId: AdminOperationId };
 
 export interface InputField {
   readonly part: 'params' | 'query' | 'body';
@@ -77,11 +84,11 @@ function inputField(
     if (isInteger) {
       // A number in a body has a `minimum` if 0 is not allowed.
       const mayBeZero = override.minimum === 0 || (part === 'body' && override.minimum === undefined);
-      const value = isPositive && !mayBeZero ? BigInt(positive(text)) : int64(text);
+      const value = isPositive && !mayBeZero ? BigInt(parsePositiveInteger(text)) : parseInt64Argument(text);
       return part === 'query' ? String(value) : value;
     }
-    if (inner instanceof z.ZodArray) return scopeList(text);
-    return notAnOption(text);
+    if (inner instanceof z.ZodArray) return parseScopeList(text);
+    return parseNonOption(text);
   };
   const example =
     param?.examples?.default.value ??
@@ -97,7 +104,7 @@ function inputField(
     description: describe(description, inner),
     example: example === undefined ? undefined : String(example),
     isTime,
-    read: (text) => validated(schema, toJson(text)),
+    read: (text) => parseWithSchema(schema, toJson(text)),
   };
 }
 

@@ -6,7 +6,7 @@ import type {
   RescheduleRequest,
   SettledDelivery,
 } from '../../domain/delivery.ts';
-import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
+import type { SweepPosition, Transaction, Units } from '../../storage/transaction.ts';
 import { webhookDisabledEvent } from './webhooks.ts';
 
 interface DisablingOutcome {
@@ -68,7 +68,7 @@ export const deliveryUnits = {
   /** Removes some rows of deleted webhooks. Repeat it with its outcome until that is undefined. */
   sweepWebhooks: {
     writes: [],
-    run: ({ deliveries }: Transaction, after: SweptTo | null) => deliveries.sweep(after),
+    run: ({ deliveries }: Transaction, after: SweepPosition | null) => deliveries.sweep(after),
   },
   /** Deletes deliveries that finished before the given time (Unix ms). */
   pruneDeliveries: {
@@ -83,7 +83,7 @@ export const deliveryUnits = {
     writes: [],
     run: (
       { deliveries }: Transaction,
-      { keep, after }: { readonly keep: number; readonly after: SweptTo | null },
+      { keep, after }: { readonly keep: number; readonly after: SweepPosition | null },
     ) => deliveries.trim(keep, after),
   },
 } as const satisfies Units;

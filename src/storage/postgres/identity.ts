@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts';
 import { StoreUnusableError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
-import { unfinishedCopy } from '../unusable.ts';
+import { unfinishedCopyError } from '../store-errors.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** Identifiers of the store and of this process in Redis. */
@@ -59,7 +59,7 @@ export async function registerInstance(
     throw new StoreUnusableError(
       'The "store" table in the database is empty. Restore the database from a backup.',
     );
-  if (row.isUnfinishedCopy) throw unfinishedCopy('The database', 'use an empty database');
+  if (row.isUnfinishedCopy) throw unfinishedCopyError('The database', 'use an empty database');
   const { store, process, redisPrefix: known, isRestored, running } = row;
   if (known === redisPrefix) return { store, process };
   if (known !== null && (serving || !(migrates || isRestored))) {

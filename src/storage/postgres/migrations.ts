@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
 import { StoreUnusableError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
-import { outdatedStore } from '../unusable.ts';
+import { outdatedStoreError } from '../store-errors.ts';
 import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-builds.ts';
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
 import { type MigrationStep, migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
@@ -45,7 +45,7 @@ export async function migrate(options: MigrateOptions): Promise<number> {
   let former = 0;
   for (let version = await begin(versionOf); version !== migrationSteps.length; ) {
     expectUsable(version, create);
-    if (!migrates && version > 0) throw outdatedStore('The database', version, migrationSteps.length);
+    if (!migrates && version > 0) throw outdatedStoreError('The database', version, migrationSteps.length);
     const name = version === 0 ? 'creating the store' : `migrating the database to format ${version + 1}`;
     const retrying = { name, begin, notice, lockTimeoutMs, lockId };
     const step = async () => {

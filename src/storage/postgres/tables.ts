@@ -2,7 +2,7 @@ import { StoreUnusableError } from '../../outages/errors.ts';
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
 import type { StoreContents, TableRow, Tables, TableValue } from '../storage.ts';
-import { unfinishedCopy } from '../unusable.ts';
+import { unfinishedCopyError } from '../store-errors.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
@@ -57,7 +57,7 @@ async function expectFinished(database: PostgresDatabase): Promise<void> {
   const unfinished = await database.read<unknown[]>(
     (sql) => sql`SELECT 1 FROM store WHERE is_unfinished_copy`,
   );
-  if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
+  if (unfinished.length > 0) throw unfinishedCopyError('The database', 'copy another store');
 }
 
 /** Omits unused counters, because a new store already has a row for each counter. */

@@ -4,7 +4,7 @@ import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts
 import { tables } from '../../tables/tables.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, type Run, runsOf, writesOf } from '../unit-of-work.ts';
+import { type Call, declaredWrites, groupIntoRuns, type Run } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { commitGroup } from './groups/commit.ts';
 import { NeedsTransaction } from './groups/entity.ts';
@@ -132,7 +132,7 @@ export class PostgresWriter implements Writer<Units> {
 
   #queueOf(name: string, input: unknown): GroupQueue<Call, never> {
     const unit = this.#units[name];
-    const writes = unit === undefined ? [] : writesOf(unit, input);
+    const writes = unit === undefined ? [] : declaredWrites(unit, input);
     if (writes.length === 0) return this.#records;
     return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalogue;
   }
@@ -157,7 +157,7 @@ export class PostgresWriter implements Writer<Units> {
   ): Promise<(Settled<never> | undefined)[]> {
     const moved: Moved = new Map();
     try {
-      const settled = await commit(runsOf(this.#units, calls), moved, dueAt);
+      const settled = await commit(groupIntoRuns(this.#units, calls), moved, dueAt);
       await this.#confirmUnchanged(moved, dueAt);
       const isRefused = settled.some((its) => its !== undefined && 'error' in its && isApiError(its.error));
       if (isRefused && moved.size === 0) await this.#readState(true, dueAt);

@@ -8,6 +8,6 @@ const findParts = `SELECT ${selectColumns(imports)} FROM imports WHERE source LI
 
 const runsOf = createRowReader(imports);
 
-export const importQueries = (engine: Engine): Pick<ImportStore, 'findParts'> => ({
+export const createImportQueries = (engine: Engine): Pick<ImportStore, 'findParts'> => ({
   findParts: (content) => andThen(engine.all(findParts, `${content}:%`), runsOf),
 });

@@ -26,7 +26,7 @@ const findCaller = `
   FROM keys JOIN accounts ON accounts.id = account_id
   WHERE revoked_at IS NULL AND closed_at IS NULL AND fingerprint = $1`;
 
-export function keyQueries(engine: Engine): Pick<KeyStore, 'fingerprints' | 'findCaller'> {
+export function createKeyQueries(engine: Engine): Pick<KeyStore, 'fingerprints' | 'findCaller'> {
   const reader = new CallerReader();
   return {
     fingerprints: (fromId, limit) =>

@@ -18,7 +18,7 @@ const sessionStatements = perDialect(({ isAmong, locking, greatest }) => {
   };
 });
 
-export function sessionChanges(engine: Engine): Omit<SessionWrites, keyof EntityWrites<unknown>> {
+export function createSessionWrites(engine: Engine): Omit<SessionWrites, keyof EntityWrites<unknown>> {
   const texts = sessionStatements(engine);
   return {
     async use(fingerprint, usedAt) {

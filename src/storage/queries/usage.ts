@@ -24,13 +24,13 @@ import {
 } from '../admin.ts';
 import { type Dialect, type Engine, perDialect } from './engine.ts';
 
-export const requests = 'ok + refused + limited + failed';
+export const requestsSql = 'ok + refused + limited + failed';
 
 /** Casts sums to `bigint`, because PostgreSQL returns sums of `bigint` as `numeric`. */
 const outcomes = `sum(ok)::bigint AS ok, sum(refused)::bigint AS refused, sum(limited)::bigint AS limited,
   sum(failed)::bigint AS failed`;
 
-export const keyUsages = `SELECT key_id AS "keyId", max(account_id) AS "accountId", ${outcomes},
+export const keyUsagesSql = `SELECT key_id AS "keyId", max(account_id) AS "accountId", ${outcomes},
     sum(deprecated)::bigint AS deprecated, max(last_used_at) AS "lastUsedAt" FROM usage_days`;
 
 const sum = 'sum(requests)::bigint AS requests';
@@ -56,7 +56,7 @@ const periods = (resolution: UsageResolution, owner: string) =>
    FROM usage_${resolution}s WHERE ${owner} AND ${resolution} >= $2 AND ${resolution} < $3
    GROUP BY ${resolution} ORDER BY ${resolution}`;
 
-const keysOn = `SELECT key_id AS "keyId", account_id AS "accountId", ${requests} AS requests, last_used_at AS "lastUsedAt"
+const keysOn = `SELECT key_id AS "keyId", account_id AS "accountId", ${requestsSql} AS requests, last_used_at AS "lastUsedAt"
   FROM usage_days WHERE day = $1 AND key_id > $2 ORDER BY key_id LIMIT $3`;
 
 /** Statements that depend on the indexes of an engine. */
@@ -174,7 +174,7 @@ export const usageStatements = perDialect((dialect) => {
   return { recordNumber, ...(Object.fromEntries(pruned) as Record<ExpiringTable, string>) };
 });
 
-export abstract class UsageChanges implements UsageWrites {
+export abstract class UsageWriteQueries implements UsageWrites {
   readonly #engine: Engine;
   readonly #texts: ReturnType<typeof usageStatements>;
 

@@ -17,7 +17,7 @@ import {
   readPragma,
   storeApplicationId,
 } from '../../store-files/sqlite-file.ts';
-import { outdatedStore, unfinishedCopy } from '../unusable.ts';
+import { outdatedStoreError, unfinishedCopyError } from '../store-errors.ts';
 import { PreparedDatabase } from './prepared.ts';
 
 type Migration = string | ((database: Database) => void);
@@ -66,9 +66,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     const isNew = check(database, options);
     using held = isOutdated(database, migrations) ? lock() : undefined;
     if (isOutdated(database, migrations)) {
-      if (held === undefined) throw inUse(database, path, migrations);
+      if (held === undefined) throw storeInUseError(database, path, migrations);
       const format = readPragma(database, 'user_version');
-      if (!isNew && !migrates) throw outdatedStore(`The store ${path}`, format, migrations.length);
+      if (!isNew && !migrates) throw outdatedStoreError(`The store ${path}`, format, migrations.length);
     }
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
@@ -84,7 +84,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     database?.close();
     if (error instanceof StoreUnusableError) throw error;
     throw (
-      damageOf(error, path) ??
+      toDamageError(error, path) ??
       new StoreUnusableError(`Cannot open the data file ${path}: ${explainFileError(error as Error, path)}.`)
     );
   }
@@ -145,7 +145,7 @@ function isOutdated(database: Database, migrations: Migrations): boolean {
   return readPragma(database, 'user_version') < migrations.length;
 }
 
-function inUse(database: Database, path: string, migrations: Migrations): StoreUnusableError {
+function storeInUseError(database: Database, path: string, migrations: Migrations): StoreUnusableError {
   return new StoreUnusableError(
     `${path} is in use by a service with format ${readPragma(database, 'user_version')}; this version is newer and needs ` +
       `format ${migrations.length}. Upgrade or stop the service first, or run this command with the version of the ` +
@@ -156,7 +156,7 @@ function inUse(database: Database, path: string, migrations: Migrations): StoreU
 function checkOwner(database: Database, path: string, allowsUnfinished: boolean): void {
   const id = readPragma(database, 'application_id');
   if (id === storeApplicationId || (id === copyApplicationId && allowsUnfinished)) return;
-  if (id === copyApplicationId) throw unfinishedCopy(path, 'delete the file');
+  if (id === copyApplicationId) throw unfinishedCopyError(path, 'delete the file');
   if (id === backupApplicationId) {
     throw new StoreUnusableError(
       `${path} is a backup. To serve its data, restore the backup: animal-store restore ${path} --to PATH`,
@@ -168,24 +168,24 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
 }
 
 /** Error codes of temporary disk or lock failures. */
-const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
-const busy = /^SQLITE_BUSY/;
-const damaged = /^SQLITE_(CORRUPT|NOTADB)/;
-const brokenOff = /^SQLITE_IOERR/;
-const misfit = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
+const temporaryCodes = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
+const busyCodes = /^SQLITE_BUSY/;
+const damageCodes = /^SQLITE_(CORRUPT|NOTADB)/;
+const ioErrorCodes = /^SQLITE_IOERR/;
+const schemaErrorCodes = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
 
 export function isBusy(error: unknown): boolean {
-  return hasCode(error, busy);
+  return hasCode(error, busyCodes);
 }
 
 /** Whether the error is a temporary disk or lock failure, which affects the whole group of units. */
-export function isPassing(error: unknown): error is SQLiteError {
-  return hasCode(error, passing);
+export function isTemporary(error: unknown): error is SQLiteError {
+  return hasCode(error, temporaryCodes);
 }
 
 /** The error of a service or command that cannot start because the data file is damaged; undefined for other errors. */
-export function damageOf(error: unknown, path: string): StoreUnusableError | undefined {
-  if (!hasCode(error, damaged)) return undefined;
+export function toDamageError(error: unknown, path: string): StoreUnusableError | undefined {
+  if (!hasCode(error, damageCodes)) return undefined;
   if (error.code === 'SQLITE_NOTADB') {
     return new StoreUnusableError(
       `Cannot open the data file ${path}: ${error.message}. Set DATABASE_URL to the data file. If its beginning was ` +
@@ -198,14 +198,15 @@ export function damageOf(error: unknown, path: string): StoreUnusableError | und
 }
 
 /** Converts disk and lock failures, and damage, into errors for clients and operators. */
-export function storageErrorOf(error: unknown, path: string): unknown {
-  if (hasCode(error, damaged)) return new DataDamagedError(path, `${error.code}: ${error.message}`, error);
-  return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
+export function toStorageError(error: unknown, path: string): unknown {
+  if (hasCode(error, damageCodes))
+    return new DataDamagedError(path, `${error.code}: ${error.message}`, error);
+  return isTemporary(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /** After an I/O error during a commit, the WAL may contain the whole transaction, and recovery would apply it. */
-export function commitFailure(error: unknown, path: string): unknown {
-  if (!hasCode(error, brokenOff)) return storageErrorOf(error, path);
+export function toCommitError(error: unknown, path: string): unknown {
+  if (!hasCode(error, ioErrorCodes)) return toStorageError(error, path);
   return new WriteUncertainError(`${error.code}: ${error.message}`, error);
 }
 
@@ -218,11 +219,11 @@ interface Watched {
  * Converts SQLite's errors. `path` is the data file. With `format`, a statement that fails because the file was migrated throws an error that
  * reports the migration.
  */
-export function attempt<T>(path: string, work: () => T, format?: Watched): T {
+export function convertErrors<T>(path: string, work: () => T, format?: Watched): T {
   try {
     return work();
   } catch (error) {
-    if (hasCode(error, misfit)) format?.verify();
-    throw storageErrorOf(error, path);
+    if (hasCode(error, schemaErrorCodes)) format?.verify();
+    throw toStorageError(error, path);
   }
 }

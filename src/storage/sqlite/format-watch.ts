@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
-import { attempt } from './database.ts';
+import { convertErrors } from './database.ts';
 
 /**
  * Detects that another process has migrated the file. After a migration, this process neither reads nor writes the
@@ -47,7 +47,7 @@ export class FormatWatch {
   }
 
   #version(): bigint {
-    return attempt(this.#path, () => this.#query.get())?.user_version ?? 0n;
+    return convertErrors(this.#path, () => this.#query.get())?.user_version ?? 0n;
   }
 
   #changedTo(version: bigint): string {

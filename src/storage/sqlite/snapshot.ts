@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { mapVersions, type Resource, type Versions } from '../../domain/resources.ts';
 import { DataDamagedError } from '../../outages/errors.ts';
-import { attempt } from './database.ts';
+import { convertErrors } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 import type { WalIndex } from './wal-index.ts';
 
@@ -104,7 +104,7 @@ export class Snapshot implements Disposable {
 
   #attempt<T>(work: () => T, format?: FormatWatch): T {
     try {
-      return attempt(this.#database.filename, work, format);
+      return convertErrors(this.#database.filename, work, format);
     } catch (error) {
       if (error instanceof DataDamagedError) this.#onDamage(error);
       throw error;

@@ -4,14 +4,14 @@ import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts
 import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, type Run, runsOf } from '../unit-of-work.ts';
+import { type Call, groupIntoRuns, type Run } from '../unit-of-work.ts';
 import {
-  commitFailure,
   isBusy,
-  isPassing,
+  isTemporary,
   type Migrations,
   openDatabase,
-  storageErrorOf,
+  toCommitError,
+  toStorageError,
   writingCacheKib,
 } from './database.ts';
 import { FormatWatch } from './format-watch.ts';
@@ -92,7 +92,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       this.#expectFiles();
       await this.#begin(dueAt);
       this.#watch.verify();
-      const runs = runsOf(this.#units, calls);
+      const runs = groupIntoRuns(this.#units, calls);
       const settled = (await this.#runTogether(runs)) ?? (await this.#runSeparately(runs, dueAt));
       this.#transaction.finishGroup();
       // Checked before the commit as well, because a commit extends a truncated file to its former size.
@@ -103,7 +103,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     } catch (error) {
       this.#transaction.forgetGroup();
       if (this.#database.inTransaction) this.#execute('ROLLBACK');
-      throw commitFailure(error, this.#path);
+      throw toCommitError(error, this.#path);
     }
   }
 
@@ -149,7 +149,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
         this.#execute('ROLLBACK');
         return undefined;
       }
-      settled.push(...settledCalls(run, its));
+      settled.push(...settleCalls(run, its));
     }
     return settled;
   }
@@ -164,7 +164,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       const its = await this.#settle(run);
       if ('error' in its) this.#execute('ROLLBACK TO unit');
       this.#execute('RELEASE unit');
-      settled.push(...settledCalls(run, its));
+      settled.push(...settleCalls(run, its));
     }
     return settled;
   }
@@ -177,8 +177,8 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       return { outcomes };
     } catch (error) {
       this.#transaction.forgetUnit();
-      if (isPassing(error) || !this.#database.inTransaction) throw error;
-      return { error: storageErrorOf(error, this.#path) };
+      if (isTemporary(error) || !this.#database.inTransaction) throw error;
+      return { error: toStorageError(error, this.#path) };
     }
   }
 
@@ -195,7 +195,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
 type SettledRun = { readonly outcomes: readonly unknown[] } | { readonly error: unknown };
 
-function settledCalls({ calls }: Run, its: SettledRun): Settled<never>[] {
+function settleCalls({ calls }: Run, its: SettledRun): Settled<never>[] {
   if ('error' in its) return calls.map(() => its);
   return its.outcomes.map((outcome) => ({ outcome: outcome as never }));
 }

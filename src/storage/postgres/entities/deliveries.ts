@@ -9,21 +9,21 @@ import {
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryScope,
+  countExpired,
+  deliveryScopeSql,
   divideLeases,
-  dueAfterCrash,
-  expiredBetween,
+  dueAfterCrashSql,
   type LeasedRow,
-  leasedDelivery,
   nextRound,
+  parseSendableScopes,
   type ReadyWebhook,
-  scopesOf,
   selectEvents,
   sendingSql,
-  successEveryMs,
+  successPrecisionMs,
+  toLeasedDelivery,
   updatedPaces,
 } from '../../delivery-row.ts';
-import { deliveryChanges, readSendingStates } from '../../queries/deliveries.ts';
+import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
@@ -39,7 +39,7 @@ interface ReadyRow extends ReadyWebhook {
 
 export function deliveryWrites(statements: Statements): DeliveryWrites {
   const engine = new PostgresEngine(statements);
-  return Object.assign(new Deliveries(statements, engine), deliveryChanges(engine));
+  return Object.assign(new Deliveries(statements, engine), createDeliveryWrites(engine));
 }
 
 /**
@@ -70,7 +70,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     ]);
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
-      return webhook === undefined ? [] : [leasedDelivery(row, webhook, leasedUntil)];
+      return webhook === undefined ? [] : [toLeasedDelivery(row, webhook, leasedUntil)];
     });
     return {
       deliveries,
@@ -186,7 +186,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen WHERE webhooks.id = chosen.id`,
     );
     return portions.reduce(
-      (sum, { webhook, after }) => sum + Number(expiredBetween(webhook.position, after)),
+      (sum, { webhook, after }) => sum + Number(countExpired(webhook.position, after)),
       0,
     );
   }
@@ -210,7 +210,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           account: `${accountId}`,
           most,
           isHeld: `${id}` in held,
-          scopes: scopesOf(webhook),
+          scopes: parseSendableScopes(webhook),
           ...paced,
         };
       }),
@@ -226,7 +226,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             FROM json_array_elements_text(webhook.scopes) AS readable (scope)
             CROSS JOIN LATERAL (
               SELECT id, next_attempt_at FROM deliveries
-              WHERE webhook_id = webhook.id AND status = 'pending' AND ${sql.unsafe(deliveryScope)} = readable.scope
+              WHERE webhook_id = webhook.id AND status = 'pending' AND ${sql.unsafe(deliveryScopeSql)} = readable.scope
                 AND next_attempt_at <= ${now}
               ORDER BY next_attempt_at, deliveries.id LIMIT webhook.most FOR UPDATE SKIP LOCKED
             ) AS next
@@ -241,7 +241,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           WHERE account_id = used.account
         )
         UPDATE deliveries SET leased_until = clock.until,
-          next_attempt_at = ${sql.unsafe(dueAfterCrash(postgresDialect, 'clock.now', 'clock.until'))}
+          next_attempt_at = ${sql.unsafe(dueAfterCrashSql(postgresDialect, 'clock.now', 'clock.until'))}
         FROM (SELECT ${now}::bigint AS now, ${leasedUntil}::bigint AS until) AS clock
         WHERE id = ANY (ARRAY(SELECT id FROM chosen))
         RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", type, attempts, created_at AS "createdAt"`,
@@ -257,7 +257,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         WITH locked AS (
           SELECT webhooks.id, at
           FROM webhooks JOIN json_to_recordset(${rows}::text::json) AS one (id bigint, at bigint) USING (id)
-          WHERE coalesce(succeeded_at, 0) < at - ${successEveryMs} ORDER BY id
+          WHERE coalesce(succeeded_at, 0) < at - ${successPrecisionMs} ORDER BY id
           FOR NO KEY UPDATE OF webhooks SKIP LOCKED
         )
         UPDATE webhooks SET succeeded_at = at FROM locked WHERE webhooks.id = locked.id`,

@@ -3,15 +3,15 @@ import { type AuditEntry, audit } from '../../../tables/operators.ts';
 import { createRowReader, selectColumns } from '../../../tables/sql.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import type { AuditFilter, AuditStore } from '../../admin.ts';
-import type { ReadIn } from './entity.ts';
+import type { RunRead } from './entity.ts';
 
 const entriesOf = createRowReader(audit);
 
 export class SqliteAudit implements AuditStore {
   readonly #database: Database;
-  readonly #read: ReadIn;
+  readonly #read: RunRead;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     this.#database = database;
     this.#read = read;
   }

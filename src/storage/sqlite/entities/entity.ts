@@ -19,14 +19,14 @@ import type { FilterOf, KeyOf, LookupOf, NewRowOf, RowOf, SqlValue, Table } from
 import type { EntityReads, EntityWrites } from '../../entity.ts';
 
 /** Runs a read in the snapshot of the event-loop tick, or within a transaction. */
-export type ReadIn = <Result>(work: () => Result) => Result;
+export type RunRead = <Result>(work: () => Result) => Result;
 
 /** Marks a resource, so that the commit raises its version. */
-export type Touch = (resource: Resource) => void;
+export type MarkChanged = (resource: Resource) => void;
 
 interface Connected {
-  readonly read?: ReadIn;
-  readonly touch?: Touch;
+  readonly read?: RunRead;
+  readonly touch?: MarkChanged;
 }
 
 type Prepared = Statement<unknown, SqlValue[]>;
@@ -47,10 +47,10 @@ type Form = 'rows' | 'json';
 
 export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
-  protected readonly read: ReadIn;
+  protected readonly read: RunRead;
   protected readonly rowsOf: (found: readonly unknown[]) => RowOf<T>[];
   protected readonly select: string;
-  readonly #touch: Touch;
+  readonly #touch: MarkChanged;
   readonly #table: Table;
   readonly #ofKey: string;
   readonly #find: Prepared;

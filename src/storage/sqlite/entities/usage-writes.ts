@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { hourMs, startOfDay } from '../../../domain/clock.ts';
 import type { KeyHour, UsageRows } from '../../admin.ts';
-import { UsageChanges, usageStatements } from '../../queries/usage.ts';
+import { UsageWriteQueries, usageStatements } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
 
 const addition = (period: 'hour' | 'day') =>
@@ -20,7 +20,7 @@ const count = (table: string, key: string) =>
 
 type Counts = [number, number, number, number, number, number];
 
-export class SqliteUsageWrites extends UsageChanges {
+export class SqliteUsageWrites extends UsageWriteQueries {
   readonly #addMinute;
   readonly #addOperationHour;
   readonly #addLatencyMinute;

@@ -1,9 +1,9 @@
 /** Properties of commands that cannot be derived from their operations. Only exceptions to the defaults are listed. */
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { scopes } from '../../domain/scope.ts';
-import { delayNote } from '../command.ts';
+import { takesEffectNote } from '../command.ts';
 
-export interface Facts {
+export interface CommandOverrides {
   /** First word of the command's name. Defaults to the last resource name in the path. */
   readonly resource?: string;
   /** Last word of the command's name. Defaults to the first word of the `operationId`. */
@@ -26,16 +26,18 @@ export const scopesNotes = [
   'A 403 response names the required scope that the key lacks. getRateLimit requires no scope.',
 ];
 
-const actorForms = 'Examples of actors: operator:anna, cli:root. Examples of objects: account:7, key:3.';
+const actorExamples = 'Examples of actors: operator:anna, cli:root. Examples of objects: account:7, key:3.';
 
-const step = { notes: [delayNote] };
+const step = { notes: [takesEffectNote] };
 
 /** Operations with handwritten commands. */
-const handwritten: ReadonlySet<AdminOperationId> = new Set([
+const handwrittenCommands: ReadonlySet<AdminOperationId> = new Set([
   ...(['createPet', 'createKey', 'rotateKey', 'listEvents', 'getEventLog'] as const),
 ]);
 
-const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = {
+const commandOverrides: {
+  readonly [Id in AdminOperationId]?: CommandOverrides | readonly CommandOverrides[];
+} = {
   listAccounts: { isWhole: true, examples: ['', '--name seattle --json'] },
   createAccount: {
     examples: [
@@ -55,7 +57,7 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
       about: "Change an account's plan.",
       only: ['plan', 'perMinute', 'perDay'],
       positional: ['plan'],
-      notes: [delayNote],
+      notes: [takesEffectNote],
       examples: ['2 business', '2 enterprise --per-minute 5000 --per-day 1000000'],
     },
     {
@@ -77,7 +79,7 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
   updateKey: {
     verb: 'set-scopes',
     positional: ['scopes'],
-    notes: ['This replaces all scopes of the key.', ...scopesNotes, delayNote],
+    notes: ['This replaces all scopes of the key.', ...scopesNotes, takesEffectNote],
     examples: ['3 pets:read,orders:write', '3 all'],
   },
   revokeKey: { about: 'Revoke a key permanently.', ...step },
@@ -153,7 +155,7 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
   listAudit: {
     notes: [
       'The latest changes come first. With --json, each entry contains the object before and after the change.',
-      actorForms,
+      actorExamples,
     ],
     examples: ['--since 24h', '--account 7 --limit all --json'],
   },
@@ -161,7 +163,7 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
     about: 'Export changes as NDJSON, oldest first. The service can keep running.',
     notes: [
       'Each line is an entry in the format of audit list --json. The file appears only when it is complete.',
-      actorForms,
+      actorExamples,
     ],
     examples: ['audit.ndjson --since 2026-11-01 --until 2026-12-01', '- | gzip > audit.ndjson.gz'],
     nouns: ['entry', 'entries'],
@@ -169,8 +171,8 @@ const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = 
 };
 
 /** Returns the properties of each command for an operation. Empty if the operation has no commands. */
-export function factsOf(id: AdminOperationId): readonly Facts[] {
-  if (handwritten.has(id)) return [];
-  const own = facts[id] ?? {};
-  return Array.isArray(own) ? own : [own as Facts];
+export function commandOverridesFor(id: AdminOperationId): readonly CommandOverrides[] {
+  if (handwrittenCommands.has(id)) return [];
+  const own = commandOverrides[id] ?? {};
+  return Array.isArray(own) ? own : [own as CommandOverrides];
 }

@@ -154,7 +154,7 @@ export function watchWorkers(
   };
 }
 
-export function systemOf(
+export function createSystemOperations(
   { traffic, logging, instance, startedAt, output }: Watch,
   { settings, getPetSunset, events }: Config,
   {

@@ -21,19 +21,19 @@ import { Order } from '../../contract/orders.ts';
 import { Inventory, Pet } from '../../contract/pets.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { scopes as allScopes } from '../../domain/scope.ts';
-import { counted, grouped, instant, table } from '../terminal.ts';
+import { formatInteger, formatTable, formatTime, pluralize } from '../terminal.ts';
 import { itemSchema, schemaMeta } from './input-fields.ts';
 
 /** A value as parsed from JSON, with exact integers. */
-export type Exact<Value> = Value extends number | bigint
+export type ExactJson<Value> = Value extends number | bigint
   ? bigint
   : Value extends readonly (infer Item)[]
-    ? readonly Exact<Item>[]
+    ? readonly ExactJson<Item>[]
     : Value extends object
-      ? { readonly [Name in keyof Value]: Exact<Value[Name]> }
+      ? { readonly [Name in keyof Value]: ExactJson<Value[Name]> }
       : Value;
 
-type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
+type ItemOf<Schema extends z.ZodType> = ExactJson<z.infer<Schema>>;
 
 type MemberOf<Item> = keyof Item & string;
 
@@ -45,7 +45,7 @@ type Column<Item> =
   | MemberOf<Item>
   | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
 
-interface Shape<Item> {
+interface ItemFormat<Item> {
   /** Defaults to all members. */
   readonly columns?: readonly Column<Item>[];
   readonly none?: string;
@@ -53,21 +53,22 @@ interface Shape<Item> {
   readonly text?: (item: Item) => string;
 }
 
-const shapes = new Map<z.ZodType, Shape<never>>();
+const itemFormats = new Map<z.ZodType, ItemFormat<never>>();
 
-function define<Schema extends z.ZodType>(schema: Schema, shape: Shape<ShapeOf<Schema>>): void {
-  shapes.set(schema, shape);
+function define<Schema extends z.ZodType>(schema: Schema, shape: ItemFormat<ItemOf<Schema>>): void {
+  itemFormats.set(schema, shape);
 }
 
-const formatTime = (iso: string) => instant(Date.parse(iso));
+const formatIsoTime = (iso: string) => formatTime(Date.parse(iso));
 
-export function tableOf(schema: z.ZodType | undefined) {
+export function tableFor(schema: z.ZodType | undefined) {
   const item = itemSchema(schema);
-  const { columns = Object.keys(item.shape), none = 'None.' } = (shapes.get(item) ?? {}) as Shape<Cells>;
+  const { columns = Object.keys(item.shape), none = 'None.' } = (itemFormats.get(item) ??
+    {}) as ItemFormat<Cells>;
   const named = columns.map((column) =>
-    typeof column === 'string' ? ([titleOf(column), column] as const) : column,
+    typeof column === 'string' ? ([columnTitle(column), column] as const) : column,
   );
-  const cells = named.map(([, cell]) => (typeof cell === 'string' ? memberText(item, cell) : cell));
+  const cells = named.map(([, cell]) => (typeof cell === 'string' ? cellFormatter(item, cell) : cell));
   return {
     header: named.map(([title]) => title),
     row: (one: object) => cells.map((cell) => cell(one as Cells)),
@@ -75,17 +76,17 @@ export function tableOf(schema: z.ZodType | undefined) {
   };
 }
 
-export function textOf(schema: z.ZodType | undefined, item: unknown): string {
-  const { text } = shapes.get(itemSchema(schema)) ?? {};
+export function formatItem(schema: z.ZodType | undefined, item: unknown): string {
+  const { text } = itemFormats.get(itemSchema(schema)) ?? {};
   if (text !== undefined) return text(item as never);
-  const { header, row } = tableOf(schema);
-  return table(header, [row(item as object)]);
+  const { header, row } = tableFor(schema);
+  return formatTable(header, [row(item as object)]);
 }
 
 type Cells = Readonly<Record<string, unknown>>;
 
 /** Returns a column title: `CATEGORY` for `categoryId`, `LAST USED` for `lastUsedAt`. */
-function titleOf(name: string): string {
+function columnTitle(name: string): string {
   return name
     .replace(/(?<=.)(?:Id|At)$/, '')
     .replace(/[A-Z]/g, ' $&')
@@ -93,17 +94,17 @@ function titleOf(name: string): string {
 }
 
 /** Returns a formatter for a member's cells: times to the second, counts with thousands separators. */
-function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
+function cellFormatter({ shape }: z.ZodObject, name: string): (item: Cells) => string {
   const { override } = shape[name] === undefined ? {} : schemaMeta(shape[name] as z.ZodType);
   return ({ [name]: value }) => {
     if (value === null || value === undefined) return '';
-    if (override?.format === 'date-time') return formatTime(String(value));
-    if (typeof value === 'bigint') return override?.minimum === 0 ? grouped(value) : String(value);
+    if (override?.format === 'date-time') return formatIsoTime(String(value));
+    if (typeof value === 'bigint') return override?.minimum === 0 ? formatInteger(value) : String(value);
     return typeof value === 'object' ? JSON.stringify(value) : String(value);
   };
 }
 
-const timeOrNever = (iso: string | null) => (iso === null ? 'never' : formatTime(iso));
+const formatTimeOrNever = (iso: string | null) => (iso === null ? 'never' : formatIsoTime(iso));
 
 define(Account, {
   none: 'No accounts.',
@@ -112,25 +113,25 @@ define(Account, {
     ['STATE', ({ closedAt }) => (closedAt === null ? 'open' : 'closed')],
   ],
   text: ({ id, name, plan, perMinute, perDay, closedAt, note }) => {
-    const closed = closedAt === null ? '' : ` Closed since ${formatTime(closedAt)}.`;
-    return `Account ${id} (${escapeUnprintable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}${note === null ? '' : `\n${escapeUnprintable(note, '\n')}`}`;
+    const closed = closedAt === null ? '' : ` Closed since ${formatIsoTime(closedAt)}.`;
+    return `Account ${id} (${escapeUnprintable(name)}), plan ${plan}: ${pluralize(perMinute, 'request')} per minute, ${formatInteger(perDay)} per day.${closed}${note === null ? '' : `\n${escapeUnprintable(note, '\n')}`}`;
   },
 });
 
 define(AccountLimits, {
   text: ({ minute, day }) =>
-    table(
+    formatTable(
       ['WINDOW', 'USED', 'LIMIT', 'RESETS'],
       Object.entries({ minute, day }).map(([name, { used, limit, resetAt }]) => [
         name,
-        grouped(used),
-        grouped(limit),
-        resetAt === null ? '' : formatTime(resetAt),
+        formatInteger(used),
+        formatInteger(limit),
+        resetAt === null ? '' : formatIsoTime(resetAt),
       ]),
     ),
 });
 
-const scopesText = ({ scopes }: Pick<ShapeOf<typeof Key>, 'scopes'>) =>
+const formatScopes = ({ scopes }: Pick<ItemOf<typeof Key>, 'scopes'>) =>
   scopes.length === allScopes.length ? 'all' : scopes.join(',');
 
 define(Key, {
@@ -139,27 +140,27 @@ define(Key, {
     ...(['id', 'accountId', 'name'] as const),
     ['KEY', ({ lastFour }) => `…${lastFour}`],
     'createdAt',
-    ['EXPIRES', ({ expiresAt }) => timeOrNever(expiresAt)],
+    ['EXPIRES', ({ expiresAt }) => formatTimeOrNever(expiresAt)],
     'state',
-    ['LAST USED', ({ lastUsedAt }) => timeOrNever(lastUsedAt)],
+    ['LAST USED', ({ lastUsedAt }) => formatTimeOrNever(lastUsedAt)],
     ['TODAY', 'requestsToday'],
-    ['SCOPES', scopesText],
+    ['SCOPES', formatScopes],
   ],
-  text: keyText,
+  text: formatKey,
 });
 
 define(FoundKey, {
-  text: (key) => keyText(key, key.predecessorId === null ? '' : ` It replaced key ${key.predecessorId}.`),
+  text: (key) => formatKey(key, key.predecessorId === null ? '' : ` It replaced key ${key.predecessorId}.`),
 });
 
-function keyText(key: ShapeOf<typeof Key>, predecessor = ''): string {
+function formatKey(key: ItemOf<typeof Key>, predecessor = ''): string {
   const { id, accountId, name, lastFour, state, createdAt, expiresAt, successorId } = key;
-  const expiry = expiresAt === null ? 'never expires' : `expires ${formatTime(expiresAt)}`;
+  const expiry = expiresAt === null ? 'never expires' : `expires ${formatIsoTime(expiresAt)}`;
   const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
   return [
     `Key ${id} (${escapeUnprintable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}${predecessor}`,
-    `Created ${formatTime(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
-    `Last used: ${timeOrNever(key.lastUsedAt)}. Requests today (UTC): ${grouped(key.requestsToday)}.`,
+    `Created ${formatIsoTime(createdAt)}, ${expiry}. Scopes: ${formatScopes(key)}.`,
+    `Last used: ${formatTimeOrNever(key.lastUsedAt)}. Requests today (UTC): ${formatInteger(key.requestsToday)}.`,
   ].join('\n');
 }
 
@@ -175,10 +176,10 @@ define(BanStatus, {
     const last =
       lastBan === null
         ? 'No ban'
-        : `${counted(bans, 'consecutive ban')}, the last from ${formatTime(lastBan.from)} until ${formatTime(lastBan.until)}`;
+        : `${pluralize(bans, 'consecutive ban')}, the last from ${formatIsoTime(lastBan.from)} until ${formatIsoTime(lastBan.until)}`;
     return [
-      `${counted(strikes, 'strike')} in the last ${counted(withinSeconds, 'second')}; the key is banned at ${grouped(strikesToBan)}.`,
-      `${last}. The next ban lasts ${counted(nextBanSeconds, 'second')}.`,
+      `${pluralize(strikes, 'strike')} in the last ${pluralize(withinSeconds, 'second')}; the key is banned at ${formatInteger(strikesToBan)}.`,
+      `${last}. The next ban lasts ${pluralize(nextBanSeconds, 'second')}.`,
     ].join('\n');
   },
 });
@@ -202,9 +203,9 @@ define(Pet, {
 
 define(Inventory, {
   text: (inventory) =>
-    table(
+    formatTable(
       ['STATUS', 'ANIMALS'],
-      Object.entries(inventory).map(([status, animals]) => [status, grouped(animals)]),
+      Object.entries(inventory).map(([status, animals]) => [status, formatInteger(animals)]),
     ),
 });
 
@@ -220,8 +221,8 @@ define(Order, {
   ],
   text: ({ id, petId, status, reference, createdAt, updatedAt }) => {
     const named = reference === undefined ? '' : ` (${escapeUnprintable(reference)})`;
-    const changed = updatedAt === createdAt ? '' : `, changed ${formatTime(updatedAt)}`;
-    return `Order ${id}${named} for animal ${petId}: ${status}. Placed ${formatTime(createdAt)}${changed}.`;
+    const changed = updatedAt === createdAt ? '' : `, changed ${formatIsoTime(updatedAt)}`;
+    return `Order ${id}${named} for animal ${petId}: ${status}. Placed ${formatIsoTime(createdAt)}${changed}.`;
   },
 });
 
@@ -247,7 +248,7 @@ define(AccountWebhook, {
     const reason = why === undefined ? '' : ` Reason: ${escapeUnprintable(why)}`;
     return [
       `Webhook ${id}${about} of account ${accountId} (${escapeUnprintable(accountName)}): ${webhookState(webhook)}${webhook.onHoldReason === undefined ? '' : ', on hold'}.${reason}`,
-      `Sends ${types.join(', ')} to ${escapeUnprintable(url)}. Created ${formatTime(createdAt)}.`,
+      `Sends ${types.join(', ')} to ${escapeUnprintable(url)}. Created ${formatIsoTime(createdAt)}.`,
     ].join('\n');
   },
 });
@@ -256,7 +257,7 @@ define(Delivery, {
   none: 'No deliveries.',
   columns: [
     ...(['id', 'eventId', 'type', 'status'] as const),
-    ['ATTEMPTS', ({ attempts }) => grouped(attempts.length)],
+    ['ATTEMPTS', ({ attempts }) => formatInteger(attempts.length)],
     ['LAST', ({ attempts }) => String(attempts.at(-1)?.status ?? attempts.at(-1)?.error ?? '')],
     ['NEXT', 'nextAttemptAt'],
   ],
@@ -269,7 +270,7 @@ define(AuditEntry, {
     [
       'CHANGE',
       ({ operation, before, after }) =>
-        operation === 'importPets' ? importText(after as Imported | null) : changeText(before, after),
+        operation === 'importPets' ? formatImport(after as Imported | null) : formatChange(before, after),
     ],
   ],
 });
@@ -280,14 +281,14 @@ interface Imported {
   readonly rejected?: bigint;
 }
 
-function importText(imported: Imported | null): string {
+function formatImport(imported: Imported | null): string {
   const { file, added = 0n, rejected = 0n } = imported ?? {};
-  const counts = `${grouped(added)} added, ${grouped(rejected)} rejected`;
+  const counts = `${formatInteger(added)} added, ${formatInteger(rejected)} rejected`;
   return file === undefined ? counts : `${file}: ${counts}`;
 }
 
 /** Describes each changed member. Empty for created and deleted objects. */
-function changeText(before: unknown, after: unknown): string {
+function formatChange(before: unknown, after: unknown): string {
   if (before === null || after === null) return '';
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>];
   const text = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
@@ -304,7 +305,7 @@ const outcomes = [
   ['5XX', 'failed'],
 ] as const;
 
-define(SearchResults, { text: searchText });
+define(SearchResults, { text: formatSearchResults });
 
 define(KeyUsage, {
   none: 'No requests.',
@@ -313,25 +314,25 @@ define(KeyUsage, {
 
 define(UsagePeriod, { none: 'No requests.', columns: [['FROM', 'from'], ...outcomes] });
 
-const codesText = ({ codes }: { readonly codes: Readonly<Record<string, bigint>> }) =>
+const formatCodes = ({ codes }: { readonly codes: Readonly<Record<string, bigint>> }) =>
   Object.entries(codes)
-    .map(([code, requests]) => `${code} ${grouped(requests)}`)
+    .map(([code, requests]) => `${code} ${formatInteger(requests)}`)
     .join(', ');
 
-define(MinuteUsage, { none: 'No requests.', columns: ['minute', 'operation', ['REQUESTS', codesText]] });
+define(MinuteUsage, { none: 'No requests.', columns: ['minute', 'operation', ['REQUESTS', formatCodes]] });
 
-define(OperationUsage, { none: 'No requests.', columns: ['operation', ['REQUESTS', codesText]] });
+define(OperationUsage, { none: 'No requests.', columns: ['operation', ['REQUESTS', formatCodes]] });
 
-const micros = (value: bigint | null) => (value === null ? '' : `${grouped(value)} µs`);
+const formatMicroseconds = (value: bigint | null) => (value === null ? '' : `${formatInteger(value)} µs`);
 
 define(TrafficStep, {
   none: 'No requests.',
   columns: [
     ['FROM', 'from'],
     ...outcomes,
-    ['P50', ({ p50 }) => micros(p50)],
-    ['P95', ({ p95 }) => micros(p95)],
-    ['P99', ({ p99 }) => micros(p99)],
+    ['P50', ({ p50 }) => formatMicroseconds(p50)],
+    ['P95', ({ p95 }) => formatMicroseconds(p95)],
+    ['P99', ({ p99 }) => formatMicroseconds(p99)],
   ],
 });
 
@@ -344,9 +345,9 @@ interface FoundObject {
   readonly accountId: bigint | null;
 }
 
-function searchText({ results }: { readonly results: readonly FoundObject[] }): string {
+function formatSearchResults({ results }: { readonly results: readonly FoundObject[] }): string {
   if (results.length === 0) return 'Nothing was found.';
-  return table(
+  return formatTable(
     ['KIND', 'ID', 'NAME', 'KEY', 'STATE', 'ACCOUNT'],
     results.map(({ kind, id, name, state, lastFour, accountId }) => [
       kind,

@@ -17,13 +17,13 @@ interface Values {
 }
 
 /** `hasRedis` is true if REDIS_URL is set, even to an invalid value. */
-export function combinationMistakes(values: Values, hasRedis: boolean): string[] {
+export function checkCombinations(values: Values, hasRedis: boolean): string[] {
   return [
-    ...redisMistakes(values, hasRedis),
-    ...replicaMistakes(values),
-    ...banMistakes(values),
-    ...backupMistakes(values),
-    ...adminMistakes(values),
+    ...checkRedis(values, hasRedis),
+    ...checkReplicas(values),
+    ...checkBans(values),
+    ...checkBackups(values),
+    ...checkAdmin(values),
   ];
 }
 
@@ -31,7 +31,7 @@ function isPostgres({ DATABASE_URL = '' }: Values): boolean {
   return DATABASE_URL.startsWith('postgres');
 }
 
-function replicaMistakes(values: Values): string[] {
+function checkReplicas(values: Values): string[] {
   const { DATABASE_URL: url = '', DATABASE_REPLICA_URLS: replicas = [] } = values;
   if (replicas.length > 0 && values.DATABASE_URL !== undefined && !isPostgres(values)) {
     return [
@@ -43,8 +43,8 @@ function replicaMistakes(values: Values): string[] {
       'DATABASE_REPLICA_URLS must not contain DATABASE_URL, which is the primary. List only its replicas.',
     ];
   }
-  const schema = schemaOf(url);
-  const other = replicas.map(schemaOf).find((found) => found !== null && found !== schema);
+  const schema = urlSchema(url);
+  const other = replicas.map(urlSchema).find((found) => found !== null && found !== schema);
   if (other && schema !== null) {
     return [
       `DATABASE_REPLICA_URLS must have the same search_path as DATABASE_URL: set it to "${schema}" instead of "${other}".`,
@@ -56,11 +56,11 @@ function replicaMistakes(values: Values): string[] {
 }
 
 /** Returns the schema in a URL, or null if the URL has none. In that case, the database role may set the schema. */
-function schemaOf(url: string): string | null {
+function urlSchema(url: string): string | null {
   return URL.parse(url)?.searchParams.get('search_path') ?? null;
 }
 
-function redisMistakes(values: Values, hasRedis: boolean): string[] {
+function checkRedis(values: Values, hasRedis: boolean): string[] {
   if (isPostgres(values) && !hasRedis) {
     return [
       'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
@@ -74,12 +74,12 @@ function redisMistakes(values: Values, hasRedis: boolean): string[] {
   return [];
 }
 
-function banMistakes({ BAN_FIRST_SECONDS: first = 0, BAN_LONGEST_SECONDS: longest }: Values): string[] {
+function checkBans({ BAN_FIRST_SECONDS: first = 0, BAN_LONGEST_SECONDS: longest }: Values): string[] {
   if (longest === undefined || first <= longest) return [];
   return [`BAN_FIRST_SECONDS must not exceed BAN_LONGEST_SECONDS (${first} is more than ${longest}).`];
 }
 
-function backupMistakes(values: Values): string[] {
+function checkBackups(values: Values): string[] {
   const { BACKUP_FOLDER: folder, BACKUP_EVERY: everyMs } = values;
   const mistakes: string[] = [];
   if (folder !== undefined && isFile(folder)) {
@@ -105,7 +105,7 @@ function isFile(path: string): boolean {
   }
 }
 
-function adminMistakes({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Values): string[] {
+function checkAdmin({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Values): string[] {
   if (ADMIN_PORT === 'off') return [];
   const mistakes: string[] = [];
   if (ADMIN_PORT !== undefined && ADMIN_PORT !== 0 && ADMIN_PORT === PORT) {

@@ -231,7 +231,7 @@ export function origins(value: string): ReadonlySet<string> {
   for (const item of list(value)) {
     if (URL.parse(item)?.origin !== item) {
       throw new Error(
-        `must be a list of origins such as https://shop.example.com, without a path, not "${withoutPassword(item)}"`,
+        `must be a list of origins such as https://shop.example.com, without a path, not "${maskPassword(item)}"`,
       );
     }
   }
@@ -257,7 +257,7 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
   };
 }
 
-export function withoutPassword(value: string, name?: string): string {
+export function maskPassword(value: string, name?: string): string {
   if (name === 'SECRETS_KEY' && value !== '') return '***';
   if (name === 'DATABASE_REPLICA_URLS') return list(value).map(maskUrl).join(',');
   if (name === 'REDIS_URL') return maskedRedisUrl(value);

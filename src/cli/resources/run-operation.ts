@@ -12,20 +12,20 @@ import { PlanError } from '../../domain/plan.ts';
 import { performOnStore, type StoreOperationId } from '../../operations/admin/admin-operations.ts';
 import {
   CommandError,
-  isClosedPipe,
-  messageOf,
+  errorMessage,
+  isBrokenPipe,
+  PagedTable,
   printLine,
   printSecret,
-  Table,
-  written,
+  writeOutput,
 } from '../terminal.ts';
-import { type AdminRow, returnsList } from './input-fields.ts';
-import { effectOf, resultForms } from './results.ts';
-import { tableOf, textOf } from './shapes.ts';
+import { type AdminOperation, returnsList } from './input-fields.ts';
+import { formatItem, tableFor } from './item-formats.ts';
+import { describeEffect, resultMessages } from './result-messages.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-interface RowInput {
+interface CommandInput {
   readonly params: Values;
   readonly query: Values;
   readonly body: Values;
@@ -39,10 +39,10 @@ interface RunOptions extends Partial<ListOptions> {
   readonly nouns?: readonly [noun: string, nouns: string];
 }
 
-export async function runRow(
+export async function runOperation(
   config: Config,
-  row: AdminRow,
-  given: RowInput,
+  row: AdminOperation,
+  given: CommandInput,
   options: RunOptions,
 ): Promise<void> {
   if (hasReversedRange(given.query)) throw new CommandError('--until must not be before --since.', 2);
@@ -53,9 +53,9 @@ export async function runRow(
   }
   await using admin = await openAdminServices(config);
   const params =
-    options.byName === undefined ? given.params : { operatorId: await operatorId(admin, given.params) };
+    options.byName === undefined ? given.params : { operatorId: await findOperatorId(admin, given.params) };
   const read = (query: Values) => perform(admin, row, { ...given, params, query });
-  const form = resultForms[row.operationId];
+  const form = resultMessages[row.operationId];
   if (row.operationId === 'listKeys' || row.operationId === 'getKey') await checkKeys(admin, given.query);
   if (returnsList(row)) {
     const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
@@ -67,7 +67,7 @@ export async function runRow(
   const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
   const text = options.json
     ? escapeUnprintable(form?.json?.(item as never) ?? json ?? removed)
-    : (form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
+    : (form?.text?.(item as never, describeEffect(admin.storage)) ?? formatItem(row.success.schema, item));
   if (form?.remedyIfNotShown) await printSecret(text, form.remedyIfNotShown(item as never));
   else printLine(text);
   const failure = form?.failure?.(item as never);
@@ -89,7 +89,7 @@ async function perform<Outcome>(
 }
 
 /** Finds an operator by id (a number) or by name. Names are unique among active operators. */
-async function operatorId(admin: AdminServices, given: Values): Promise<bigint> {
+async function findOperatorId(admin: AdminServices, given: Values): Promise<bigint> {
   const operator = String(given.operatorId);
   if (/^\d{1,15}$/.test(operator)) return BigInt(operator);
   const active = (await admin.store.operators.list()).find(
@@ -109,7 +109,7 @@ async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Value
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     process.stderr.write(
-      `animal-store: Cannot read bans, so the state of the keys is unknown. ${messageOf(error)}\n`,
+      `animal-store: Cannot read bans, so the state of the keys is unknown. ${errorMessage(error)}\n`,
     );
   }
 }
@@ -132,12 +132,12 @@ interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
 
 /** Prints a list as a table or as one line of JSON. Stops if the reader closes the pipe. */
 async function printList(listing: Listing, filters: ListQuery, options: Partial<ListOptions>): Promise<void> {
-  const pages = pagesOf(listing, filters, options);
+  const pages = readPages(listing, filters, options);
   try {
     if (options.json) await printJson(pages, listing);
     else await printTable(pages, listing, options);
   } catch (error) {
-    if (!isClosedPipe(error)) throw error;
+    if (!isBrokenPipe(error)) throw error;
   }
 }
 
@@ -146,7 +146,7 @@ interface Part {
   readonly hasMore: boolean;
 }
 
-async function* pagesOf(
+async function* readPages(
   { path, success, paginated, read }: Listing,
   filters: ListQuery,
   { limit = 'all', after }: Partial<ListOptions>,
@@ -164,24 +164,24 @@ async function* pagesOf(
   } while (left > 0 && cursor !== undefined);
 }
 
-const itemsOf = (json: string) => parseJson(`[${json}]`) as { readonly id: bigint }[];
+const parseItems = (json: string) => parseJson(`[${json}]`) as { readonly id: bigint }[];
 
 async function printJson(pages: AsyncIterable<Part>, { json: itemJson }: Listing): Promise<void> {
   let before = '[';
   for await (const { json } of pages) {
     if (json === '') continue;
-    await written(
+    await writeOutput(
       `${before}${escapeUnprintable(
         itemJson === undefined
           ? json
-          : itemsOf(json)
+          : parseItems(json)
               .map((item) => itemJson(item as never))
               .join(','),
       )}`,
     );
     before = ',';
   }
-  await written(before === '[' ? '[]\n' : ']\n');
+  await writeOutput(before === '[' ? '[]\n' : ']\n');
 }
 
 async function printTable(
@@ -189,14 +189,14 @@ async function printTable(
   { success }: Listing,
   { none, firstTitle }: Partial<ListOptions>,
 ): Promise<void> {
-  const { header, row, none: noneOfShape } = tableOf(success.schema);
+  const { header, row, none: noneOfShape } = tableFor(success.schema);
   const [firstOfShape = '', ...titles] = header;
-  const lines = new Table([firstTitle ?? firstOfShape, ...titles]);
+  const lines = new PagedTable([firstTitle ?? firstOfShape, ...titles]);
   let last: { readonly id: bigint } | undefined;
   let moreFollow = false;
   for await (const { json, hasMore } of pages) {
-    const items = itemsOf(json);
-    if (items.length > 0) await written(`${lines.add(items.map(row))}\n`);
+    const items = parseItems(json);
+    if (items.length > 0) await writeOutput(`${lines.add(items.map(row))}\n`);
     last = items.at(-1) ?? last;
     moreFollow = hasMore;
   }
