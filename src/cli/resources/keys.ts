@@ -19,6 +19,11 @@ import { scopesNotes } from './command-overrides.ts';
 import { describeEffect } from './result-messages.ts';
 
 export function addKeyCommands(keys: Command, config: ReadConfig): void {
+  addCreateKey(keys, config);
+  addRotateKey(keys, config);
+}
+
+function addCreateKey(keys: Command, config: ReadConfig): void {
   addCommand(keys, 'create', {
     summary: 'Create an API key, for an existing account or a new one.',
     examples: [
@@ -55,7 +60,9 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
     )
     .option('--per-day <requests>', 'requests per day (plan enterprise only, required)', parsePositiveInteger)
     .action((options) => createKey(config(), options));
+}
 
+function addRotateKey(keys: Command, config: ReadConfig): void {
   addCommand(keys, 'rotate', {
     summary: 'Replace a key. The old key keeps working for a grace period.',
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
