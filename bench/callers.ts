@@ -9,7 +9,7 @@ import type { Callers } from './contender.ts';
  * Total requests per second that the callers' limits allow. A faster service would respond with 429, which counts as an
  * error.
  */
-const maxPerSecond = 100_000;
+const maxPerSecond = 200_000;
 /** An Enterprise quota that no run can exhaust. */
 export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 
