@@ -25,7 +25,7 @@ export function* animals(count: number, groupSize = 5_000): Generator<NewPet[]> 
 }
 
 /** Returns a generator of reproducible pseudorandom numbers in [0, 1) (mulberry32). */
-export function chances(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -11,13 +11,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { chances } from './animals.ts';
+import { createRandom } from './animals.ts';
 import { get, post } from './contender.ts';
 import { applyLoad, type LoadResult, type PlannedRequest, planPath, writePlan } from './load.ts';
-import { quiet } from './quiet.ts';
 import { newPet } from './scenarios.ts';
-import { addressingOf, embeddedStore, fill, issueKeys, type StoreSettings, startService } from './service.ts';
+import {
+  createAddressing,
+  embeddedStore,
+  fill,
+  issueKeys,
+  type StoreSettings,
+  startService,
+} from './service.ts';
 import { median } from './statistics.ts';
+import { waitUntilQuiet } from './wait-until-quiet.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const planLength = 20_000;
@@ -50,7 +57,7 @@ async function measure(): Promise<void> {
   for (let round = 0; round <= Number(values.rounds); round++) {
     for (const [name, plan] of plans) {
       const load = () => applyLoad(server.url, plan, seconds);
-      await quiet(quietTimeoutMs);
+      await waitUntilQuiet(quietTimeoutMs);
       const before = rate(await load());
       const { during, backups } = await besideBackups(store, load);
       const after = rate(await load());
@@ -69,8 +76,8 @@ async function measure(): Promise<void> {
 }
 
 async function writePlans(key: string): Promise<[name: string, path: string][]> {
-  const { list, pet, create } = addressingOf(key);
-  const chance = chances(1);
+  const { list, pet, create } = createAddressing(key);
+  const chance = createRandom(1);
   const repeated = (one: (index: number) => PlannedRequest) =>
     Array.from({ length: planLength }, (_, index) => one(index));
   const plans = {

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type ClusterStore, clusterOf, forgetLimits } from './cluster.ts';
+import { type ClusterStore, createCluster, forgetLimits } from './cluster.ts';
 import { applyLoad, planPath, writePlan } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 import { fill, issueKeys, startService } from './service.ts';
@@ -37,8 +37,8 @@ const { values } = parseArgs({
 const rate = Number(values.rate);
 const seconds = Number(values.seconds);
 
-const store = clusterOf(values.postgres, values.redis);
-const other = clusterOf(values['other-postgres'], values.redis);
+const store = createCluster(values.postgres, values.redis);
+const other = createCluster(values['other-postgres'], values.redis);
 if (store === undefined || other === undefined) {
   throw new Error('--postgres, --other-postgres and --redis are required.');
 }

@@ -1,6 +1,6 @@
 /** Bar charts of each contender's requests per second, in one SVG for light and dark pages. */
 import { scenarios } from './scenarios.ts';
-import { type Figure, figuresOf, type Results } from './summary.ts';
+import { type ContenderSummary, type Results, summarize } from './summary.ts';
 
 const width = 760;
 const labelWidth = 120;
@@ -21,7 +21,7 @@ export function comparisonChart(results: Results): string {
   let top = 0;
   const parts: string[] = [];
   for (const { name, title, callers } of scenarios) {
-    const figures = figuresOf(results, name).filter(
+    const figures = summarize(results, name).filter(
       ({ entrant }) => name !== 'create' || entrant.does.includes('durable POST'),
     );
     if (figures.length < 2 || callers !== undefined) continue;
@@ -36,7 +36,7 @@ ${parts.join('\n')}
 `;
 }
 
-function scenarioBars(title: string, figures: readonly Figure[], top: number): string {
+function scenarioBars(title: string, figures: readonly ContenderSummary[], top: number): string {
   const maxRate = figures[0]?.requestsPerSecond ?? 1;
   const bars = figures.map(({ entrant, requestsPerSecond }, index) => {
     const y = top + titleHeight + index * rowHeight;

@@ -8,7 +8,10 @@ export interface ClusterStore extends StoreSettings {
 }
 
 /** Throws an `Error` if only one of the servers is given. */
-export function clusterOf(postgres: string | undefined, redis: string | undefined): ClusterStore | undefined {
+export function createCluster(
+  postgres: string | undefined,
+  redis: string | undefined,
+): ClusterStore | undefined {
   if (postgres === undefined && redis === undefined) return undefined;
   if (postgres === undefined || redis === undefined)
     throw new Error('--postgres and --redis must be used together.');

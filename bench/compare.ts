@@ -1,13 +1,13 @@
 /** Runs the comparison: starts all contenders and runs the rounds. */
 
 import { forgetLimits } from './cluster.ts';
-import type { Contender, Running } from './contender.ts';
+import type { Contender, RunningContender } from './contender.ts';
 import { floor, floorContender, nginxContender, recordAnswers } from './limits.ts';
 import { connections } from './load.ts';
-import { conditionsOf } from './machine.ts';
+import { readConditions } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
 import { preparePeerData } from './peer-data.ts';
-import { installPeers, peerContender, peerNames } from './peers.ts';
+import { createPeerContender, installPeers, peerNames } from './peers.ts';
 import { runRounds } from './rounds.ts';
 import { scenarios } from './scenarios.ts';
 import { embeddedStore, serviceContender } from './service.ts';
@@ -23,7 +23,7 @@ export async function compare(options: Options, folder: string): Promise<Results
     .flatMap((scenario) => running.map((one) => ({ scenario, running: one })));
   const samples = await runRounds(options, folder, animalCount, cases);
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections,
     animals: animalCount,
     entrants: running.map(({ contender, server }) => {
@@ -40,8 +40,8 @@ async function startAll(
   { only, rounds, cluster }: Options,
   folder: string,
   servers: AsyncDisposableStack,
-): Promise<Running[]> {
-  const begin = async (contender: Contender): Promise<Running> => {
+): Promise<RunningContender[]> {
+  const begin = async (contender: Contender): Promise<RunningContender> => {
     progress(`starting ${contender.title}`);
     const started = await contender.start();
     servers.use(started.server);
@@ -75,7 +75,7 @@ async function startAll(
   const peers = only.filter((name) => peerNames.includes(name));
   if (peers.length > 0) {
     const data = await preparePeerData(folder, animalCount);
-    for (const name of peers) running.push(await begin(peerContender(name, data)));
+    for (const name of peers) running.push(await begin(createPeerContender(name, data)));
   }
   return running;
 }

@@ -43,7 +43,7 @@ export interface Ordering extends Target {
 
 export type Role = 'service' | 'limit' | 'peer';
 
-export interface Running {
+export interface RunningContender {
   readonly contender: Contender;
   readonly server: ServerProcess;
   readonly addressing: Addressing;

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { clusterOf, forgetLimits } from './cluster.ts';
+import { createCluster, forgetLimits } from './cluster.ts';
 import { newPet } from './scenarios.ts';
 import type { ServerProcess } from './server-process.ts';
 import { embeddedStore, fill, issueKeys, startService } from './service.ts';
@@ -39,7 +39,7 @@ const created = new Map<number, number>();
 const received = new Map<number, number[]>();
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
-const cluster = clusterOf(values.postgres, values.redis);
+const cluster = createCluster(values.postgres, values.redis);
 try {
   await measure();
 } finally {

@@ -1,5 +1,5 @@
 /** Report on reads with a concurrent writer, in Markdown. */
-import { caseName, company, type Disk, type DiskResults, reads } from './disk.ts';
+import { backgroundLoads, caseName, type Disk, type DiskResults, reads } from './disk.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
 import { conditions, goalsTable, table } from './report.ts';
@@ -33,8 +33,8 @@ export function diskMarkdown(results: DiskResults): string {
 
 function goalsOf(samples: readonly Sample[], { name }: Disk): Goal[] {
   return reads.flatMap((read) => {
-    const rate = againstAlone(samples, name, read, company.writer, rates.throughput);
-    const latency = againstAlone(samples, name, read, company.writer, p99);
+    const rate = againstAlone(samples, name, read, backgroundLoads.writer, rates.throughput);
+    const latency = againstAlone(samples, name, read, backgroundLoads.writer, p99);
     return [
       {
         text: `${titleOf(read)}: throughput with a concurrent writer, ${name}`,
@@ -61,23 +61,24 @@ function againstAlone(
   figure: (sample: Sample) => number,
 ): number {
   const side = (scenario: string) => ({ scenario, contender });
-  return ratio(samples, figure, side(caseName(read, beside)), side(caseName(read, company.alone)));
+  return ratio(samples, figure, side(caseName(read, beside)), side(caseName(read, backgroundLoads.alone)));
 }
 
 function readTable(samples: readonly Sample[], disks: readonly Disk[], read: string): string {
   const rows = disks.flatMap(({ name }) =>
-    Object.values(company).map((beside) => {
+    Object.values(backgroundLoads).map((beside) => {
       const own = samples.filter(
         ({ contender, scenario }) => contender === name && scenario === caseName(read, beside),
       );
       const of = (field: (sample: Sample) => number) => median(own.map(field));
-      const isAlone = beside === company.alone;
+      const isAlone = beside === backgroundLoads.alone;
       const times = (figure: (sample: Sample) => number) =>
         isAlone ? '' : `${againstAlone(samples, name, read, beside, figure).toFixed(2)} ×`;
       const written = ({ beside: other }: Sample) =>
         other === undefined
           ? Number.NaN
-          : (beside === company.writer ? other.requests - other.refused : other.refused) / other.seconds;
+          : (beside === backgroundLoads.writer ? other.requests - other.refused : other.refused) /
+            other.seconds;
       return [
         name,
         beside,
@@ -100,7 +101,7 @@ function readTable(samples: readonly Sample[], disks: readonly Disk[], read: str
 /** Compares the other disks with the first one. */
 function disksTable(samples: readonly Sample[], [plain, ...others]: readonly Disk[]): string {
   const rows = reads.flatMap((read) =>
-    Object.values(company).map((beside) => {
+    Object.values(backgroundLoads).map((beside) => {
       const side = ({ name }: Disk) => ({ scenario: caseName(read, beside), contender: name });
       const times = (disk: Disk) =>
         plain === undefined ? Number.NaN : ratio(samples, rates.throughput, side(disk), side(plain));

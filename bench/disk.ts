@@ -3,12 +3,12 @@
  * client posts animals one after the other while other clients read.
  */
 import { post } from './contender.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import type { Measurable, Sample } from './measure.ts';
 import { animalCount, type Options } from './options.ts';
 import { type Case, runRounds } from './rounds.ts';
 import { type Beside, newPet, type Scenario, scenarios } from './scenarios.ts';
-import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService } from './service.ts';
+import { callersOn, createAddressing, embeddedStore, fill, issueKeys, startService } from './service.ts';
 import { progress } from './terminal.ts';
 
 /**
@@ -31,7 +31,7 @@ const disks: readonly Disk[] = [
  * Clients that run during the reads. Rejected writes never wait for the disk, so they show the cost of the second
  * client itself.
  */
-export const company = {
+export const backgroundLoads = {
   alone: 'alone',
   writer: 'with a concurrent writer',
   refused: 'with concurrent rejected writes',
@@ -64,7 +64,7 @@ export async function measureDisk(options: Options, folder: string): Promise<Dis
   }
   const samples = await runRounds(options, folder, animalCount, cases);
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections: readers,
     animals: animalCount,
     disks,
@@ -88,7 +88,7 @@ async function startOn(
   const [key = ''] = await issueKeys(store, 1);
   const under = delayMs === undefined ? [] : slowDisk(delayMs);
   const server = servers.use(await startService(store, key, { under }));
-  return { contender: { name }, server, addressing: { ...addressingOf(key), callers: callersOn(store) } };
+  return { contender: { name }, server, addressing: { ...createAddressing(key), callers: callersOn(store) } };
 }
 
 /** Returns a command prefix that delays every sync of a program. Other system calls are not intercepted. */
@@ -105,9 +105,9 @@ function casesOf({ delayMs = 0 }: Disk): Scenario[] {
   return scenarios
     .filter(({ name }) => reads.some((read) => read === name))
     .flatMap((read) => {
-      const named = (beside: keyof typeof company) => ({
+      const named = (beside: keyof typeof backgroundLoads) => ({
         ...read,
-        name: caseName(read.name, company[beside]),
+        name: caseName(read.name, backgroundLoads[beside]),
         pressure: { connections: readers },
       });
       return [

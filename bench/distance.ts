@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { openAdminServices } from '../src/app/app.ts';
 import { readConfig } from '../src/config.ts';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import type { Options } from './options.ts';
 import type { ServerProcess } from './server-process.ts';
 import { fill, issueKeys, orderableIds, startService } from './service.ts';
@@ -74,7 +74,7 @@ export async function measureDistance(options: Options, folder: string): Promise
       }
     }
   }
-  const conditions = conditionsOf(options, folder);
+  const conditions = readConditions(options, folder);
   const machine = { ...conditions.machine, loadGenerator: 'node:http' } as const;
   return { ...conditions, machine, clients, samples };
 }

@@ -4,13 +4,13 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAdminServices } from '../src/app/app.ts';
 import { readConfig } from '../src/config.ts';
-import { filtersText, writeCursor } from '../src/contract/cursor.ts';
+import { encodeCursor, encodeFilters } from '../src/contract/cursor.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
 import { type FilterTarget, fillOrders, filterTargets } from './filter-targets.ts';
 import { connections } from './load.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import type { Sample } from './measure.ts';
 import type { Options } from './options.ts';
 import { type Case, runRounds } from './rounds.ts';
@@ -46,7 +46,7 @@ export async function measureFilters(options: Options, folder: string): Promise<
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections,
     sizes: prepared.map(({ size }) => size),
     samples,
@@ -111,7 +111,7 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
       .all();
     parameters.push([
       'cursor',
-      writeCursor({ filters: filtersText(path, filters), after: BigInt(row?.id ?? 0) }),
+      encodeCursor({ filters: encodeFilters(path, filters), after: BigInt(row?.id ?? 0) }),
     ]);
   }
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;

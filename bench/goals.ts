@@ -1,9 +1,9 @@
 /** Performance goals, and whether a comparison met them. */
 import { floor } from './limits.ts';
 import type { Sample } from './measure.ts';
-import { maxForeignShare } from './quiet.ts';
 import { median } from './statistics.ts';
-import { type Entrant, figuresOf, limitOf, type Results, rates, ratio, service } from './summary.ts';
+import { type Entrant, formatLimit, type Results, rates, ratio, service, summarize } from './summary.ts';
+import { maxForeignShare } from './wait-until-quiet.ts';
 
 export interface Goal {
   readonly text: string;
@@ -31,8 +31,8 @@ const maxPlanCost = 1.1;
 const maxMemoryMb = 145;
 
 /** Returns the goals for the measured loads and contenders, and omits all other goals. */
-export function goalsOf(results: Results): Goal[] {
-  const limit = limitOf(results);
+export function checkGoals(results: Results): Goal[] {
+  const limit = formatLimit(results);
   const durable = best(results, 'create', (peer) => peer.does.includes('durable POST'));
   const onBun = best(results, 'pet', (peer) => peer.runtime === 'bun');
   const onNode = best(results, 'list', (peer) => peer.runtime === 'node' && peer.does.includes('key lookup'));
@@ -56,7 +56,7 @@ export function goalsOf(results: Results): Goal[] {
 
 /** Returns the fastest matching contender under a load. */
 function best(results: Results, scenario: string, fits: (entrant: Entrant) => boolean): string | undefined {
-  return figuresOf(results, scenario).find(({ entrant }) => entrant.role === 'peer' && fits(entrant))?.entrant
+  return summarize(results, scenario).find(({ entrant }) => entrant.role === 'peer' && fits(entrant))?.entrant
     .name;
 }
 

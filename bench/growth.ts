@@ -3,20 +3,20 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeCursor } from '../src/contract/cursor.ts';
+import { encodeCursor } from '../src/contract/cursor.ts';
 import { animal } from './animals.ts';
 import { get } from './contender.ts';
 import { connections, type PlannedRequest } from './load.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import type { Measurable, Sample } from './measure.ts';
 import { animalCount, type Options } from './options.ts';
-import { quiet } from './quiet.ts';
 import { type Case, runRounds } from './rounds.ts';
 import type { Scenario } from './scenarios.ts';
 import type { ServerProcess } from './server-process.ts';
 import { embeddedStore, fill, issueKeys, listTarget, type StoreSettings, startService } from './service.ts';
 import { median } from './statistics.ts';
 import { progress } from './terminal.ts';
+import { waitUntilQuiet } from './wait-until-quiet.ts';
 
 /** Measurements of a store of a given size. */
 export interface Size {
@@ -55,7 +55,7 @@ export async function measureGrowth(options: Options, folder: string): Promise<G
   }
   const samples = await runRounds(options, folder, animalCount, prepared.flatMap(casesOf));
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections,
     sizes: prepared.map(({ server, size }) => ({ ...size, peakMemoryMb: server.usage().peakMemoryMb })),
     samples,
@@ -104,7 +104,7 @@ async function prepare(
 async function timeStarts(store: StoreSettings, key: string, careful: boolean): Promise<number> {
   const times: number[] = [];
   for (let start = 0; start < (careful ? starts : 1); start++) {
-    if (careful) await quiet(restTimeoutMs);
+    if (careful) await waitUntilQuiet(restTimeoutMs);
     await using server = await startService(store, key);
     times.push(server.firstAnswerMs);
   }
@@ -169,5 +169,5 @@ function deepestTarget(count: number): string {
   let id = count;
   // The page starts after the 21st available animal from the end.
   for (; id > 0; id--) if (animal(id - 1).status === 'available' && ++available > 20) break;
-  return `${listTarget}&cursor=${writeCursor({ after: BigInt(id), filters: 'available' })}`;
+  return `${listTarget}&cursor=${encodeCursor({ after: BigInt(id), filters: 'available' })}`;
 }

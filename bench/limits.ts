@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Addressing, Contender, Running, Target } from './contender.ts';
-import { versionOf } from './machine.ts';
+import type { Addressing, Contender, RunningContender, Target } from './contender.ts';
+import { readVersion } from './machine.ts';
 import { freePort, startServer } from './server-process.ts';
 
 export interface RecordedAnswer {
@@ -24,7 +24,7 @@ const addressing: Addressing = {
 };
 
 /** Records the service's response to one request of each kind. */
-export async function recordAnswers({ server, addressing }: Running): Promise<RecordedAnswer[]> {
+export async function recordAnswers({ server, addressing }: RunningContender): Promise<RecordedAnswer[]> {
   const ask = async (path: string, { target, key }: Target, body?: string): Promise<RecordedAnswer> => {
     const response = await fetch(server.url + target, {
       headers: {
@@ -52,7 +52,7 @@ export async function recordAnswers({ server, addressing }: Running): Promise<Re
 export function nginxContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
   return {
     name: 'nginx',
-    title: `nginx ${versionOf(['nginx', '-v'])} (same bytes, constant headers)`,
+    title: `nginx ${readVersion(['nginx', '-v'])} (same bytes, constant headers)`,
     role: 'limit',
     runtime: 'native',
     does: [],

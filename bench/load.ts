@@ -6,7 +6,7 @@ import { pinned } from './machine.ts';
 /** Default number of open connections of the load generator. */
 export const connections = 64;
 
-export interface Pressure {
+export interface LoadSettings {
   readonly connections?: number;
   /** Delay before each request on a connection. */
   readonly pauseMs?: number;
@@ -47,7 +47,7 @@ export async function applyLoad(
   url: string,
   plan: string,
   seconds: number,
-  { connections: count = connections, pauseMs = 0 }: Pressure = {},
+  { connections: count = connections, pauseMs = 0 }: LoadSettings = {},
 ): Promise<LoadResult> {
   const command =
     Bun.which('wrk') === null

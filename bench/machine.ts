@@ -40,7 +40,7 @@ export interface Conditions {
   readonly seconds: number;
 }
 
-export function conditionsOf(
+export function readConditions(
   { rounds, seconds }: Pick<Conditions, 'rounds' | 'seconds'>,
   folder: string,
 ): Conditions {
@@ -54,7 +54,7 @@ function describeMachine(folder: string): Machine {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     system: `${process.platform} ${release()}`,
     bun: Bun.version,
-    node: versionOf(['node', '--version']),
+    node: readVersion(['node', '--version']),
     loadGenerator: Bun.which('wrk') === null ? 'autocannon' : 'wrk',
     pinned: canPin(),
     syncMicroseconds: Math.round(syncMicroseconds(join(folder, 'sync'))),
@@ -62,7 +62,7 @@ function describeMachine(folder: string): Machine {
 }
 
 /** Runs a command, and returns the version number in its output. */
-export function versionOf(command: string[]): string {
+export function readVersion(command: string[]): string {
   const { stdout, stderr } = Bun.spawnSync(command);
   return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
 }

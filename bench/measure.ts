@@ -1,16 +1,16 @@
 /** Measures a run: the throughput, latency and cost of one server under one load. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contender, Running } from './contender.ts';
+import type { Contender, RunningContender } from './contender.ts';
 import {
   applyLoad,
   type LoadResult,
+  type LoadSettings,
   type PlannedRequest,
-  type Pressure,
   planPath,
   writePlan,
 } from './load.ts';
-import { maxForeignShare, quiet, watchOthers } from './quiet.ts';
 import type { PlanOptions, Scenario } from './scenarios.ts';
+import { maxForeignShare, waitUntilQuiet, watchOthers } from './wait-until-quiet.ts';
 
 export interface Sample extends LoadResult {
   readonly scenario: string;
@@ -32,7 +32,9 @@ export interface Sample extends LoadResult {
 }
 
 /** A server under measurement. The contender's name identifies the samples. */
-export type Measurable = Omit<Running, 'contender'> & { readonly contender: Pick<Contender, 'name'> };
+export type Measurable = Omit<RunningContender, 'contender'> & {
+  readonly contender: Pick<Contender, 'name'>;
+};
 
 export interface Run {
   readonly scenario: Scenario;
@@ -48,7 +50,7 @@ const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
 /** Remaining time for idle waits and repeated runs. */
-export interface Patience {
+export interface RetryOptions {
   ms: number;
 }
 
@@ -58,15 +60,15 @@ const restTimeoutMs = 2_000;
  * Returns a sample. If the run was disturbed and time is left, repeats it and returns the less disturbed sample.
  * Returns undefined if the contender does not support the scenario.
  */
-export async function leastDisturbed(run: Run, patience: Patience): Promise<Sample | undefined> {
-  await patiently(patience, () => quiet(Math.min(restTimeoutMs, patience.ms)));
+export async function runLeastDisturbed(run: Run, patience: RetryOptions): Promise<Sample | undefined> {
+  await patiently(patience, () => waitUntilQuiet(Math.min(restTimeoutMs, patience.ms)));
   const first = await runOnce(run);
   if (first === undefined || first.foreign <= maxForeignShare || patience.ms <= 0) return first;
   const second = await patiently(patience, () => runOnce(run));
   return second !== undefined && second.foreign < first.foreign ? second : first;
 }
 
-async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise<T> {
+async function patiently<T>(patience: RetryOptions, work: () => Promise<T>): Promise<T> {
   const start = performance.now();
   const result = await work();
   patience.ms -= performance.now() - start;
@@ -84,7 +86,7 @@ export async function runOnce(run: Run): Promise<Sample | undefined> {
   if (plan === undefined || first === undefined) return undefined;
   if (scenario.status === 429) await send(server.url, first);
   await introduce(running, plan);
-  const apply = async (name: string, requests: readonly PlannedRequest[], pressure?: Pressure) => {
+  const apply = async (name: string, requests: readonly PlannedRequest[], pressure?: LoadSettings) => {
     const path = planPath(run.folder, name);
     await writePlan(path, requests);
     return () => applyLoad(server.url, path, seconds, pressure);

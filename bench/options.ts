@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type ClusterStore, clusterOf } from './cluster.ts';
+import { type ClusterStore, createCluster } from './cluster.ts';
 import { floor } from './limits.ts';
 import { peerNames } from './peers.ts';
 import { scenarios } from './scenarios.ts';
@@ -95,7 +95,7 @@ export function readOptions(argv: string[]): Options | undefined {
     careful: !values.quick,
     only: known('--only', contenderNames, values.only),
     loads: known('--loads', loadNames, values.loads),
-    cluster: clusterOf(values.postgres, values.redis),
+    cluster: createCluster(values.postgres, values.redis),
     publish: !values.quick && values.only === undefined && values.loads === undefined,
   };
 }

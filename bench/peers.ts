@@ -118,7 +118,7 @@ export function installPeers(): void {
   if (exitCode !== 0) throw new Error('The peers could not be installed: npm ci in bench/peers failed.');
 }
 
-export function peerContender(name: string, data: PeerData): Contender {
+export function createPeerContender(name: string, data: PeerData): Contender {
   const peer = peers.find((known) => known.name === name);
   if (peer === undefined) throw new Error(`There is no peer "${name}".`);
   const { title, runtime, does } = peer;

@@ -9,8 +9,8 @@ export interface Usage {
 const ticksPerSecond = 100;
 
 /** Returns the usage of a process and its child processes (`utime` and `stime` in `stat`, `VmHWM` in `status`). */
-export function usageOf(pid: number): Usage {
-  const processes = [pid, ...descendantsOf(pid)];
+export function readUsage(pid: number): Usage {
+  const processes = [pid, ...listDescendants(pid)];
   return {
     cpuSeconds: sum(processes.map(cpuSecondsOf)),
     peakMemoryMb: sum(processes.map((each) => numberIn(`/proc/${each}/status`, 'VmHWM'))) / 1_024,
@@ -18,7 +18,7 @@ export function usageOf(pid: number): Usage {
 }
 
 /** Returns the CPU time of the strace process that traces a process; 0 if the process is not traced. */
-export function tracerCpuSecondsOf(pid: number): number {
+export function readTracerCpuSeconds(pid: number): number {
   const tracer = numberIn(`/proc/${pid}/status`, 'TracerPid');
   return tracer > 0 ? cpuSecondsOf(tracer) : 0;
 }
@@ -27,16 +27,16 @@ export function tracerCpuSecondsOf(pid: number): number {
  * Returns the memory of a process and its child processes: the proportional set size (`smaps_rollup`) without mapped
  * files, which may be shared with other programs on the same runtime.
  */
-export function ownMemoryMbOf(pid: number): number {
+export function readMemoryMb(pid: number): number {
   const own = (each: number) => {
     const path = `/proc/${each}/smaps_rollup`;
     return numberIn(path, 'Pss_Anon') + numberIn(path, 'Pss_Shmem');
   };
-  return sum([pid, ...descendantsOf(pid)].map(own)) / 1_024;
+  return sum([pid, ...listDescendants(pid)].map(own)) / 1_024;
 }
 
 /** Returns all descendants of a process. */
-export function descendantsOf(pid: number): number[] {
+export function listDescendants(pid: number): number[] {
   const parents = new Map(processes().map((each) => [each, parentOf(each)]));
   const descendants: number[] = [];
   for (const [each] of parents) {

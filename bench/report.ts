@@ -1,18 +1,26 @@
 /** Report on the comparison, in Markdown. */
 import { features } from './features.ts';
-import { type Goal, goalsOf } from './goals.ts';
+import { checkGoals, type Goal } from './goals.ts';
 import type { Machine } from './machine.ts';
 import type { Sample } from './measure.ts';
-import { maxForeignShare } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
-import { type Figure, figuresOf, limitOf, type Results, rates, ratio, service } from './summary.ts';
+import {
+  type ContenderSummary,
+  formatLimit,
+  type Results,
+  rates,
+  ratio,
+  service,
+  summarize,
+} from './summary.ts';
+import { maxForeignShare } from './wait-until-quiet.ts';
 
 export function comparisonMarkdown(results: Results): string {
   return [
     `${conditions(results)} Every store contains ${results.animals.toLocaleString('en')} animals.`,
-    goalsTable(goalsOf(results), results.samples),
+    goalsTable(checkGoals(results), results.samples),
     ...scenarios.flatMap(({ name, title, callers }) => {
-      const figures = figuresOf(results, name);
+      const figures = summarize(results, name);
       const isOfOnePlan = callers !== undefined;
       return figures.length === 0 || isOfOnePlan
         ? []
@@ -71,9 +79,9 @@ export function goalRows(goals: readonly Goal[], judged: boolean): string {
 function scenarioTable(
   { samples, ...results }: Results,
   scenario: string,
-  figures: readonly Figure[],
+  figures: readonly ContenderSummary[],
 ): string {
-  const limit = limitOf(results) ?? 'the limit';
+  const limit = formatLimit(results) ?? 'the limit';
   const times = (rate: (sample: Sample) => number, one: string, other: string) => {
     const value = ratio(samples, rate, { scenario, contender: one }, { scenario, contender: other });
     return Number.isNaN(value) ? '–' : `${value.toFixed(2)} ×`;
@@ -109,7 +117,7 @@ function plansSection(results: Results): string[] {
   const rows = scenarios.flatMap(({ name: scenario, callers }) =>
     callers === undefined
       ? []
-      : figuresOf(results, scenario).map((figure) => {
+      : summarize(results, scenario).map((figure) => {
           const contender = figure.entrant.name;
           const times = ratio(samples, cost, { scenario, contender }, { scenario: cheapest, contender });
           return [
@@ -131,7 +139,7 @@ function plansSection(results: Results): string[] {
   ];
 }
 
-function nameOf({ entrant: { name, role } }: Figure): string {
+function nameOf({ entrant: { name, role } }: ContenderSummary): string {
   return role === 'service' ? `**${name}**` : name;
 }
 

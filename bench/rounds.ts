@@ -1,5 +1,5 @@
 /** Runs the rounds. Each round runs all cases once, sequentially. */
-import { leastDisturbed, type Measurable, runOnce, type Sample } from './measure.ts';
+import { type Measurable, runLeastDisturbed, runOnce, type Sample } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Scenario } from './scenarios.ts';
 import { progress } from './terminal.ts';
@@ -31,7 +31,7 @@ export async function runRounds(
     const patience = { ms: cases.length * seconds * 1_000 * patiencePart };
     for (const { scenario, running } of cases) {
       const run = { scenario, running, round, seconds, animals, folder };
-      const sample = await (careful ? leastDisturbed(run, patience) : runOnce(run));
+      const sample = await (careful ? runLeastDisturbed(run, patience) : runOnce(run));
       if (sample === undefined) continue;
       samples.push(sample);
       progress(`round ${round} of ${rounds}  ${sentence(sample)}`);

@@ -3,11 +3,11 @@ import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
 import { applyLoad, connections, planPath } from './load.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
 import type { ServerProcess } from './server-process.ts';
-import { addressingOf, fill, issueKeys, startService } from './service.ts';
-import { holdToShare } from './share.ts';
+import { createAddressing, fill, issueKeys, startService } from './service.ts';
+import { limitCpuShare } from './share.ts';
 import { progress } from './terminal.ts';
 
 const instanceCounts = [1, 2, 3];
@@ -36,7 +36,7 @@ export async function measureScaling(options: Options, folder: string): Promise<
   progress(`adding ${animalCount.toLocaleString('en')} animals`);
   await fill(cluster, animalCount);
   const [key = ''] = await issueKeys(cluster, 1);
-  await writePlans(folder, addressingOf(key), seconds);
+  await writePlans(folder, createAddressing(key), seconds);
   const instances = await startInstances(cluster, key, servers);
   const redis = new RedisClient(cluster.REDIS_URL);
   servers.defer(() => redis.close());
@@ -54,7 +54,7 @@ export async function measureScaling(options: Options, folder: string): Promise<
     }
   }
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections,
     share,
     samples,
@@ -73,7 +73,7 @@ async function startInstances(
     const instance = await startService(store, key);
     try {
       // Disposed in reverse order: first the process, then its control group.
-      servers.use(holdToShare([instance.pid], share));
+      servers.use(limitCpuShare([instance.pid], share));
     } finally {
       servers.use(instance);
     }

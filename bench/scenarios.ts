@@ -1,8 +1,8 @@
 /** Loads that are applied to every contender. */
 import type { PlanName } from '../src/domain/plan.ts';
-import { animal, chances } from './animals.ts';
+import { animal, createRandom } from './animals.ts';
 import { type Addressing, type Callers, get, patch, post } from './contender.ts';
-import type { PlannedRequest, Pressure } from './load.ts';
+import type { LoadSettings, PlannedRequest } from './load.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Scenario {
   readonly seconds?: number;
   /** Callers of the list page in scenarios that compare plans. */
   readonly callers?: Callers;
-  readonly pressure?: Pressure;
+  readonly pressure?: LoadSettings;
   /** Concurrent load from another client, whose responses are not part of the result. */
   readonly beside?: Beside;
   /** Returns the requests of a run in order; undefined if the contender does not support the scenario. */
@@ -21,7 +21,7 @@ export interface Scenario {
 }
 
 export interface Beside {
-  readonly pressure: Pressure;
+  readonly pressure: LoadSettings;
   plan(load: PlanOptions): PlannedRequest[];
 }
 
@@ -111,7 +111,7 @@ export const scenarios: readonly Scenario[] = [
     plan: (load) => {
       const { update } = load.addressing;
       if (update === undefined) return undefined;
-      const chance = chances(4);
+      const chance = createRandom(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
       // Both halves update the same animals, but set different names, so that every request makes a change.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
@@ -154,7 +154,7 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     plan: (load) => {
       const { list, pet, create } = load.addressing;
-      const chance = chances(2);
+      const chance = createRandom(2);
       const requests = Array.from({ length: planLength }, (_, index) => {
         const part = chance();
         if (part < mixedParts.list) return get(list);
@@ -174,7 +174,7 @@ function randomly(
   requestOf: (id: number) => PlannedRequest,
   length = planLength,
 ): PlannedRequest[] {
-  const chance = chances(seed);
+  const chance = createRandom(seed);
   return Array.from({ length }, () => requestOf(1 + Math.floor(chance() * animals)));
 }
 

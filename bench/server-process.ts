@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pinned } from './machine.ts';
-import { tracerCpuSecondsOf, type Usage, usageOf } from './processes.ts';
+import { readTracerCpuSeconds, readUsage, type Usage } from './processes.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 10_000;
@@ -54,8 +54,8 @@ export async function startServer(name: string, port: number, launch: Launch): P
     url,
     firstAnswerMs,
     callers: new Set(),
-    usage: () => usageOf(child.pid),
-    tracerCpuSeconds: () => tracerCpuSecondsOf(child.pid),
+    usage: () => readUsage(child.pid),
+    tracerCpuSeconds: () => readTracerCpuSeconds(child.pid),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await Promise.race([child.exited, sleep(stopTimeoutMs, undefined, { ref: false })]);

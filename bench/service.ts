@@ -53,7 +53,7 @@ async function issueKey(
 }
 
 /** Options for an instance. */
-export interface Special {
+export interface SpecialKeys {
   /** Command prefix that runs the service under another program, such as a tracer. */
   readonly under?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export interface Special {
 export async function startService(
   store: StoreSettings,
   key: string,
-  { under = [], settings = {} }: Special = {},
+  { under = [], settings = {} }: SpecialKeys = {},
 ): Promise<ServerProcess> {
   const port = await freePort();
   return startServer('animal-store', port, {
@@ -99,7 +99,7 @@ export interface ServiceOptions {
 }
 
 /** Returns the requests in the service's format, with the given key. */
-export function addressingOf(key: string): Addressing {
+export function createAddressing(key: string): Addressing {
   return {
     list: { target: listTarget, key },
     page: (minId, isAvailable) => ({ target: pageTarget(minId, isAvailable), key }),
@@ -127,7 +127,7 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       const refusedKeys = await issueKeys(store, refusals, exhausted);
       const server = await startService(store, key);
       const addressing = {
-        ...addressingOf(key),
+        ...createAddressing(key),
         callers: callersOn(store),
         order: orderingOn(store, key),
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),

@@ -14,7 +14,7 @@ const endStepMs = 10;
  * `cpu`, version 1 or 2). Stop the processes before disposing of the result: disposal waits up to a second for them to
  * end. Throws an `Error` if the control group cannot be created.
  */
-export function holdToShare(pids: readonly number[], part: number): AsyncDisposable {
+export function limitCpuShare(pids: readonly number[], part: number): AsyncDisposable {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'));
   const folder = join(root, isVersion2 ? '' : 'cpu', `animal-store-bench-${pids[0]}`);
   const quota = Math.round(periodMicroseconds * part);

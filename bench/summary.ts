@@ -23,7 +23,7 @@ export interface Results extends Conditions {
   readonly samples: readonly Sample[];
 }
 
-export interface Figure {
+export interface ContenderSummary {
   readonly entrant: Entrant;
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
@@ -34,8 +34,8 @@ export interface Figure {
 }
 
 /** Returns the medians of each contender under a load, fastest first. */
-export function figuresOf({ entrants, samples }: Results, scenario: string): Figure[] {
-  const figures = entrants.flatMap((entrant): Figure[] => {
+export function summarize({ entrants, samples }: Results, scenario: string): ContenderSummary[] {
+  const figures = entrants.flatMap((entrant): ContenderSummary[] => {
     const own = samples.filter((sample) => sample.scenario === scenario && sample.contender === entrant.name);
     if (own.length === 0) return [];
     const of = (field: (sample: Sample) => number) => median(own.map(field));
@@ -89,7 +89,7 @@ export function ratio(
 export const service = 'animal-store';
 
 /** Returns the baseline of the service: nginx, or the minimal Bun server if nginx is not installed. */
-export function limitOf({ entrants }: Pick<Results, 'entrants'>): string | undefined {
+export function formatLimit({ entrants }: Pick<Results, 'entrants'>): string | undefined {
   const limits = entrants.filter(({ role }) => role === 'limit').map(({ name }) => name);
   return limits.includes('nginx') ? 'nginx' : limits[0];
 }

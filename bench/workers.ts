@@ -3,12 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
 import { applyLoad, connections, planPath } from './load.ts';
-import { type Conditions, conditionsOf } from './machine.ts';
+import { type Conditions, readConditions } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
-import { descendantsOf, ownMemoryMbOf } from './processes.ts';
+import { listDescendants, readMemoryMb } from './processes.ts';
 import type { ServerProcess } from './server-process.ts';
-import { addressingOf, embeddedStore, fill, issueKeys, startService } from './service.ts';
-import { holdToShare } from './share.ts';
+import { createAddressing, embeddedStore, fill, issueKeys, startService } from './service.ts';
+import { limitCpuShare } from './share.ts';
 import { progress } from './terminal.ts';
 
 const workerCounts = [1, 2, 4];
@@ -57,7 +57,7 @@ export async function measureWorkers(options: Options, folder: string): Promise<
     }
   }
   return {
-    ...conditionsOf(options, folder),
+    ...readConditions(options, folder),
     connections,
     share,
     samples,
@@ -77,11 +77,11 @@ async function start(
   const [key = ''] = await issueKeys(store, 1);
   const plans = join(folder, `plans-${workers}`);
   mkdirSync(plans);
-  await writePlans(plans, addressingOf(key), seconds);
+  await writePlans(plans, createAddressing(key), seconds);
   const server = await startService(store, key, { settings: { WORKERS: String(workers) } });
   try {
     // Disposed in reverse order: first the processes, then their control groups.
-    for (const pids of sharesOf(server.pid, workers)) servers.use(holdToShare(pids, share));
+    for (const pids of sharesOf(server.pid, workers)) servers.use(limitCpuShare(pids, share));
   } finally {
     servers.use(server);
   }
@@ -90,8 +90,8 @@ async function start(
 
 /** Groups the processes that share a limit. The supervisor, which applies all writes, is in the first group. */
 function sharesOf(pid: number, workers: number): number[][] {
-  if (workers === 1) return [[pid, ...descendantsOf(pid)]];
-  const [first, ...others] = descendantsOf(pid);
+  if (workers === 1) return [[pid, ...listDescendants(pid)]];
+  const [first, ...others] = listDescendants(pid);
   const found = first === undefined ? 0 : 1 + others.length;
   if (first === undefined || found !== workers) {
     throw new Error(
@@ -113,5 +113,5 @@ async function run(
   );
   const results = await Promise.all(generators);
   const joined = joinLoads(results, server.usage().cpuSeconds - before);
-  return { ...joined, memoryMb: ownMemoryMbOf(server.pid) };
+  return { ...joined, memoryMb: readMemoryMb(server.pid) };
 }

@@ -1,10 +1,10 @@
 /** Client for the admin API. */
-import { connectionHealed, connectionLost, readAgain } from './connection.ts';
-import type { AnswerOf, InputArguments, ListRoute, Route } from './contract.ts';
-import { parseJson, writeJson } from './json.ts';
+import { markConnectionLost, markConnectionRestored, reloadAll } from './connection.ts';
+import type { InputArguments, ListRoute, ResponseOf, Route } from './contract.ts';
+import { createAttempt } from './idempotent-attempts.ts';
+import { parseJson, stringifyJson } from './json.ts';
 import { sessionHeaders } from './session-secret.ts';
-import { hasEnded, session } from './session-state.ts';
-import { attemptOf } from './unsettled.ts';
+import { hasSessionEnded, session } from './session-state.ts';
 
 export const basePath = '/admin/v1';
 
@@ -50,24 +50,27 @@ export interface AnyInput {
  * Calls an operation, as in `call('GET /accounts/{accountId}', { params: { accountId: 7 } })`. Throws a
  * `Failure`.
  */
-export function call<Name extends Route>(name: Name, ...input: InputArguments<Name>): Promise<AnswerOf<Name>>;
+export function call<Name extends Route>(
+  name: Name,
+  ...input: InputArguments<Name>
+): Promise<ResponseOf<Name>>;
 export async function call(name: Route, input: AnyInput = {}): Promise<unknown> {
   const { text } = await send(name, input);
   return text === '' ? undefined : parseJson(text);
 }
 
 /** A response body with its ETag. */
-export interface Tagged<T> {
+export interface WithEtag<T> {
   readonly data: T;
   readonly tag: string;
 }
 
 /** Reads an object with the ETag that a conditional change needs. Throws a `Failure`. */
-export function callTagged<Name extends Route>(
+export function callWithEtag<Name extends Route>(
   name: Name,
   ...input: InputArguments<Name>
-): Promise<Tagged<AnswerOf<Name>>>;
-export async function callTagged(name: Route, input: AnyInput = {}): Promise<Tagged<unknown>> {
+): Promise<WithEtag<ResponseOf<Name>>>;
+export async function callWithEtag(name: Route, input: AnyInput = {}): Promise<WithEtag<unknown>> {
   const { text, tag } = await send(name, input);
   return { data: parseJson(text), tag };
 }
@@ -76,14 +79,14 @@ export async function callTagged(name: Route, input: AnyInput = {}): Promise<Tag
 export function callPage<Name extends ListRoute>(
   name: Name,
   ...input: InputArguments<Name>
-): Promise<AnswerOf<Name>>;
+): Promise<ResponseOf<Name>>;
 export async function callPage(name: Route, input: AnyInput = {}): Promise<unknown> {
   const { text, next } = await send(name, input);
   return { items: parseJson(text), next };
 }
 
 /** Returns the path and query of a request. */
-export function addressOf(path: string, { params = {}, query = {} }: AnyInput = {}): string {
+export function requestUrl(path: string, { params = {}, query = {} }: AnyInput = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name])));
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
   const words = new URLSearchParams(
@@ -105,23 +108,23 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
   if (input.ifMatch !== undefined) headers['If-Match'] = input.ifMatch;
-  const body = input.body === undefined ? null : writeJson(input.body);
-  const address = addressOf(path, input);
-  const attempt = attemptOf(method, path, address, body);
+  const body = input.body === undefined ? null : stringifyJson(input.body);
+  const address = requestUrl(path, input);
+  const attempt = createAttempt(method, path, address, body);
   try {
     const sent = { method, headers: { ...headers, ...attempt.headers }, body, signal: input.signal ?? null };
-    const response = await responseOf(address, sent);
-    const text = await reached(response.text());
+    const response = await fetchResponse(address, sent);
+    const text = await trackConnection(response.text());
     attempt.settle();
-    return { text, next: nextOf(response), tag: response.headers.get('ETag') ?? '' };
+    return { text, next: nextCursor(response), tag: response.headers.get('ETag') ?? '' };
   } catch (error) {
     if (!(error instanceof Failure) || method === 'GET') throw error;
-    if (!isUnknown(error)) {
+    if (!isOutcomeUnknown(error)) {
       // A 503 means that nothing was changed, unless its message states that the outcome is unknown.
       if (error.code !== 'service_unavailable') attempt.settle();
       throw error;
     }
-    readAgain();
+    reloadAll();
     const advice = attempt.isRepeatable
       ? 'Try again: the change is applied only once.'
       : 'Check whether the change was applied before you try again.';
@@ -130,35 +133,39 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
 }
 
 /** Whether a failed request may still have been executed, because the connection broke or a proxy responded. */
-function isUnknown({ code, status }: Failure): boolean {
+function isOutcomeUnknown({ code, status }: Failure): boolean {
   return code === 'connection_lost' || (code === 'unexplained' && status >= 500);
 }
 
 /** Sends a request with the session's credentials. Throws a `Failure` unless it succeeds. */
-export async function responseOf(address: string, init: RequestInit): Promise<Response> {
+export async function fetchResponse(address: string, init: RequestInit): Promise<Response> {
   const headers = { ...init.headers, ...sessionHeaders() };
-  const response = await reached(fetch(address, { ...init, headers }));
+  const response = await trackConnection(fetch(address, { ...init, headers }));
   if (response.ok) return response;
-  throw failureOf(response.status, response.headers.get('Retry-After'), await reached(response.text()));
+  throw toFailure(
+    response.status,
+    response.headers.get('Retry-After'),
+    await trackConnection(response.text()),
+  );
 }
 
 /** Awaits a response, and records whether the service was reachable. */
-async function reached<T>(sent: Promise<T>): Promise<T> {
+async function trackConnection<T>(sent: Promise<T>): Promise<T> {
   try {
     const answer = await sent;
-    connectionHealed();
+    markConnectionRestored();
     return answer;
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw new Failure('aborted', '');
-    connectionLost();
+    markConnectionLost();
     throw new Failure('connection_lost', 'The service is unreachable. This page reconnects automatically.');
   }
 }
 
 /** Converts an error response to a `Failure`. A 401 also shows the sign-in page or dialog. */
-export function failureOf(status: number, retryAfter: string | null, text: string): Failure {
+export function toFailure(status: number, retryAfter: string | null, text: string): Failure {
   const seconds = retryAfter === null ? undefined : Number(retryAfter);
-  if (status === 401) noteEnd();
+  if (status === 401) markSessionEnded();
   try {
     const {
       code,
@@ -180,12 +187,12 @@ export function failureOf(status: number, retryAfter: string | null, text: strin
 const endedMessage = 'Your session ended, so nothing was changed. Sign in, then try again.';
 
 /** Marks an active session as ended without changing the page. */
-function noteEnd(): void {
-  if (session.peek()) hasEnded.value = true;
+function markSessionEnded(): void {
+  if (session.peek()) hasSessionEnded.value = true;
   else session.value = undefined;
 }
 
-function nextOf({ headers, url }: Response): string | undefined {
+function nextCursor({ headers, url }: Response): string | undefined {
   const link = /<([^>]*)>;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1];
   if (link === undefined) return undefined;
   const { searchParams } = new URL(link, url);

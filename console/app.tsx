@@ -18,13 +18,13 @@ import { UsagePage } from './pages/usage.tsx';
 import { WebhookPage } from './pages/webhook.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { FailureNote } from './parts/failure.tsx';
-import { Empty, Page } from './parts/layout.tsx';
+import { EmptyMessage, Page } from './parts/layout.tsx';
 import { Notices } from './parts/notices.tsx';
 import { SessionEnded } from './parts/session-ended.tsx';
 import { Connection, Shell } from './parts/shell.tsx';
-import { place } from './router.ts';
+import { currentRoute } from './router.ts';
 import { sessionFailure } from './session.ts';
-import { hasEnded, session } from './session-state.ts';
+import { hasSessionEnded, session } from './session-state.ts';
 
 export function App() {
   return (
@@ -40,10 +40,10 @@ export function App() {
         // The key resets the page when another operator signs in, so that forms left open by the previous operator
         // cannot be submitted.
         <Shell key={session.value.operator}>
-          <Shown />
+          <CurrentPage />
         </Shell>
       )}
-      {session.value && hasEnded.value && <SessionEnded />}
+      {session.value && hasSessionEnded.value && <SessionEnded />}
       <Notices />
     </>
   );
@@ -70,16 +70,16 @@ const pages: Readonly<Record<string, Show>> = {
   system: () => <SystemPage />,
 };
 
-function Shown() {
-  const [name = '', id, ...more] = place.value.path;
+function CurrentPage() {
+  const [name = '', id, ...more] = currentRoute.value.path;
   const isOfOne = id !== undefined && more.length === 0;
-  const show = pages[place.value.path.join('/')] ?? (isOfOne ? pages[`${name}/`] : undefined);
+  const show = pages[currentRoute.value.path.join('/')] ?? (isOfOne ? pages[`${name}/`] : undefined);
   if (show !== undefined) return <>{show(id ?? '')}</>;
   return (
     <Page title="Page not found">
-      <Empty>
+      <EmptyMessage>
         There is no page at this address. <a href="#/">Go to the overview.</a>
-      </Empty>
+      </EmptyMessage>
     </Page>
   );
 }

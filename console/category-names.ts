@@ -3,11 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, callPage, Failure } from './api.ts';
 import type { Category } from './contract.ts';
 import type { Int64 } from './json.ts';
-import { useLoaded } from './loaded.ts';
-import { named } from './text.ts';
+import { quoteName } from './text.ts';
+import { useLoaded } from './use-loaded.ts';
 
 /** Number of categories to read in the first request. Most stores have fewer. */
-const mostAtOnce = 100;
+const firstRequestLimit = 100;
 
 /** Category names by id. The value is undefined for a category without a name. */
 export type CategoryNames = ReadonlyMap<string, string | undefined>;
@@ -19,20 +19,22 @@ export type CategoryNames = ReadonlyMap<string, string | undefined>;
 export function useCategories(
   ids: readonly Int64[],
 ): readonly [categories: readonly Category[], names: CategoryNames] {
-  const { data } = useLoaded('names', () => callPage('GET /categories', { query: { limit: mostAtOnce } }));
+  const { data } = useLoaded('names', () =>
+    callPage('GET /categories', { query: { limit: firstRequestLimit } }),
+  );
   const [others, setOthers] = useState<CategoryNames>(new Map());
   const categories = data?.items ?? [];
   const names = new Map([...others, ...categories.map(({ id, name }) => [String(id), name] as const)]);
   const missing =
     data?.next === undefined ? [] : [...new Set(ids.map(String))].filter((id) => !names.has(id));
   useEffect(() => {
-    const asked = missing.map(async (id) => [id, await nameOf(id)] as const);
+    const asked = missing.map(async (id) => [id, await fetchName(id)] as const);
     void Promise.all(asked).then((found) => setOthers((known) => new Map([...known, ...found])));
   }, [missing.join()]);
   return [categories, names];
 }
 
-async function nameOf(categoryId: string): Promise<string | undefined> {
+async function fetchName(categoryId: string): Promise<string | undefined> {
   try {
     return (await call('GET /categories/{categoryId}', { params: { categoryId } })).name;
   } catch (error) {
@@ -42,7 +44,7 @@ async function nameOf(categoryId: string): Promise<string | undefined> {
 }
 
 /** Returns the name of a category, or `Category` and its id if it has no name. */
-export function categoryText(names: CategoryNames, id: Int64): string {
+export function categoryLabel(names: CategoryNames, id: Int64): string {
   const name = names.get(String(id));
-  return name === undefined ? `Category ${id}` : named(name);
+  return name === undefined ? `Category ${id}` : quoteName(name);
 }

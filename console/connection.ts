@@ -5,34 +5,34 @@ import { signal } from '@preact/signals';
 export const isConnected = signal(true);
 
 /** Incremented whenever pages must reload, for example after a reconnect. */
-export const timesHealed = signal(0);
+export const reloadCount = signal(0);
 
-export function readAgain(): void {
-  timesHealed.value += 1;
+export function reloadAll(): void {
+  reloadCount.value += 1;
 }
 
 const probeEveryMs = 2_000;
 let probe: ReturnType<typeof setInterval> | undefined;
 
-export function connectionLost(): void {
+export function markConnectionLost(): void {
   isConnected.value = false;
-  probe ??= setInterval(look, probeEveryMs);
+  probe ??= setInterval(probeService, probeEveryMs);
 }
 
-export function connectionHealed(): void {
+export function markConnectionRestored(): void {
   if (isConnected.value) return;
   clearInterval(probe);
   probe = undefined;
   isConnected.value = true;
-  readAgain();
+  reloadAll();
 }
 
 /** Probes the service. Any response, even an error, means that the service is reachable. */
-async function look(): Promise<void> {
-  await fetch('/admin/v1/session').then(connectionHealed, () => {});
+async function probeService(): Promise<void> {
+  await fetch('/admin/v1/session').then(markConnectionRestored, () => {});
 }
 
 export function watchConnection(): void {
-  addEventListener('offline', connectionLost);
-  addEventListener('online', () => void look());
+  addEventListener('offline', markConnectionLost);
+  addEventListener('online', () => void probeService());
 }

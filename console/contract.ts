@@ -1,13 +1,13 @@
 /** Types of the admin API. Type-only imports keep the contract's code out of the bundle. */
 import type * as z from 'zod';
-import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
+import type { AuditEntry, AuditEntryRow } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
 import type { AccountWebhook } from '../src/contract/admin/webhooks.ts';
 import type { Delivery as DeliverySchema } from '../src/contract/deliveries.ts';
 import type { Event } from '../src/contract/events.ts';
-import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
+import type { Body, OperationOutcome, Page } from '../src/contract/operation.ts';
 import type { Order as OrderSchema } from '../src/contract/orders.ts';
-import type { Delivery, Order, PutCategory, StoreEvent } from '../src/contract/representations.ts';
+import type { Delivery, Order, PutCategoryResult, StoreEvent } from '../src/contract/representations.ts';
 import type { Int64 } from './json.ts';
 
 type Rows = typeof adminOperations;
@@ -19,13 +19,13 @@ type RowsByRoute = {
 export type Route = keyof RowsByRoute;
 
 /** The type of a value after it is parsed from JSON. 64-bit integers stay exact. */
-export type Wire<T> = T extends bigint
+export type JsonValue<T> = T extends bigint
   ? Int64
   : T extends string | number | boolean | null | undefined
     ? T
     : T extends readonly (infer Item)[]
-      ? readonly Wire<Item>[]
-      : { readonly [Name in keyof T]: Wire<T[Name]> };
+      ? readonly JsonValue<Item>[]
+      : { readonly [Name in keyof T]: JsonValue<T[Name]> };
 
 /** A page of a list. */
 export interface PageOf<Item> {
@@ -36,31 +36,31 @@ export interface PageOf<Item> {
 
 /** Maps a type of the service to its JSON representation. */
 type Shown<Outcome> = Outcome extends Order
-  ? Wire<z.infer<typeof OrderSchema>>
-  : Outcome extends PutCategory
-    ? Wire<PutCategory['category']>
-    : Outcome extends RecordedEntry
+  ? JsonValue<z.infer<typeof OrderSchema>>
+  : Outcome extends PutCategoryResult
+    ? JsonValue<PutCategoryResult['category']>
+    : Outcome extends AuditEntryRow
       ? AuditEntry
       : Outcome extends StoreEvent
-        ? Wire<z.infer<typeof Event>>
+        ? JsonValue<z.infer<typeof Event>>
         : Outcome extends AccountWebhook
-          ? Wire<z.infer<typeof AccountWebhook>>
+          ? JsonValue<z.infer<typeof AccountWebhook>>
           : Outcome extends Delivery
-            ? Wire<z.infer<typeof DeliverySchema>>
-            : Wire<Outcome>;
+            ? JsonValue<z.infer<typeof DeliverySchema>>
+            : JsonValue<Outcome>;
 
 type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;
 
 /** The response body of an operation. */
-export type AnswerOf<Name extends Route> = ShownOutcome<OutcomeOfRow<RowsByRoute[Name]>>;
+export type ResponseOf<Name extends Route> = ShownOutcome<OperationOutcome<RowsByRoute[Name]>>;
 
 /** An operation that returns a paginated list. */
 export type ListRoute = {
-  [Name in Route]: OutcomeOfRow<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
+  [Name in Route]: OperationOutcome<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
 }[Route];
 
 /** The item type of a list operation. */
-export type ItemOf<Name extends Route> = AnswerOf<Name> extends PageOf<infer Item> ? Item : never;
+export type ItemOf<Name extends Route> = ResponseOf<Name> extends PageOf<infer Item> ? Item : never;
 
 type ParamsOf<Row> = Row extends { params: infer Params }
   ? { readonly params: { readonly [Name in keyof Params]: Int64 | string } }
@@ -76,15 +76,15 @@ type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType }
 
 type BodyOf<Row> = Row extends { body: infer Sent extends Body }
   ? Sent extends { optional: true }
-    ? { readonly body?: Wire<z.input<Sent['schema']>> }
-    : { readonly body: Wire<z.input<Sent['schema']>> }
+    ? { readonly body?: JsonValue<z.input<Sent['schema']>> }
+    : { readonly body: JsonValue<z.input<Sent['schema']>> }
   : { readonly body?: undefined };
 
 type ConditionOf<Row> = Row extends { preconditions: readonly unknown[] }
   ? { readonly ifMatch?: string | undefined }
   : { readonly ifMatch?: undefined };
 
-interface Given {
+interface OperationInput {
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -93,7 +93,7 @@ export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
   QueryOf<RowsByRoute[Name]> &
   BodyOf<RowsByRoute[Name]> &
   ConditionOf<RowsByRoute[Name]> &
-  Given;
+  OperationInput;
 
 /** The input as an argument list. The input is optional if none of its members are required. */
 export type InputArguments<Name extends Route> =
@@ -104,10 +104,10 @@ export type Key = ItemOf<'GET /keys'>;
 export type Pet = ItemOf<'GET /pets'>;
 export type PlacedOrder = ItemOf<'GET /orders'>;
 export type Category = ItemOf<'GET /categories'>;
-export type Entry = ItemOf<'GET /audit'>;
+export type AuditLogEntry = ItemOf<'GET /audit'>;
 export type StoredEvent = ItemOf<'GET /events'>;
 export type Webhook = ItemOf<'GET /webhooks'>;
 export type SentDelivery = ItemOf<'GET /webhooks/{webhookId}/deliveries'>;
-export type Ban = AnswerOf<'GET /bans'>[number];
-export type Overview = AnswerOf<'GET /overview'>;
-export type Session = AnswerOf<'GET /session'>;
+export type Ban = ResponseOf<'GET /bans'>[number];
+export type Overview = ResponseOf<'GET /overview'>;
+export type Session = ResponseOf<'GET /session'>;

@@ -1,20 +1,20 @@
-import { writeJson } from './json.ts';
+import { stringifyJson } from './json.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Formats rows as CSV (RFC 4180), with a column for each field. */
-export function csvOf(rows: readonly Row[]): string {
+export function formatCsv(rows: readonly Row[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const lines = [columns, ...rows.map((row) => columns.map((column) => cellOf(row[column])))];
-  return lines.map((cells) => `${cells.map(quoted).join(',')}\r\n`).join('');
+  const lines = [columns, ...rows.map((row) => columns.map((column) => formatCell(row[column])))];
+  return lines.map((cells) => `${cells.map(quoteCell).join(',')}\r\n`).join('');
 }
 
-function cellOf(value: unknown): string {
+function formatCell(value: unknown): string {
   if (value === null || value === undefined) return '';
-  if (typeof value === 'object') return Array.isArray(value) ? value.join(' ') : writeJson(value);
+  if (typeof value === 'object') return Array.isArray(value) ? value.join(' ') : stringifyJson(value);
   if (typeof value !== 'string') return String(value);
   // Prefixes values that spreadsheets would interpret as formulas.
   return /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 }
 
-const quoted = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const quoteCell = (cell: string) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);

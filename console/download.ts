@@ -1,9 +1,9 @@
 /** Downloads files with the session secret, which a plain link could not send. */
-import { type AnyInput, addressOf, responseOf } from './api.ts';
+import { type AnyInput, fetchResponse, requestUrl } from './api.ts';
 
 /** Calls an operation and saves its response as a file. Throws a `Failure`. */
 export async function download(path: string, name: string, input: AnyInput = {}): Promise<void> {
-  const response = await responseOf(addressOf(path, input), { method: 'GET' });
+  const response = await fetchResponse(requestUrl(path, input), { method: 'GET' });
   save(await response.blob(), name);
 }
 

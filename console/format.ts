@@ -11,54 +11,54 @@ const day = new Intl.DateTimeFormat(language, { dateStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' });
 
 /** Maximum count that the admin API returns, as specified in its contract. */
-const mostCounted = 10_000;
+const maxCount = 10_000;
 
-export const grouped = (value: number | bigint): string => whole.format(value);
+export const formatInteger = (value: number | bigint): string => whole.format(value);
 
 /** Formats a number in a short form such as `12K`, for axes and narrow columns. */
-export const compact = (value: number): string => short.format(value);
+export const formatCompact = (value: number): string => short.format(value);
 
 /** Formats a rate, with one decimal below 100, and two significant digits below 1. */
-export const rate = (value: number): string =>
+export const formatRate = (value: number): string =>
   (value < 1 ? twoDigits : value < 100 ? oneDigit : whole).format(value);
 
 /** Capitalizes the first letter. */
-export function sentence(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Formats a count with its noun: `1 key`, `2 keys`. */
-export function counted(value: number | bigint, one: string, many = `${one}s`): string {
-  return `${grouped(value)} ${value === 1 || value === 1n ? one : many}`;
+export function pluralize(value: number | bigint, one: string, many = `${one}s`): string {
+  return `${formatInteger(value)} ${value === 1 || value === 1n ? one : many}`;
 }
 
 /** Formats a count that the service caps at 10,000. */
-export function countedUpTo(value: number): string {
-  return value >= mostCounted ? `at least ${grouped(mostCounted)}` : grouped(value);
+export function formatCappedCount(value: number): string {
+  return value >= maxCount ? `at least ${formatInteger(maxCount)}` : formatInteger(value);
 }
 
 /** Formats a latency given in microseconds. */
-export function latency(microseconds: number | null): string {
+export function formatLatency(microseconds: number | null): string {
   if (microseconds === null) return '–';
   if (microseconds < 1_000) return `${Math.round(microseconds)} µs`;
   if (microseconds < 1_000_000) return `${oneDigit.format(microseconds / 1_000)} ms`;
   return `${oneDigit.format(microseconds / 1_000_000)} s`;
 }
 
-export { bytesText as bytes } from '../src/domain/store-facts.ts';
+export { formatBytes as bytes } from '../src/domain/format-fact.ts';
 
 /** Formats a date: `Nov 23, 2026`. */
-export function date(at: string | number): string {
+export function formatDate(at: string | number): string {
   return day.format(new Date(at));
 }
 
-export function instant(at: string | number): string {
+export function formatTime(at: string | number): string {
   return dateTime.format(new Date(at));
 }
 
 /** Replaces the ISO timestamps in a message from the service with localized times. */
-export function withInstants(sentence: string): string {
-  return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, instant);
+export function localizeTimes(sentence: string): string {
+  return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, formatTime);
 }
 
 /** The current time (Unix ms), updated every ten seconds, for relative times. */
@@ -81,7 +81,7 @@ const units = [
 
 type Unit = (typeof units)[number];
 
-function unitOf(seconds: number): Unit {
+function largestUnit(seconds: number): Unit {
   return units.findLast(([, size]) => seconds >= size) ?? units[0];
 }
 
@@ -90,15 +90,15 @@ function unitOf(seconds: number): Unit {
  * `in a moment` if the time is in the future and `isAhead` is set. Without `isAhead`, a time in the future only means
  * that the service's clock is ahead of the browser's.
  */
-export function fromNow(at: string, isAhead = false): string {
+export function formatRelative(at: string, isAhead = false): string {
   const seconds = (Date.parse(at) - Math.max(now.value, Date.now() - 10_000)) / 1_000;
   if (Math.abs(seconds) < 10) return isAhead && Date.parse(at) > Date.now() ? 'in a moment' : 'just now';
-  const [unit, size] = unitOf(Math.abs(seconds));
+  const [unit, size] = largestUnit(Math.abs(seconds));
   return relative.format(Math.round(seconds / size), unit);
 }
 
 /** Formats a duration, rounded to its largest unit: `2 hours`. */
-export function duration(seconds: number): string {
-  const [unit, size] = unitOf(seconds);
-  return counted(Math.round(seconds / size), unit);
+export function formatDuration(seconds: number): string {
+  const [unit, size] = largestUnit(seconds);
+  return pluralize(Math.round(seconds / size), unit);
 }

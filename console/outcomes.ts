@@ -8,11 +8,11 @@ export const outcomes = [
 
 export type Counts = Readonly<Record<(typeof outcomes)[number]['name'], number>>;
 
-export function totalOf(counts: readonly Counts[]): Counts {
+export function sumCounts(counts: readonly Counts[]): Counts {
   const sum = (name: keyof Counts) => counts.reduce((total, count) => total + count[name], 0);
   return { ok: sum('ok'), refused: sum('refused'), limited: sum('limited'), failed: sum('failed') };
 }
 
-export function sumOf({ ok, refused, limited, failed }: Counts): number {
+export function totalRequests({ ok, refused, limited, failed }: Counts): number {
   return ok + refused + limited + failed;
 }

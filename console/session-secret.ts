@@ -16,12 +16,12 @@ export function sessionHeaders(): Record<string, string> {
   return secret === null ? {} : { [header]: secret };
 }
 
-export function keepSecret(secret: string): void {
+export function storeSecret(secret: string): void {
   sessionStorage.setItem(place, secret);
   post({ secret });
 }
 
-export function forgetSecret(): void {
+export function removeSecret(): void {
   sessionStorage.removeItem(place);
 }
 

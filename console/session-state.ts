@@ -5,8 +5,8 @@ import type { Session } from './contract.ts';
 export const session = signal<Session | undefined | null>(null);
 
 /** Whether the session ended while the console was in use. The page stays unchanged until the next sign-in. */
-export const hasEnded = signal(false);
+export const hasSessionEnded = signal(false);
 
-export const mayChange = computed(() => session.value?.role === 'admin');
+export const canChange = computed(() => session.value?.role === 'admin');
 
-export const viewersReason = 'Only admins can change this. You are signed in as a viewer.';
+export const viewerNotice = 'Only admins can change this. You are signed in as a viewer.';

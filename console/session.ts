@@ -2,12 +2,12 @@
 
 import { effect, signal } from '@preact/signals';
 import { call, Failure } from './api.ts';
-import { readAgain, timesHealed } from './connection.ts';
+import { reloadAll, reloadCount } from './connection.ts';
 import type { InputOf, Session } from './contract.ts';
-import { asFailure } from './loaded.ts';
 import { goTo } from './router.ts';
-import { forgetSecret, keepSecret, shareSecret } from './session-secret.ts';
-import { hasEnded, session } from './session-state.ts';
+import { removeSecret, shareSecret, storeSecret } from './session-secret.ts';
+import { hasSessionEnded, session } from './session-state.ts';
+import { toFailure } from './use-loaded.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
 
@@ -46,7 +46,7 @@ async function look(): Promise<void> {
     await findSession();
     sessionFailure.value = undefined;
   } catch (error) {
-    const failure = asFailure(error);
+    const failure = toFailure(error);
     // The connection bar reports a lost connection, and `watchSession` retries after the reconnect.
     if (failure.code === 'connection_lost') return;
     sessionFailure.value = failure;
@@ -57,31 +57,31 @@ async function look(): Promise<void> {
 /** Loads the current session, and retries while the service is unreachable or responds with errors. */
 export function watchSession(): void {
   shareSecret(() => {
-    if (!session.peek() || hasEnded.peek()) void look();
+    if (!session.peek() || hasSessionEnded.peek()) void look();
   });
   effect(() => {
-    if (timesHealed.value >= 0 && session.peek() === null) void look();
+    if (reloadCount.value >= 0 && session.peek() === null) void look();
   });
 }
 
 export async function signIn(credentials: Credentials): Promise<void> {
   const { secret, ...found } = await call('POST /session', { body: credentials });
-  keepSecret(secret);
+  storeSecret(secret);
   linkFailure.value = undefined;
   begin(found);
 }
 
 function begin(found: Session): void {
   session.value = found;
-  if (!hasEnded.peek()) return;
-  hasEnded.value = false;
-  readAgain();
+  if (!hasSessionEnded.peek()) return;
+  hasSessionEnded.value = false;
+  reloadAll();
 }
 
 export async function signOut(): Promise<void> {
   await call('DELETE /session');
-  forgetSecret();
-  hasEnded.value = false;
+  removeSecret();
+  hasSessionEnded.value = false;
   goTo('/', { replace: true });
   session.value = undefined;
 }

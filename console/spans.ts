@@ -1,11 +1,11 @@
 /** Time ranges of plots. */
 import { call } from './api.ts';
-import type { AnswerOf } from './contract.ts';
+import type { ResponseOf } from './contract.ts';
 import { now } from './format.ts';
-import { totalOf } from './outcomes.ts';
+import { sumCounts } from './outcomes.ts';
 import { showClock, showClockOrDate, showDate, showDateAndClock } from './time-labels.ts';
 
-type HistoryStep = AnswerOf<'GET /usage/history'>[number];
+type HistoryStep = ResponseOf<'GET /usage/history'>[number];
 
 interface Span {
   readonly text: string;
@@ -46,7 +46,7 @@ export type SpanName = keyof typeof spans;
 export const spanChoices = Object.entries(spans).map(([name, { text }]) => [name as SpanName, text] as const);
 
 /** Returns the name if there is a span with that name; otherwise undefined. */
-export function spanOf(name: string): SpanName | undefined {
+export function findSpan(name: string): SpanName | undefined {
   return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
 }
 
@@ -55,7 +55,7 @@ function firstOf({ stepMs, steps }: Span): number {
   return (Math.floor(Math.max(now.peek(), Date.now()) / stepMs) - steps + 1) * stepMs;
 }
 
-export function sinceOf(name: SpanName): string {
+export function spanStart(name: SpanName): string {
   return new Date(firstOf(spans[name])).toISOString();
 }
 
@@ -87,10 +87,17 @@ export async function loadHistory(name: SpanName): Promise<History> {
 }
 
 /** The properties of traffic plots of a span. The running interval is only part of the total. */
-export function trafficOf({ span, steps, ended }: History) {
+export function toTraffic({ span, steps, ended }: History) {
   const { unit, last } = spans[span];
   const times = ended.map(({ from }) => Date.parse(from) / 1_000);
-  return { points: ended, times, total: totalOf(steps), unit, last: last.toLowerCase(), ...timesShown(span) };
+  return {
+    points: ended,
+    times,
+    total: sumCounts(steps),
+    unit,
+    last: last.toLowerCase(),
+    ...timesShown(span),
+  };
 }
 
 /** Time formats for the axis and the cursor of a span. */

@@ -1,20 +1,20 @@
 /** Imports started by this tab. They continue while the operator visits other pages. */
 import { effect, signal } from '@preact/signals';
-import { addressOf, call, Failure, failureOf, responseOf } from './api.ts';
-import { connectionHealed, connectionLost } from './connection.ts';
-import type { AnswerOf } from './contract.ts';
+import { call, Failure, fetchResponse, requestUrl, toFailure } from './api.ts';
+import { markConnectionLost, markConnectionRestored } from './connection.ts';
+import type { ResponseOf } from './contract.ts';
 import { parseJson } from './json.ts';
 import { sessionHeaders } from './session-secret.ts';
 
-export type Import = AnswerOf<'GET /imports'>[number];
-export type ImportReport = AnswerOf<'POST /pets/import'>;
-export type ImportPreview = AnswerOf<'POST /pets/import/preview'>;
+export type Import = ResponseOf<'GET /imports'>[number];
+export type ImportReport = ResponseOf<'POST /pets/import'>;
+export type ImportPreview = ResponseOf<'POST /pets/import/preview'>;
 
 const types = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 
 export type Format = keyof typeof types;
 
-export function formatOf({ name }: Pick<File, 'name'>): Format {
+export function detectFormat({ name }: Pick<File, 'name'>): Format {
   return /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv';
 }
 
@@ -54,8 +54,8 @@ export async function importFile(file: File, { newIds }: ImportOptions): Promise
     const sent = total === 0 ? 1 : loaded / total;
     uploads.value = uploads.value.map((each) => (each.requestId === requestId ? { ...each, sent } : each));
   });
-  const format = formatOf(file);
-  request.open('POST', addressOf('/pets/import', { query: { format, newIds, fileName: file.name } }));
+  const format = detectFormat(file);
+  request.open('POST', requestUrl('/pets/import', { query: { format, newIds, fileName: file.name } }));
   const headers = { 'Content-Type': types[format], 'X-Request-Id': requestId, ...sessionHeaders() };
   for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
   try {
@@ -68,13 +68,13 @@ export async function importFile(file: File, { newIds }: ImportOptions): Promise
 function outcomeOf(request: XMLHttpRequest, file: File): Promise<ImportReport> {
   return new Promise((resolve, reject) => {
     request.addEventListener('load', () => {
-      connectionHealed();
+      markConnectionRestored();
       const { status, responseText } = request;
       if (status === 200) resolve(parseJson(responseText) as ImportReport);
-      else reject(failureOf(status, request.getResponseHeader('Retry-After'), responseText));
+      else reject(toFailure(status, request.getResponseHeader('Retry-After'), responseText));
     });
     request.addEventListener('error', () => {
-      connectionLost();
+      markConnectionLost();
       reject(new Failure('connection_lost', `The connection was lost. ${resumes}`));
     });
     request.addEventListener('abort', () =>
@@ -94,9 +94,9 @@ export async function stopImport({ id, requestId }: Pick<Import, 'id' | 'request
 }
 
 /** Gets the columns and the first few rows of a file, as an import would parse them. Rejects with a `Failure`. */
-export async function previewOf(file: File, { newIds }: ImportOptions): Promise<ImportPreview> {
-  const format = formatOf(file);
-  const response = await responseOf(addressOf('/pets/import/preview', { query: { format, newIds } }), {
+export async function fetchPreview(file: File, { newIds }: ImportOptions): Promise<ImportPreview> {
+  const format = detectFormat(file);
+  const response = await fetchResponse(requestUrl('/pets/import/preview', { query: { format, newIds } }), {
     method: 'POST',
     headers: { 'Content-Type': types[format] },
     body: await headOf(file),
@@ -110,7 +110,7 @@ const previewRows = 10;
 /** Returns the beginning of the file, cut after a complete row if possible. */
 async function headOf(file: File): Promise<Blob> {
   const start = file.slice(0, previewBytes);
-  const lines = new RowCounter(formatOf(file));
+  const lines = new RowCounter(detectFormat(file));
   const bytes = new Uint8Array(await start.arrayBuffer());
   const end = bytes.findIndex((byte) => lines.take(byte) >= previewRows);
   if (end !== -1) return file.slice(0, end + 1);
@@ -118,8 +118,8 @@ async function headOf(file: File): Promise<Blob> {
 }
 
 /** Counts the rows of a file, excluding the header. */
-export async function rowsIn(file: File, signal: AbortSignal): Promise<number> {
-  const counter = new RowCounter(formatOf(file));
+export async function countRows(file: File, signal: AbortSignal): Promise<number> {
+  const counter = new RowCounter(detectFormat(file));
   const reader = file.stream().getReader();
   for (;;) {
     const { done, value } = await reader.read();

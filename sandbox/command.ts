@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { addCommand, type Environment, jsonOption, type Tool } from '../src/cli/command.ts';
-import { openLog } from '../src/cli/processes.ts';
-import { ended, interruption } from '../src/cli/signals.ts';
-import { CommandError, printJson, printLine, styled } from '../src/cli/terminal.ts';
-import { host, port } from '../src/cli/values.ts';
+import { addCommand, type Environment, jsonOption, type StandaloneCommand } from '../src/cli/command.ts';
+import { parseHost, parsePort } from '../src/cli/parsers.ts';
+import { createLog } from '../src/cli/processes.ts';
+import { catchInterruption, waitForStop } from '../src/cli/signals.ts';
+import { CommandError, printJson, printLine, styleIfSupported } from '../src/cli/terminal.ts';
 import { basePath } from '../src/contract/operations.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const defaultPort = 4010;
 
-export const sandboxTool: Tool = { name: 'sandbox', add: addSandbox };
+export const sandboxTool: StandaloneCommand = { name: 'sandbox', add: addSandbox };
 
 function addSandbox(program: Command, environment: Environment): void {
   addCommand(program, 'sandbox', {
@@ -30,8 +30,8 @@ function addSandbox(program: Command, environment: Environment): void {
     ],
     readsSettings: false,
   })
-    .option('--port <port>', 'port to listen on; 0 picks a free port', port, defaultPort)
-    .option('--host <address>', 'address to listen on', host, '127.0.0.1')
+    .option('--port <port>', 'port to listen on; 0 picks a free port', parsePort, defaultPort)
+    .option('--host <address>', 'address to listen on', parseHost, '127.0.0.1')
     .option('--import <file>', 'FILE.csv or FILE.ndjson with initial animals, in the format of import')
     .option('--cors-origins <origins>', 'origins allowed to call the API from browsers, separated by commas')
     .addOption(jsonOption())
@@ -52,26 +52,26 @@ interface SandboxCommand {
  */
 async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
   const parent = startedByNpx ? process.ppid : undefined;
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { port, host, corsOrigins, import: file } = options;
-  const log = await openLog('warn');
-  const [{ startSandbox }, { openapiText }] = await Promise.all([
+  const log = await createLog('warn');
+  const [{ startSandbox }, { openapiDocument }] = await Promise.all([
     import('./sandbox.ts'),
     import('../src/app/openapi.ts'),
   ]);
   // The importer is loaded only if it is needed, so that sandboxes without an import start faster.
-  const fill = file === undefined ? undefined : (await import('./import.ts')).importing(file);
+  const fill = file === undefined ? undefined : (await import('./import-animals.ts')).importAnimals(file);
   await using sandbox = await startSandbox({
     port,
     host,
     corsOrigins,
     log,
-    openapi: openapiText,
+    openapi: openapiDocument,
     fill,
   }).catch((error) => rethrowPortError(error, options));
   if (options.json) printJson({ ...sandboxJson(sandbox), pid: process.pid });
   else announceSandbox(sandbox);
-  await ended(interrupted.signal, parent);
+  await waitForStop(interrupted.signal, parent);
 }
 
 function sandboxJson({ url, accounts }: Sandbox) {
@@ -83,7 +83,7 @@ function sandboxJson({ url, accounts }: Sandbox) {
 }
 
 function announceSandbox({ url, accounts }: Sandbox): void {
-  printLine(`Sandbox            ${styled('bold', url)}${basePath}`);
+  printLine(`Sandbox            ${styleIfSupported('bold', url)}${basePath}`);
   printLine(`Faults and more    curl ${url}/sandbox`);
   printLine();
   printLine('API keys, valid until the sandbox ends:');

@@ -3,7 +3,7 @@ import type { Exchange } from '../src/http/server.ts';
 
 const pieces = 10;
 /** Enough time for the runtime to send the beginning of a body. */
-export const flushMs = 50;
+export const flushDelayMs = 50;
 const maxStallMs = 600_000;
 /** Length of the beginning of an event that is sent, in bytes: `data: {"id":`. */
 const halfLength = 12;
@@ -18,7 +18,7 @@ const minIdleSeconds = 1;
  * its first byte is sent. The body fails without an error object, because the runtime would print the error. A response
  * to HEAD has no body, so the idle timeout closes the connection instead.
  */
-export async function cut({ incoming: { request }, closeAfter }: Exchange): Promise<Response> {
+export async function cutResponse({ incoming: { request }, closeAfter }: Exchange): Promise<Response> {
   const broken = () => new Response(new ReadableStream({ start: (controller) => controller.error() }));
   if (request.method !== 'HEAD') return broken();
   const { signal } = request;
@@ -32,7 +32,7 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
 }
 
 /** Waits for `ms` milliseconds. Returns false if the client disconnects or the sandbox ends first. */
-export async function held(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
+export async function delayResponse(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal: AbortSignal.any([...signals]) });
     return true;
@@ -45,7 +45,7 @@ export async function held(ms: number, signals: readonly AbortSignal[]): Promise
  * Sends an event stream up to the middle of its first event. Then closes the connection, or sends nothing more until the
  * client disconnects or the sandbox ends.
  */
-export function halfStreamed(
+export function streamHalf(
   response: Response,
   how: 'cut' | 'stall',
   { closeAfter }: Exchange,
@@ -59,7 +59,7 @@ export function halfStreamed(
     async pull(controller) {
       if (isBroken) {
         // If the body failed at once, the runtime would not send the first half.
-        await held(how === 'cut' ? flushMs : maxStallMs, signals);
+        await delayResponse(how === 'cut' ? flushDelayMs : maxStallMs, signals);
         return controller.error();
       }
       closeAfter(0);
@@ -77,7 +77,7 @@ export function halfStreamed(
 }
 
 /** Sends the body in pieces, with a pause before each piece and without `Content-Length`. */
-export async function slowly(
+export async function sendSlowly(
   response: Response,
   pauseMs: number,
   signals: readonly AbortSignal[],
@@ -88,7 +88,7 @@ export async function slowly(
   let from = 0;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      if (!(await held(pauseMs, signals))) return controller.error();
+      if (!(await delayResponse(pauseMs, signals))) return controller.error();
       if (from < bytes.length) controller.enqueue(bytes.subarray(from, from + length));
       from += length;
       if (from >= bytes.length) controller.close();

@@ -1,23 +1,23 @@
 import * as z from 'zod';
+import { ApiError } from '../src/contract/api-error.ts';
 import { errors } from '../src/contract/errors.ts';
-import { Refusal } from '../src/contract/refusal.ts';
 import { validate } from '../src/contract/validation.ts';
-import { oneOf } from '../src/contract/values.ts';
+import { enumMessage } from '../src/contract/values.ts';
 import { PlanError } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { readJsonBody } from '../src/http/pipeline/body.ts';
-import { errorPageHeaders } from '../src/http/pipeline/headers.ts';
-import { refusalOf } from '../src/http/pipeline/input.ts';
-import { pathOf, queryOf } from '../src/http/pipeline/query.ts';
-import { errorBody, failed } from '../src/http/pipeline/replies.ts';
+import { validationError } from '../src/http/pipeline/input.ts';
+import { requestPath, requestQuery } from '../src/http/pipeline/query.ts';
+import { errorBody, fallbackReply } from '../src/http/pipeline/reply.ts';
+import { errorPageHeaders } from '../src/http/pipeline/response-headers.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
-import { flushMs } from './connection.ts';
+import { flushDelayMs } from './connection.ts';
 import { FaultError, parseFault } from './fault.ts';
 import { type FaultScope, type Faults, maxFaults } from './faults.ts';
-import { indexText } from './index-text.ts';
 import { checkOrigin } from './origin.ts';
+import { renderIndex } from './render-index.ts';
 import type { Requests } from './requests.ts';
 import type { StoreEntry, Stores } from './stores.ts';
 
@@ -67,7 +67,7 @@ const AccountBody = z.strictObject({
   perDay: integer.optional(),
   expiresInSeconds: integer.optional(),
   scopes: z
-    .array(z.enum(scopes, oneOf(scopes)))
+    .array(z.enum(scopes, enumMessage(scopes)))
     .min(1)
     .optional(),
 });
@@ -106,22 +106,22 @@ export class Control {
   }: Exchange): Promise<Response> {
     try {
       checkOrigin(request);
-      const [, path = '', id] = pathForm.exec(pathOf(request.url).slice(controlPath.length)) ?? [];
+      const [, path = '', id] = pathForm.exec(requestPath(request.url).slice(controlPath.length)) ?? [];
       const methods = this.#routes[id === undefined ? path : `${path}/{id}`];
-      if (methods === undefined) throw new Refusal('route_not_found', { message: unknownPath });
+      if (methods === undefined) throw new ApiError('route_not_found', { message: unknownPath });
       const handler = methods[request.method === 'HEAD' ? 'GET' : request.method];
       if (handler === undefined) {
         const Allow = Object.keys(methods).join(', ');
-        return controlResponse(requestId, new Refusal('method_not_allowed'), { Allow });
+        return controlResponse(requestId, new ApiError('method_not_allowed'), { Allow });
       }
       const whose = await this.#known(scopeOf(request.url));
       return controlResponse(requestId, await handler({ request, whose, id: Number(id), refuseConnections }));
     } catch (error) {
-      if (error instanceof Refusal) return controlResponse(requestId, error);
+      if (error instanceof ApiError) return controlResponse(requestId, error);
       if (error instanceof FaultError || error instanceof PlanError) {
-        return controlResponse(requestId, new Refusal('invalid_body', { message: error.message }));
+        return controlResponse(requestId, new ApiError('invalid_body', { message: error.message }));
       }
-      return failed(context, requestId, error);
+      return fallbackReply(context, requestId, error);
     }
   }
 
@@ -131,7 +131,7 @@ export class Control {
     const { accounts } = this.#options;
     return isJson
       ? { url: origin, accounts, clock: this.#clock(), faults: this.#faults() }
-      : new Response(indexText(origin, accounts), {
+      : new Response(renderIndex(origin, accounts), {
           headers: { 'Content-Type': 'text/plain;charset=utf-8' },
         });
   }
@@ -190,7 +190,7 @@ export class Control {
     const { seconds } = await bodyOf(request, RefusalBody);
     if (!(seconds >= 1 && seconds <= maxRefusalSeconds))
       throw invalid(`"seconds" must be from 1 to ${maxRefusalSeconds}.`);
-    setTimeout(() => refuseConnections(seconds * 1_000), flushMs);
+    setTimeout(() => refuseConnections(seconds * 1_000), flushDelayMs);
   }
 
   async #createAccount(request: Request) {
@@ -223,20 +223,20 @@ function reachedBy(request: Request, entry: StoreEntry): StoreEntry {
 
 const unknownPath = 'Unknown path. GET /sandbox lists the paths.';
 
-function invalid(message: string): Refusal {
-  return new Refusal('invalid_body', { message });
+function invalid(message: string): ApiError {
+  return new ApiError('invalid_body', { message });
 }
 
 /** Returns the account in the `account` parameter; undefined for all accounts. */
 function scopeOf(url: string): FaultScope {
-  const parameters = new URLSearchParams(queryOf(url));
+  const parameters = new URLSearchParams(requestQuery(url));
   const text = parameters.get('account');
   const others = [...parameters.keys()].filter((name) => name !== 'account');
   if (others.length === 0 && (text === null || /^\d{1,15}$/.test(text))) {
     return text === null ? undefined : Number(text);
   }
   const message = 'The only supported parameter is account, an account id: ?account=5';
-  throw new Refusal('invalid_parameter', { message });
+  throw new ApiError('invalid_parameter', { message });
 }
 
 async function bodyOf<Shape extends z.ZodRawShape>(
@@ -246,7 +246,7 @@ async function bodyOf<Shape extends z.ZodRawShape>(
   const { value, mistakes } = await readJsonBody(request, { schema, optional: true });
   const checked = validate(schema, value, 'body');
   if (mistakes.length === 0 && 'value' in checked) return checked.value as z.infer<typeof schema>;
-  throw refusalOf([...mistakes, ...('mistakes' in checked ? checked.mistakes : [])]);
+  throw validationError([...mistakes, ...('mistakes' in checked ? checked.mistakes : [])]);
 }
 
 function controlResponse(requestId: string, result: unknown, more: Record<string, string> = {}): Response {
@@ -256,7 +256,7 @@ function controlResponse(requestId: string, result: unknown, more: Record<string
       if (name !== 'Content-Type') result.headers.set(name, value);
     return result;
   }
-  if (result instanceof Refusal) {
+  if (result instanceof ApiError) {
     return new Response(errorBody(result), { status: errors[result.code].status, headers });
   }
   if (result === undefined)

@@ -1,7 +1,7 @@
 /** Sandbox faults, written as `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
 import { clientErrors, type ErrorCode, errors } from '../src/contract/errors.ts';
 import type { Operation } from '../src/contract/operation.ts';
-import { errorsOf, type OperationId, operations } from '../src/contract/operations.ts';
+import { type OperationId, operations, possibleErrors } from '../src/contract/operations.ts';
 import { unitMs } from '../src/domain/clock.ts';
 import { daySeconds, minuteSeconds } from '../src/limits/limit.ts';
 import { changesBody, type ReplyName, replyNames } from './proxy-replies.ts';
@@ -152,7 +152,7 @@ export function parseFault(text: string): Fault {
   const mistake = mistakeOf(fault, found);
   if (mistake !== undefined) throw new FaultError(mistake);
   const complete = fault.code === undefined ? fault : { ...fault, status: errors[fault.code].status };
-  const impossible = fault.operation && impossibilityOf(operations[fault.operation], complete);
+  const impossible = fault.operation && impossibleReason(operations[fault.operation], complete);
   if (impossible !== undefined) throw new FaultError(impossible);
   return complete;
 }
@@ -241,7 +241,7 @@ function duration(value: string, name: string, maxMs: number): number {
 }
 
 /** Whether the fault affects webhook deliveries instead of API requests. */
-export function isOfWebhooks({ webhook, webhookDelayMs }: Fault): boolean {
+export function isWebhookFault({ webhook, webhookDelayMs }: Fault): boolean {
   return (webhook ?? webhookDelayMs) !== undefined;
 }
 
@@ -253,18 +253,18 @@ const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body'
 /**
  * Returns the error code of a fault. Undefined if the fault has no error, or if the operation never returns that error.
  */
-export function codeOf(operation: Operation, { code, status }: Fault): Code | undefined {
-  const possible = errorsOf(operation).filter((one) =>
+export function faultCode(operation: Operation, { code, status }: Fault): Code | undefined {
+  const possible = possibleErrors(operation).filter((one) =>
     code === undefined ? errors[one].status === status : one === code,
   );
   return possible.find((one) => usualCodes.has(one)) ?? possible[0];
 }
 
 /** Returns the reason why an operation can never trigger a fault, or undefined if it can. */
-export function impossibilityOf(operation: Operation, fault: Fault): string | undefined {
+export function impossibleReason(operation: Operation, fault: Fault): string | undefined {
   const { operationId, success } = operation;
-  if (fault.status !== undefined && codeOf(operation, fault) === undefined) {
-    const possible = errorsOf(operation).map((one) => `${errors[one].status} ${one}`);
+  if (fault.status !== undefined && faultCode(operation, fault) === undefined) {
+    const possible = possibleErrors(operation).map((one) => `${errors[one].status} ${one}`);
     return `${operationId} never responds with ${fault.code ?? fault.status}. Its errors are ${possible.join(', ')}.`;
   }
   const needsBody = fault.slowBodyMs !== undefined || (fault.reply !== undefined && changesBody(fault.reply));

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../src/domain/bounded.ts';
-import { type Fault, FaultError, isOfWebhooks, parseFault } from './fault.ts';
+import { maxEntries } from '../src/domain/max-entries.ts';
+import { type Fault, FaultError, isWebhookFault, parseFault } from './fault.ts';
 
 /** Maximum number of cached `X-Sandbox` values, whose counts and random sequences continue across requests. */
 const heldHeaders = 10_000;
 export const maxFaults = 100;
 
-export class AskedFault {
+export class RequestedFault {
   readonly fault: Fault;
   hits = 0;
   /** Accounts whose limits this fault has already changed. */
@@ -44,13 +44,13 @@ export type FaultScope = number | undefined;
 
 /** The active faults: for all requests, for one account, or for individual requests (in the `X-Sandbox` header). */
 export class Faults {
-  readonly #asked = new Map<FaultScope, readonly AskedFault[]>();
-  readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
+  readonly #asked = new Map<FaultScope, readonly RequestedFault[]>();
+  readonly #byHeader = new LRUCache<string, RequestedFault>(maxEntries(heldHeaders));
 
   ask(scope: FaultScope, faults: readonly Fault[]): void {
     this.#asked.set(
       scope,
-      faults.map((fault) => new AskedFault(fault)),
+      faults.map((fault) => new RequestedFault(fault)),
     );
   }
 
@@ -61,26 +61,26 @@ export class Faults {
     } else this.#asked.delete(scope);
   }
 
-  *all(): Generator<readonly [FaultScope, AskedFault]> {
+  *all(): Generator<readonly [FaultScope, RequestedFault]> {
     for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
   }
 
   /** Returns the faults for a request in order of precedence: faults for the account, then faults for all accounts. */
-  of(accountId: FaultScope): readonly AskedFault[] {
+  of(accountId: FaultScope): readonly RequestedFault[] {
     const ofAll = this.#asked.get(undefined) ?? [];
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
   /** Equal headers from one account share a fault, so that `times` counts across requests. Throws `FaultError`. */
-  inHeader(accountId: FaultScope, text: string): AskedFault {
+  inHeader(accountId: FaultScope, text: string): RequestedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);
     if (held !== undefined) return held;
     const fault = parseFault(text);
-    if (isOfWebhooks(fault)) {
+    if (isWebhookFault(fault)) {
       throw new FaultError('Webhook faults can be set only with POST /sandbox/faults.');
     }
-    const asked = new AskedFault(fault);
+    const asked = new RequestedFault(fault);
     this.#byHeader.set(id, asked);
     return asked;
   }

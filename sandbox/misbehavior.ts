@@ -1,21 +1,22 @@
 /** Applies faults to requests under `/v1` and records the requests. */
+
+import { ApiError } from '../src/contract/api-error.ts';
 import type { Operation } from '../src/contract/operation.ts';
-import { Refusal } from '../src/contract/refusal.ts';
 import type { Caller } from '../src/domain/caller.ts';
-import { fingerprint } from '../src/domain/key.ts';
-import { credentialOf } from '../src/http/pipeline/head.ts';
-import { targetOf } from '../src/http/pipeline/query.ts';
-import { refuse } from '../src/http/pipeline/replies.ts';
+import { computeFingerprint } from '../src/domain/key.ts';
+import { requestTarget } from '../src/http/pipeline/query.ts';
+import { replyWithError } from '../src/http/pipeline/reply.ts';
+import { readCredential } from '../src/http/pipeline/request-head.ts';
 import type { Exchange } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
-import { cut, halfStreamed, held, slowly } from './connection.ts';
-import { type Code, codeOf, type Fault, FaultError, impossibilityOf, isOfWebhooks } from './fault.ts';
-import type { AskedFault, Faults } from './faults.ts';
+import { cutResponse, delayResponse, sendSlowly, streamHalf } from './connection.ts';
+import { type Code, type Fault, FaultError, faultCode, impossibleReason, isWebhookFault } from './fault.ts';
+import type { Faults, RequestedFault } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
-import { isPerformed, proxyReply } from './proxy-replies.ts';
-import { type Quiet, refusedAs } from './refusals.ts';
+import { createProxyReply, reachesService } from './proxy-replies.ts';
 import type { RequestEntry, Requests } from './requests.ts';
+import { type QuietLogging, replyWithSimulatedError } from './simulated-errors.ts';
 
 const faultHeader = 'X-Sandbox';
 
@@ -25,7 +26,7 @@ interface MisbehaviorOptions {
   readonly limits: SandboxLimits;
   readonly faults: Faults;
   readonly requests: Requests;
-  readonly quiet: Quiet;
+  readonly quiet: QuietLogging;
   /** Aborted when the sandbox ends, to stop delaying responses. */
   readonly ending: AbortSignal;
 }
@@ -53,7 +54,7 @@ export class Misbehavior {
     const entry = this.#options.requests.add({
       at: new Date(this.#options.clock.now()).toISOString(),
       method: request.method,
-      path: targetOf(request.url),
+      path: requestTarget(request.url),
       operation: operation?.operationId ?? null,
       account: caller?.accountId ?? null,
       plan: caller?.plan ?? null,
@@ -67,14 +68,16 @@ export class Misbehavior {
       if (!(error instanceof FaultError)) throw error;
       const details = [{ in: 'header' as const, name: faultHeader, message: error.message }];
       const message = `The ${faultHeader} header is invalid: ${error.message}`;
-      const refusal = new Refusal('invalid_parameter', { details, message });
-      return noted(entry, await refuse(context, incoming, undefined, refusal));
+      const apiError = new ApiError('invalid_parameter', { details, message });
+      return noted(entry, await replyWithError(context, incoming, undefined, apiError));
     }
   }
 
   async #callerOf({ headers }: Request): Promise<Caller | undefined> {
-    const credential = credentialOf(headers);
-    return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
+    const credential = readCredential(headers);
+    return credential.kind === 'key'
+      ? this.#options.keys.findCaller(computeFingerprint(credential.key))
+      : undefined;
   }
 
   /** Returns the fault that the request triggers. A fault in the header takes precedence. Throws `FaultError`. */
@@ -85,7 +88,7 @@ export class Misbehavior {
       isOf(fault, operation),
     );
     for (const { fault } of own) {
-      const impossible = operation && impossibilityOf(operation, fault);
+      const impossible = operation && impossibleReason(operation, fault);
       if (impossible !== undefined) throw new FaultError(impossible);
     }
     const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
@@ -101,33 +104,33 @@ export class Misbehavior {
     const { ending } = this.#options;
     if (fault === undefined) return noted(entry, await exchange.respond());
     const signals = [exchange.incoming.request.signal, ending];
-    const isStaying = async () => fault.delayMs === undefined || held(fault.delayMs, signals);
+    const isStaying = async () => fault.delayMs === undefined || delayResponse(fault.delayMs, signals);
     if (fault.cut === 'before') {
       await isStaying();
-      return cut(exchange);
+      return cutResponse(exchange);
     }
     const response = await this.#replyTo(asked, fault);
     if (!(await isStaying()) || fault.cut === 'after') {
       // If the response is a stream, canceling the body ends the stream.
       await response.body?.cancel();
-      return cut(exchange);
+      return cutResponse(exchange);
     }
     noted(entry, response);
-    if (fault.stream !== undefined) return halfStreamed(response, fault.stream, exchange, signals);
+    if (fault.stream !== undefined) return streamHalf(response, fault.stream, exchange, signals);
     const isEmpty = exchange.incoming.request.method === 'HEAD' || fault.slowBodyMs === undefined;
-    return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);
+    return isEmpty ? response : sendSlowly(response, fault.slowBodyMs ?? 0, signals);
   }
 
   async #replyTo(asked: FaultedRequest, fault: Fault): Promise<Response> {
     if (fault.reply === undefined) return this.#answerTo(asked, fault);
-    const response = isPerformed(fault.reply) ? await asked.exchange.respond() : undefined;
-    return proxyReply(fault.reply, response);
+    const response = reachesService(fault.reply) ? await asked.exchange.respond() : undefined;
+    return createProxyReply(fault.reply, response);
   }
 
   async #answerTo({ exchange, caller, operation }: FaultedRequest, fault: Fault): Promise<Response> {
     const { limits, clock, quiet } = this.#options;
     const { banSeconds, remaining, retryAfter } = fault;
-    const code = operation === undefined ? undefined : codeOf(operation, fault);
+    const code = operation === undefined ? undefined : faultCode(operation, fault);
     if (caller !== undefined) {
       if (remaining !== undefined) limits.setRemaining(caller, remaining);
       if (banSeconds !== undefined) limits.ban(caller, banSeconds);
@@ -137,7 +140,7 @@ export class Misbehavior {
     }
     // The service itself refuses the request, because it enforces the account's limits.
     if (code === undefined || isLimit(code)) return exchange.respond();
-    return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
+    return replyWithSimulatedError(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
 }
 
@@ -147,12 +150,12 @@ function isOf(fault: Fault, operation: Operation | undefined): boolean {
 
 /** Whether a request can trigger a fault from `POST /sandbox/faults`. */
 function isFor(
-  { fault, done }: AskedFault,
+  { fault, done }: RequestedFault,
   operation: Operation | undefined,
   caller: Caller | undefined,
 ): boolean {
-  if (operation === undefined || isOfWebhooks(fault) || !isOf(fault, operation)) return false;
-  if (impossibilityOf(operation, fault) !== undefined) return false;
+  if (operation === undefined || isWebhookFault(fault) || !isOf(fault, operation)) return false;
+  if (impossibleReason(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
   // The fault sets an account's limits only once, so that later requests can exhaust them.
   return caller !== undefined && !done.has(caller.accountId);

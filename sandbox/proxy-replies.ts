@@ -1,6 +1,6 @@
 /** Simulates a proxy that replaces or corrupts the service's responses. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { flushMs } from './connection.ts';
+import { flushDelayMs } from './connection.ts';
 
 export const replyNames = [
   'html-502',
@@ -23,7 +23,7 @@ const pages: Readonly<Partial<Record<ReplyName, string>>> = {
 };
 
 /** Whether the service processes the request. False if the proxy responds without forwarding the request. */
-export function isPerformed(name: ReplyName): boolean {
+export function reachesService(name: ReplyName): boolean {
   return name === 'html-504' || changesBody(name);
 }
 
@@ -32,7 +32,7 @@ export function changesBody(name: ReplyName): boolean {
 }
 
 /** Returns the response for the client. `response` is the service's response if it processed the request. */
-export async function proxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
+export async function createProxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
   const title = pages[name];
   // If the response is a stream, this ends the stream.
   if (title !== undefined || name === 'redirect') await response?.body?.cancel();
@@ -60,7 +60,7 @@ async function halved(response: Response): Promise<Response> {
         return controller.enqueue(half);
       }
       // If the body failed before the first half is sent, the runtime would send nothing.
-      await sleep(flushMs);
+      await sleep(flushDelayMs);
       controller.error();
     },
   });

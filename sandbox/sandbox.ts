@@ -2,14 +2,14 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../src/app/app.ts';
+import { type AdminServices, createSystemRuntime, openAdminServices, startApp } from '../src/app/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
+import { ApiError } from '../src/contract/api-error.ts';
 import { basePath } from '../src/contract/operations.ts';
-import { Refusal } from '../src/contract/refusal.ts';
-import { fingerprint } from '../src/domain/key.ts';
-import { addressOf } from '../src/http/listener/host.ts';
-import { Outages } from '../src/http/logs/outages.ts';
-import { pathOf } from '../src/http/pipeline/query.ts';
+import { computeFingerprint } from '../src/domain/key.ts';
+import { resolveHost } from '../src/http/listener/host.ts';
+import { OutageLog } from '../src/http/logs/outage-log.ts';
+import { requestPath } from '../src/http/pipeline/query.ts';
 import type { Exchange, Middleware } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
 import { createAccount, createAccounts, type SandboxAccount } from './accounts.ts';
@@ -19,8 +19,8 @@ import { Faults } from './faults.ts';
 import { makeFolder } from './folder.ts';
 import { SandboxLimits } from './limits.ts';
 import { Misbehavior } from './misbehavior.ts';
-import type { Quiet } from './refusals.ts';
 import { Requests } from './requests.ts';
+import type { QuietLogging } from './simulated-errors.ts';
 import { SandboxStore } from './store.ts';
 import { Stores } from './stores.ts';
 import { WebhookFaults } from './webhook-faults.ts';
@@ -41,7 +41,7 @@ export interface Sandbox extends AsyncDisposable {
 
 /** Starts a sandbox. Disposing it removes its store. Throws any error from `startApp` or `fill`. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const host = await addressOf(options.host, { log: options.log, setting: '--host' });
+  const host = await resolveHost(options.host, { log: options.log, setting: '--host' });
   return start({ ...options, host }, undefined);
 }
 
@@ -69,7 +69,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const webhooks = () => admin?.storage.webhooks;
   const webhookFaults = new WebhookFaults({ faults, webhooks, clock, ending: ending.signal });
   const runtime = {
-    ...systemRuntime(),
+    ...createSystemRuntime(),
     clock,
     middleware: (exchange: Exchange) => middleware(exchange),
     aroundSend: webhookFaults.around,
@@ -77,7 +77,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
   const store = started.use(new SandboxStore(files.data, files.start));
   const quietLog = log.child({}, { level: 'silent' });
-  const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
+  const quiet = { log: quietLog, outages: started.use(new OutageLog(quietLog)) };
   // Disposed first, so that delayed messages do not keep the service from stopping.
   started.defer(() => ending.abort());
   const open = (onRequest: () => void) =>
@@ -85,7 +85,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const stores = parent === undefined ? started.use(new Stores(open, () => performance.now())) : undefined;
   const { onRequest } = parent ?? {};
   admin = app.admin;
-  middleware = middlewareOf({
+  middleware = createMiddleware({
     config,
     clock,
     store,
@@ -123,13 +123,17 @@ async function makeStore(
   clock: SandboxClock,
   fill: SandboxOptions['fill'],
 ): Promise<SandboxAccount[]> {
-  await using services = await openAdminServices(config, { ...systemRuntime(), clock }, { create: true });
+  await using services = await openAdminServices(
+    config,
+    { ...createSystemRuntime(), clock },
+    { create: true },
+  );
   const accounts = await createAccounts(services);
   await fill?.(services);
   return accounts;
 }
 
-interface Parts {
+interface MiddlewareDependencies {
   readonly config: Config;
   readonly clock: SandboxClock;
   readonly store: SandboxStore;
@@ -139,12 +143,12 @@ interface Parts {
   readonly admin: AdminServices;
   readonly faults: Faults;
   readonly webhookFaults: WebhookFaults;
-  readonly quiet: Quiet;
+  readonly quiet: QuietLogging;
   readonly ending: AbortSignal;
 }
 
-function middlewareOf(parts: Parts): Middleware {
-  const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = parts;
+function createMiddleware(dependencies: MiddlewareDependencies): Middleware {
+  const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = dependencies;
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
   const keys: KeyStore = admin.storage.keys;
@@ -158,21 +162,21 @@ function middlewareOf(parts: Parts): Middleware {
     createAccount: (account) => createAccount(admin, account),
     findAccount: (id) => admin.accounts.find(id),
     revokeKey: async (key) => {
-      const caller = await keys.findCaller(fingerprint(key));
-      if (caller === undefined) throw new Refusal('key_not_found');
+      const caller = await keys.findCaller(computeFingerprint(key));
+      if (caller === undefined) throw new ApiError('key_not_found');
       await admin.keys.revoke(caller.keyId);
     },
     reset: () => {
       store.restoreInitial();
       faults.end(undefined);
-      parts.webhookFaults.reset();
+      dependencies.webhookFaults.reset();
       requests.clear(undefined);
       clock.reset();
     },
   });
   return async (exchange) => {
-    parts.onRequest?.();
-    const path = pathOf(exchange.incoming.request.url);
+    dependencies.onRequest?.();
+    const path = requestPath(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
     const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.respond());
     // Clients compare times in a response with its Date header.

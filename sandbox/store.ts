@@ -1,13 +1,13 @@
 /** Changes to a sandbox's store that bypass the service's rules. */
 import { Database } from 'bun:sqlite';
 import { maxWorkers } from '../src/domain/workers.ts';
-import { AccountCounts } from '../src/limits/file/account-counts.ts';
-import { KeyPenalties } from '../src/limits/file/key-penalties.ts';
+import { AccountUsageTable } from '../src/limits/file/account-counts.ts';
+import { KeyPenaltyTable } from '../src/limits/file/key-penalties.ts';
 import { extentBytes, extentHeaderBytes, limitTables } from '../src/limits/file/layout.ts';
 import { LimitFile } from '../src/limits/file/limit-file.ts';
 import { RecordLocks } from '../src/limits/file/record-locks.ts';
 import { noPenalty, noUsage, type Usage } from '../src/limits/limit.ts';
-import { storeFileNames } from '../src/store-files/files.ts';
+import { resolveStoreFiles } from '../src/store-files/files.ts';
 import { tryLock } from '../src/store-files/serving-lock.ts';
 
 /**
@@ -22,8 +22,8 @@ export class SandboxStore implements Disposable {
   readonly #data: Database;
   readonly #limits: LimitFile;
   readonly #locks: RecordLocks;
-  readonly #accounts: AccountCounts;
-  readonly #keys: KeyPenalties;
+  readonly #accounts: AccountUsageTable;
+  readonly #keys: KeyPenaltyTable;
   readonly #tables: readonly string[];
 
   constructor(path: string, start: string) {
@@ -40,10 +40,10 @@ export class SandboxStore implements Disposable {
       )
       .all()
       .map(({ name }) => name);
-    this.#limits = new LimitFile(storeFileNames(path).limits);
+    this.#limits = new LimitFile(resolveStoreFiles(path).limits);
     this.#locks = new RecordLocks(this.#limits, maxWorkers);
-    this.#accounts = new AccountCounts(this.#limits);
-    this.#keys = new KeyPenalties(this.#limits);
+    this.#accounts = new AccountUsageTable(this.#limits);
+    this.#keys = new KeyPenaltyTable(this.#limits);
   }
 
   /** Restores the initial state, including the next ids, and clears all counts. */

@@ -1,5 +1,5 @@
 /** Isolated stores of a sandbox, which have the same initial contents and share no state. */
-import { Refusal } from '../src/contract/refusal.ts';
+import { ApiError } from '../src/contract/api-error.ts';
 import { minuteMs } from '../src/domain/clock.ts';
 import type { SandboxAccount } from './accounts.ts';
 
@@ -48,7 +48,7 @@ export class Stores implements AsyncDisposable {
   async create(): Promise<StoreEntry> {
     if (this.#stores.size + this.#opening >= maxStores) {
       const message = `There are ${maxStores} stores. Remove one with DELETE /sandbox/stores/{id}.`;
-      throw new Refusal('service_unavailable', { message });
+      throw new ApiError('service_unavailable', { message });
     }
     this.#opening++;
     const id = ++this.#count;
@@ -67,7 +67,7 @@ export class Stores implements AsyncDisposable {
 
   async remove(id: number): Promise<void> {
     const used = this.#stores.get(id);
-    if (used === undefined) throw new Refusal('route_not_found', { message: `There is no store ${id}.` });
+    if (used === undefined) throw new ApiError('route_not_found', { message: `There is no store ${id}.` });
     this.#stores.delete(id);
     await used.store[Symbol.asyncDispose]();
   }

@@ -2,8 +2,8 @@
 import type { Storage } from '../src/storage/storage.ts';
 import type { Message, Send } from '../src/webhooks/attempt.ts';
 import type { SandboxClock } from './clock.ts';
-import { held } from './connection.ts';
-import { type Fault, isOfWebhooks, maxHoldMs } from './fault.ts';
+import { delayResponse } from './connection.ts';
+import { type Fault, isWebhookFault, maxHoldMs } from './fault.ts';
 import type { Faults } from './faults.ts';
 
 /** Age of an outdated message. Receivers accept messages up to 5 minutes old. */
@@ -15,7 +15,7 @@ type Sent = ReturnType<Send>;
 
 type Webhooks = Pick<Storage['webhooks'], 'find'>;
 
-interface WebhookFaultsParts {
+interface WebhookFaultsOptions {
   readonly faults: Faults;
   /** Undefined until the store is open. */
   readonly webhooks: () => Webhooks | undefined;
@@ -41,7 +41,7 @@ export class WebhookFaults {
   #resetting = new AbortController();
 
   /** `ending` is aborted when the sandbox ends, to stop delaying messages. */
-  constructor({ faults, webhooks, clock, ending }: WebhookFaultsParts) {
+  constructor({ faults, webhooks, clock, ending }: WebhookFaultsOptions) {
     this.#faults = faults;
     this.#webhooks = webhooks;
     this.#clock = clock;
@@ -93,7 +93,7 @@ export class WebhookFaults {
     this.#delayed.delete(webhookId);
     const found = this.#faults
       .of(accountId)
-      .filter(({ fault }) => isOfWebhooks(fault) && !(earlier && fault.webhook === 'out-of-order'))
+      .filter(({ fault }) => isWebhookFault(fault) && !(earlier && fault.webhook === 'out-of-order'))
       .find((asked) => asked.happens());
     try {
       return await this.#misbehave(attempt, found?.fault);
@@ -103,11 +103,12 @@ export class WebhookFaults {
   }
 
   async #misbehave({ send, message, nowMs, signal }: Attempt, fault: Fault | undefined): Sent {
-    if (fault?.webhookDelayMs !== undefined) await held(fault.webhookDelayMs, [signal, this.#ending]);
+    if (fault?.webhookDelayMs !== undefined)
+      await delayResponse(fault.webhookDelayMs, [signal, this.#ending]);
     if (fault?.webhook === 'out-of-order') {
       const overtaken = new AbortController();
       this.#delayed.set(message.webhookId, overtaken);
-      await held(maxHoldMs, [overtaken.signal, signal, this.#ending]);
+      await delayResponse(maxHoldMs, [overtaken.signal, signal, this.#ending]);
       if (this.#delayed.get(message.webhookId) === overtaken) this.#delayed.delete(message.webhookId);
     }
     if (fault?.webhook === 'duplicate') await send(message, nowMs, signal);

@@ -1,12 +1,12 @@
 import { systemClock } from '../src/domain/clock.ts';
 import type { Metric } from '../src/operations/observability/metric.ts';
-import { metricsOf } from '../src/operations/observability/metrics.ts';
+import { collectMetrics } from '../src/operations/observability/metrics.ts';
 import { TrafficCounter } from '../src/operations/observability/traffic-counter.ts';
 
 const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
 
 /** All possible metrics, for an embedded store and for database servers. */
-export const allMetrics: readonly Metric[] = metricsOf({
+export const allMetrics: readonly Metric[] = collectMetrics({
   processes: [
     {
       ...new TrafficCounter(systemClock()).traffic(),

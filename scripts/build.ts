@@ -6,7 +6,7 @@
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { consoleFiles } from '../src/http/admin/console-files.ts';
+import { bundleConsole } from '../src/http/admin/console-files.ts';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 
@@ -24,7 +24,7 @@ const scheme = 'finished:';
 /** Replaces the module that bundles the console with one that contains the prebuilt bundle. */
 async function finishedConsole(): Promise<Bun.BunPlugin> {
   const files = await Promise.all(
-    [...(await consoleFiles())].map(async ([path, { type, body }]) => ({
+    [...(await bundleConsole())].map(async ([path, { type, body }]) => ({
       path,
       type,
       bytes: new Uint8Array(await body.arrayBuffer()),
@@ -37,7 +37,7 @@ async function finishedConsole(): Promise<Bun.BunPlugin> {
     ({ path, type }, index) =>
       `[${JSON.stringify(path)}, { type: ${JSON.stringify(type)}, body: Bun.file(file${index}) }],`,
   );
-  const contents = [...imports, 'export const consoleFiles = async () => new Map([', ...entries, ']);'].join(
+  const contents = [...imports, 'export const bundleConsole = async () => new Map([', ...entries, ']);'].join(
     '\n',
   );
   return {

@@ -54,7 +54,7 @@ export type Int64 = bigint | number;
 `;
 
 /** Returns the contents of `client/src/contract.ts`. */
-export function clientTypesText(openapiText: string): string {
+export function generateClientTypes(openapiText: string): string {
   const document: OpenapiDocument = JSON.parse(openapiText);
   const { schemas } = document.components;
   const bodies = Object.entries(schemas)

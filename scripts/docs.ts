@@ -1,4 +1,4 @@
 /** Generates parts of `docs/`: tables, examples of errors, and the help texts of all commands. */
-import { generatedDocs } from './generated-docs.ts';
+import { generateDocs } from './generate-docs.ts';
 
-for (const { path, text } of await generatedDocs()) await Bun.write(path, text);
+for (const { path, text } of await generateDocs()) await Bun.write(path, text);

@@ -6,15 +6,15 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { startConsole, type TestConsole } from '../test/support/console.ts';
-import { clientsAtWork } from './screenshots/clients.ts';
+import { startClients } from './screenshots/clients.ts';
+import { referencedScreenshots } from './screenshots/referenced.ts';
 import { openShop } from './screenshots/shop.ts';
-import { shownScreenshots } from './screenshots/shown.ts';
 
 const folders = {
   shown: fileURLToPath(new URL('../docs/screenshots/', import.meta.url)),
   others: fileURLToPath(new URL('../screenshots/', import.meta.url)),
 };
-const shown = await shownScreenshots();
+const shown = await referencedScreenshots();
 
 const sizes = {
   390: { width: 390, height: 844 },
@@ -78,7 +78,7 @@ const workMs = 150_000;
 
 await using console = await startConsole({ BAN_STRIKES: '20' });
 const shop = await openShop(console);
-const work = clientsAtWork(console.apiUrl, shop.keys);
+const work = startClients(console.apiUrl, shop.keys);
 await Bun.sleep(workMs);
 for (const folder of Object.values(folders)) {
   if (wanted === undefined) await rm(folder, { recursive: true, force: true });

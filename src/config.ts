@@ -1,8 +1,9 @@
 /** The only module that reads the environment. */
-import { resemblingVariables } from './config/misspellings.ts';
-import { combinationMistakes } from './config/mistakes.ts';
+
+import { checkCombinations } from './config/check-combinations.ts';
+import { findResemblingVariables } from './config/misspellings.ts';
+import { defaultAdminPort, maskPassword } from './config/parsers.ts';
 import { settings } from './config/settings.ts';
-import { defaultAdminPort, withoutPassword } from './config/values.ts';
 import { dayMs } from './domain/clock.ts';
 
 type SettingName = keyof typeof settings;
@@ -15,7 +16,7 @@ interface ShownSetting {
   readonly about: string;
 }
 
-export type Config = ReturnType<typeof configOf> & {
+export type Config = ReturnType<typeof toConfig> & {
   readonly settings: readonly ShownSetting[];
   /** Sentences about variables that are probably misspelled settings. */
   readonly warnings: readonly string[];
@@ -44,16 +45,16 @@ export function readConfig(
       values[name] = parse(environment[name]?.trim() || defaultText);
     } catch (error) {
       mistakes.push(
-        `${name} ${(error as Error).message} (got "${withoutPassword(environment[name] ?? '', name)}").`,
+        `${name} ${(error as Error).message} (got "${maskPassword(environment[name] ?? '', name)}").`,
       );
     }
   }
-  mistakes.push(...combinationMistakes(values as Partial<Values>, Boolean(environment.REDIS_URL?.trim())));
+  mistakes.push(...checkCombinations(values as Partial<Values>, Boolean(environment.REDIS_URL?.trim())));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return Object.freeze({
-    ...configOf(values as Values),
+    ...toConfig(values as Values),
     settings: shownSettings(environment),
-    warnings: resemblingVariables(environment, Object.keys(settings)),
+    warnings: findResemblingVariables(environment, Object.keys(settings)),
   });
 }
 
@@ -61,19 +62,19 @@ function shownSettings(environment: Readonly<Record<string, string | undefined>>
   return Object.entries(settings).map(([name, { default: defaultText, about }]) => {
     const set = environment[name]?.trim();
     const source = set ? 'environment' : 'default';
-    return { name, value: withoutPassword(set || defaultText, name), source, about };
+    return { name, value: maskPassword(set || defaultText, name), source, about };
   });
 }
 
 /** Address of the admin API; undefined if it is off. */
-function adminOf({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: Values) {
+function adminConfig({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: Values) {
   if (ADMIN_PORT === 'off') return undefined;
   const port = ADMIN_PORT ?? defaultAdminPort(PORT);
   return Object.freeze({ host, port, isPortSet: ADMIN_PORT !== undefined, origin });
 }
 
 /** Settings of the Redis and PostgreSQL servers that instances share; undefined if Redis is not used. */
-function clusterOf(values: Values) {
+function clusterConfig(values: Values) {
   if (values.REDIS_URL === undefined) return undefined;
   return Object.freeze({
     redisUrl: values.REDIS_URL,
@@ -85,17 +86,17 @@ function clusterOf(values: Values) {
   });
 }
 
-function configOf(values: Values) {
+function toConfig(values: Values) {
   return Object.freeze({
     instanceName: values.INSTANCE_NAME,
     host: values.HOST,
     port: values.PORT,
     workers: values.WORKERS,
-    admin: adminOf(values),
+    admin: adminConfig(values),
     maxConnections: values.MAX_CONNECTIONS,
     idleTimeoutSeconds: values.IDLE_TIMEOUT_SECONDS,
     databaseUrl: values.DATABASE_URL,
-    cluster: clusterOf(values),
+    cluster: clusterConfig(values),
     publicUrl: values.PUBLIC_URL,
     stagingUrl: values.STAGING_URL,
     operatorUrl: values.OPERATOR_URL,

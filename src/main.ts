@@ -5,7 +5,7 @@ const words = process.argv.slice(2);
 if (words[0] === 'serve') restartWithMemoryOptions(words, process.env);
 
 // Imported only now, so that these modules are not loaded twice if the process restarts.
-const [{ addEnvFiles, run, takeOverOutput }, { ignoreUserSignals }, { watchOutput }, { sandboxTool }] =
+const [{ addEnvFiles, run, bufferOutput }, { ignoreUserSignals }, { watchOutput }, { sandboxTool }] =
   await Promise.all([
     import('./cli/cli.ts'),
     import('./cli/signals.ts'),
@@ -15,6 +15,6 @@ const [{ addEnvFiles, run, takeOverOutput }, { ignoreUserSignals }, { watchOutpu
 const tools = [sandboxTool];
 ignoreUserSignals();
 watchOutput();
-const finish = takeOverOutput(words, tools);
+const finish = bufferOutput(words, tools);
 process.exitCode = await run(words, process.env, addEnvFiles(process.env), tools);
 await finish();

@@ -1,23 +1,23 @@
 /** Dialogs that change an account. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call, callTagged } from '../api.ts';
+import { call, callWithEtag } from '../api.ts';
 import type { Account } from '../contract.ts';
+import { planLabels } from '../labels.ts';
+import { ConditionalEdit, type Save } from '../parts/conditional-edit.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Edited, type Save } from '../parts/edited.tsx';
 import { TextArea, TextField } from '../parts/form.tsx';
-import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
-import { isPlanReady, type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
-import { named } from '../text.ts';
-import { planWords } from '../words.ts';
+import { type DialogCallbacks, FormDialog } from '../parts/form-dialog.tsx';
+import { isPlanReady, type PlanChoice, PlanFields, toPlanFields } from '../parts/plan.tsx';
+import { quoteName } from '../text.ts';
 
-export type AccountStep = 'rename' | 'plan' | 'note' | 'close' | 'reopen';
+export type AccountAction = 'rename' | 'plan' | 'note' | 'close' | 'reopen';
 
-interface DialogProps extends Ends {
+interface DialogProps extends DialogCallbacks {
   readonly account: Account;
 }
 
-export function AccountDialog({ step, ...props }: DialogProps & { step: AccountStep }) {
+export function AccountDialog({ step, ...props }: DialogProps & { step: AccountAction }) {
   switch (step) {
     case 'rename':
     case 'plan':
@@ -33,15 +33,15 @@ export function AccountDialog({ step, ...props }: DialogProps & { step: AccountS
 /** Dialogs for data that other operators may edit at the same time. */
 function Edit({ step, ...props }: DialogProps & { step: 'rename' | 'plan' | 'note' }) {
   const { account, onClose } = props;
-  const load = () => callTagged('GET /accounts/{accountId}', { params: { accountId: account.id } });
+  const load = () => callWithEtag('GET /accounts/{accountId}', { params: { accountId: account.id } });
   return (
-    <Edited load={load} onClose={onClose}>
+    <ConditionalEdit load={load} onClose={onClose}>
       {(opened, save, conflict) => {
         const edit = { ...props, account: opened, save, conflict };
         if (step === 'note') return <EditNote {...edit} />;
         return step === 'rename' ? <Rename {...edit} /> : <ChangePlan {...edit} />;
       }}
-    </Edited>
+    </ConditionalEdit>
   );
 }
 
@@ -57,7 +57,7 @@ function Rename({ account: { id, name: before }, save, conflict, ...ends }: Edit
     await save((ifMatch) =>
       call('PATCH /accounts/{accountId}', { params: { accountId: id }, body, ifMatch }),
     );
-    return `Renamed the account to ${named(body.name)}.`;
+    return `Renamed the account to ${quoteName(body.name)}.`;
   };
   return (
     <FormDialog
@@ -83,12 +83,14 @@ function EditNote({ account: { id, name, note: before }, save, conflict, ...ends
     await save((ifMatch) =>
       call('PATCH /accounts/{accountId}', { params: { accountId: id }, body: { note }, ifMatch }),
     );
-    return note.trim() === '' ? `Removed the note on ${named(name)}.` : `Saved the note on ${named(name)}.`;
+    return note.trim() === ''
+      ? `Removed the note on ${quoteName(name)}.`
+      : `Saved the note on ${quoteName(name)}.`;
   };
   return (
     <FormDialog
       {...ends}
-      title={`Note on ${named(name)}`}
+      title={`Note on ${quoteName(name)}`}
       submit="Save note"
       isReady={note !== (before ?? '')}
       onSubmit={change}
@@ -114,11 +116,11 @@ function EditNote({ account: { id, name, note: before }, save, conflict, ...ends
 function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, ...ends }: EditProps) {
   const [choice, setChoice] = useState<PlanChoice>({ plan, perMinute: `${perMinute}`, perDay: `${perDay}` });
   const change = async () => {
-    const body = planMembers(choice);
+    const body = toPlanFields(choice);
     await save((ifMatch) =>
       call('PATCH /accounts/{accountId}', { params: { accountId: id }, body, ifMatch }),
     );
-    return `Changed the plan to ${planWords[choice.plan]}. It takes effect on the next request.`;
+    return `Changed the plan to ${planLabels[choice.plan]}. It takes effect on the next request.`;
   };
   return (
     <FormDialog
@@ -145,10 +147,10 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
 function Close({ account: { id, name }, ...ends }: DialogProps) {
   const close = async () => {
     await call('POST /accounts/{accountId}/close', { params: { accountId: id } });
-    return `Closed ${named(name)}.`;
+    return `Closed ${quoteName(name)}.`;
   };
   return (
-    <Confirm {...ends} title={`Close ${named(name)}?`} act="Close account" typed={name} onConfirm={close}>
+    <Confirm {...ends} title={`Close ${quoteName(name)}?`} act="Close account" typed={name} onConfirm={close}>
       <p>
         All keys of this account will be rejected, starting with the next request. Nothing is deleted, and you
         can reopen the account.
@@ -160,10 +162,10 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
 function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   const reopen = async () => {
     await call('POST /accounts/{accountId}/reopen', { params: { accountId: id } });
-    return `Reopened ${named(name)}.`;
+    return `Reopened ${quoteName(name)}.`;
   };
   return (
-    <Confirm {...ends} title={`Reopen ${named(name)}?`} act="Reopen account" onConfirm={reopen}>
+    <Confirm {...ends} title={`Reopen ${quoteName(name)}?`} act="Reopen account" onConfirm={reopen}>
       <p>Starting with the next request, the account's keys work again, except expired and revoked keys.</p>
     </Confirm>
   );

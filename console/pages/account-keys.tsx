@@ -2,23 +2,23 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, Ban, Key } from '../contract.ts';
-import { counted, date, grouped, instant, sentence } from '../format.ts';
-import { keyOf, keyText } from '../key-text.ts';
-import { useLoaded } from '../loaded.ts';
+import { capitalize, formatDate, formatInteger, formatTime, pluralize } from '../format.ts';
+import { keyLabel, toKey } from '../key-label.ts';
+import { keyStateLabels, scopeLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { ChoiceFilter, Filters } from '../parts/filters.tsx';
 import { Card } from '../parts/layout.tsx';
 import { LiftBan } from '../parts/lift-ban.tsx';
 import { ListHead } from '../parts/list-head.tsx';
-import { Paged } from '../parts/pages.tsx';
+import { PagedTable } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { place } from '../router.ts';
-import { mayChange } from '../session-state.ts';
-import { named } from '../text.ts';
-import { keyStateWords, scopeWords } from '../words.ts';
-import { IssueKey, KeyDialog, type KeyStep, RevokeKeys } from './key-dialogs.tsx';
+import { currentRoute } from '../router.ts';
+import { canChange } from '../session-state.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
+import { IssueKey, type KeyAction, KeyDialog, RevokeKeys } from './key-dialogs.tsx';
 
 interface KeysProps {
   readonly account: Account;
@@ -27,19 +27,19 @@ interface KeysProps {
   readonly onChange: () => void;
 }
 
-const { unknown: _, ...keyStateFilters } = keyStateWords;
+const { unknown: _, ...keyStateFilters } = keyStateLabels;
 
 const keysPerPage = 20;
 const everyMs = 10_000;
 
 export function Keys({ account, changes, onChange }: KeysProps) {
   const { id: accountId } = account;
-  const cursor = place.value.query.get('cursor') ?? undefined;
+  const cursor = currentRoute.value.query.get('cursor') ?? undefined;
   const [isIssuing, setIsIssuing] = useState(false);
-  const [chosen, setChosen] = useState<{ readonly of: Key; readonly step: KeyStep }>();
-  const { picked, pick, clear } = usePicked();
+  const [chosen, setChosen] = useState<{ readonly of: Key; readonly step: KeyAction }>();
+  const { picked, pick, clear } = useSelection();
   const [isRevoking, setIsRevoking] = useState(false);
-  const state = (place.value.query.get('state') ?? undefined) as Key['state'] | undefined;
+  const state = (currentRoute.value.query.get('state') ?? undefined) as Key['state'] | undefined;
   const query = { accountId, state, order: 'desc', limit: keysPerPage } as const;
   const load = () => callPage('GET /keys', { query: { ...query, cursor } });
   const loaded = useLoaded(`${accountId} ${state} ${cursor} ${changes}`, load, { everyMs });
@@ -61,11 +61,11 @@ export function Keys({ account, changes, onChange }: KeysProps) {
       <ListHead exported={{ route: 'GET /keys', query, name: `keys-of-account-${accountId}` }}>
         {pickedKeys.length > 0 && (
           <ChangeButton look="danger" onClick={() => setIsRevoking(true)}>
-            Revoke {counted(pickedKeys.length, 'selected key')}
+            Revoke {pluralize(pickedKeys.length, 'selected key')}
           </ChangeButton>
         )}
       </ListHead>
-      <Paged
+      <PagedTable
         label="Keys"
         loaded={loaded}
         columns={columnsOf({ picked, pick, choose: (of, step) => setChosen({ of, step }) })}
@@ -94,7 +94,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
 }
 
 /** The ids of the selected keys, with functions to change the selection. */
-function usePicked() {
+function useSelection() {
   const [picked, setPicked] = useState<ReadonlySet<number>>(new Set());
   const pick = ({ id }: Key) => {
     const others = new Set(picked);
@@ -132,7 +132,7 @@ export function Bans({ accountId, keyId, changes, onLifted }: BansProps) {
 interface Picking {
   readonly picked: ReadonlySet<number>;
   readonly pick: (key: Key) => void;
-  readonly choose: (key: Key, step: KeyStep) => void;
+  readonly choose: (key: Key, step: KeyAction) => void;
 }
 
 function columnsOf({ picked, pick, choose }: Picking): readonly Column<Key>[] {
@@ -141,10 +141,10 @@ function columnsOf({ picked, pick, choose }: Picking): readonly Column<Key>[] {
       title: 'Name',
       show: (key) => (
         <div class="pick">
-          {mayChange.value && (
+          {canChange.value && (
             <input
               type="checkbox"
-              aria-label={`Select ${keyText(key)}`}
+              aria-label={`Select ${keyLabel(key)}`}
               checked={picked.has(key.id)}
               disabled={hasEnded(key)}
               onChange={() => pick(key)}
@@ -152,7 +152,7 @@ function columnsOf({ picked, pick, choose }: Picking): readonly Column<Key>[] {
           )}
           <div>
             <a class="name" href={`#/keys/${key.id}`}>
-              {named(key.name)}
+              {quoteName(key.name)}
             </a>
             <span class="under">
               Key {key.id}, ends in <code>{key.lastFour}</code>
@@ -167,8 +167,8 @@ function columnsOf({ picked, pick, choose }: Picking): readonly Column<Key>[] {
       title: 'Last used',
       show: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time at={lastUsedAt} />),
     },
-    { title: 'Today', show: ({ requestsToday }) => grouped(requestsToday), kind: 'number' },
-    { title: 'Actions', kind: 'actions', show: (key) => <KeySteps of={key} choose={choose} /> },
+    { title: 'Today', show: ({ requestsToday }) => formatInteger(requestsToday), kind: 'number' },
+    { title: 'Actions', kind: 'actions', show: (key) => <KeyActions of={key} choose={choose} /> },
   ];
 }
 
@@ -177,7 +177,7 @@ const hasEnded = ({ state }: Pick<Key, 'state'>) => state === 'revoked' || state
 function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
   return (
     <>
-      <Badge word={keyStateWords[state]} />
+      <Badge word={keyStateLabels[state]} />
       {revokedAt !== null && (
         <span class="under">
           <Time at={revokedAt} />
@@ -186,8 +186,8 @@ function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
       {expiresAt !== null && revokedAt === null && (
         <span class="under">
           {state === 'expired' ? 'Expired ' : 'Expires '}
-          <time dateTime={expiresAt} title={instant(expiresAt)}>
-            {date(expiresAt)}
+          <time dateTime={expiresAt} title={formatTime(expiresAt)}>
+            {formatDate(expiresAt)}
           </time>
         </span>
       )}
@@ -201,12 +201,12 @@ function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
 }
 
 function Scopes({ scopes }: Pick<Key, 'scopes'>) {
-  const all = Object.keys(scopeWords).length;
+  const all = Object.keys(scopeLabels).length;
   if (scopes.length === all) return <>All scopes</>;
   return (
     <ul class="scopes">
       {scopes.map((scope) => (
-        <li key={scope} title={scopeWords[scope]}>
+        <li key={scope} title={scopeLabels[scope]}>
           <code>{scope}</code>
         </li>
       ))}
@@ -214,19 +214,19 @@ function Scopes({ scopes }: Pick<Key, 'scopes'>) {
   );
 }
 
-export function KeySteps({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyStep) => void }) {
+export function KeyActions({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyAction) => void }) {
   if (hasEnded(key)) return null;
   return (
     <>
-      <ChangeButton label={`Scopes of ${keyText(key)}`} onClick={() => choose(key, 'scopes')}>
+      <ChangeButton label={`Scopes of ${keyLabel(key)}`} onClick={() => choose(key, 'scopes')}>
         Scopes
       </ChangeButton>
       {key.successorId === null && (
-        <ChangeButton label={`Rotate ${keyText(key)}`} onClick={() => choose(key, 'rotate')}>
+        <ChangeButton label={`Rotate ${keyLabel(key)}`} onClick={() => choose(key, 'rotate')}>
           Rotate
         </ChangeButton>
       )}
-      <ChangeButton look="danger" label={`Revoke ${keyText(key)}`} onClick={() => choose(key, 'revoke')}>
+      <ChangeButton look="danger" label={`Revoke ${keyLabel(key)}`} onClick={() => choose(key, 'revoke')}>
         Revoke
       </ChangeButton>
     </>
@@ -238,10 +238,10 @@ function BanNote({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
     <div class="message bad">
       <div>
         <strong>
-          {sentence(keyText(keyOf(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} isAhead />
+          {capitalize(keyLabel(toKey(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} isAhead />
         </strong>
         <p>
-          {ban.reason} {ban.level > 0 && `Earlier bans: ${grouped(ban.level)}.`}
+          {ban.reason} {ban.level > 0 && `Earlier bans: ${formatInteger(ban.level)}.`}
         </p>
       </div>
       <LiftBan ban={ban} onLifted={onLifted} />

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account } from '../contract.ts';
-import { useLoaded } from '../loaded.ts';
+import { accountStateLabel, planLabels } from '../labels.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
@@ -11,10 +11,10 @@ import { Card, Page } from '../parts/layout.tsx';
 import { LimitsCard } from '../parts/limits-card.tsx';
 import { Time } from '../parts/time.tsx';
 import { UsagePlot } from '../parts/usage-plot.tsx';
-import { hrefOf } from '../router.ts';
-import { named } from '../text.ts';
-import { accountStateWord, planWords } from '../words.ts';
-import { AccountDialog, type AccountStep } from './account-dialogs.tsx';
+import { buildHref } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
+import { type AccountAction, AccountDialog } from './account-dialogs.tsx';
 import { Keys } from './account-keys.tsx';
 
 const above = { href: '#/accounts', text: 'Accounts' };
@@ -33,7 +33,7 @@ export function AccountPage({ accountId }: { accountId: string }) {
 }
 
 function Shown({ account, onChange }: { account: Account; onChange: () => void }) {
-  const [step, setStep] = useState<AccountStep>();
+  const [step, setStep] = useState<AccountAction>();
   const [changes, setChanges] = useState(0);
   const { id, name, plan, createdAt, closedAt, note } = account;
   const changed = () => {
@@ -42,12 +42,12 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
   };
   return (
     <Page
-      title={named(name)}
+      title={quoteName(name)}
       above={above}
-      badge={<Badge word={accountStateWord(account)} />}
+      badge={<Badge word={accountStateLabel(account)} />}
       about={
         <>
-          Account {id} · {planWords[plan]} plan · created <Time at={createdAt} />
+          Account {id} · {planLabels[plan]} plan · created <Time at={createdAt} />
           {closedAt !== null && (
             <>
               {' · closed '}
@@ -55,7 +55,7 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
             </>
           )}
           {' · '}
-          <a href={hrefOf('/webhooks', { accountId: id })}>Webhooks</a>
+          <a href={buildHref('/webhooks', { accountId: id })}>Webhooks</a>
         </>
       }
       actions={
@@ -109,7 +109,7 @@ function History({ accountId: account, changes }: { accountId: number; changes: 
     <Card
       title="Changes"
       about="Changes that operators made to this account, its keys and its webhooks"
-      actions={<a href={hrefOf('/audit', { account })}>Show all</a>}
+      actions={<a href={buildHref('/audit', { account })}>Show all</a>}
     >
       <LoadState loaded={loaded} />
       {loaded.data && <AuditList entries={loaded.data.items} empty="There are no changes yet." />}

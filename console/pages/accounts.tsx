@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, InputOf } from '../contract.ts';
-import { counted, countedUpTo, grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import { formatCappedCount, formatInteger, pluralize } from '../format.ts';
+import { accountStateLabel, accountStateLabels, planLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -11,13 +11,13 @@ import { Form, TextField } from '../parts/form.tsx';
 import { Page } from '../parts/layout.tsx';
 import { ListHead } from '../parts/list-head.tsx';
 import { notify } from '../parts/notices.tsx';
-import { Paged, withoutCursor } from '../parts/pages.tsx';
-import { isPlanReady, type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
+import { PagedTable, withoutCursor } from '../parts/pages.tsx';
+import { isPlanReady, type PlanChoice, PlanFields, toPlanFields } from '../parts/plan.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { goTo, place } from '../router.ts';
-import { named } from '../text.ts';
-import { accountStateWord, accountStateWords, planWords } from '../words.ts';
+import { currentRoute, goTo } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 type Query = InputOf<'GET /accounts'>['query'];
 
@@ -26,25 +26,25 @@ const columns: readonly Column<Account>[] = [
     title: 'Name',
     show: ({ id, name }) => (
       <a class="name" href={`#/accounts/${id}`}>
-        {named(name)}
+        {quoteName(name)}
       </a>
     ),
   },
   { title: 'Account', show: ({ id }) => id, kind: 'number' },
-  { title: 'Plan', show: ({ plan }) => planWords[plan] },
-  { title: 'Per minute', show: ({ perMinute }) => grouped(perMinute), kind: 'number' },
-  { title: 'Per day', show: ({ perDay }) => grouped(perDay), kind: 'number' },
-  { title: 'Today', show: ({ requestsToday = 0 }) => grouped(requestsToday), kind: 'number' },
+  { title: 'Plan', show: ({ plan }) => planLabels[plan] },
+  { title: 'Per minute', show: ({ perMinute }) => formatInteger(perMinute), kind: 'number' },
+  { title: 'Per day', show: ({ perDay }) => formatInteger(perDay), kind: 'number' },
+  { title: 'Today', show: ({ requestsToday = 0 }) => formatInteger(requestsToday), kind: 'number' },
   {
     title: 'Last used',
     show: ({ lastUsedAt }) => (lastUsedAt == null ? 'Never' : <Time at={lastUsedAt} />),
   },
-  { title: 'State', show: (account) => <Badge word={accountStateWord(account)} /> },
+  { title: 'State', show: (account) => <Badge word={accountStateLabel(account)} /> },
 ];
 
 export function AccountsPage() {
-  const query = Object.fromEntries(place.value.query) as Query;
-  const loaded = useLoaded(place.value.query.toString(), () => callPage('GET /accounts', { query }));
+  const query = Object.fromEntries(currentRoute.value.query) as Query;
+  const loaded = useLoaded(currentRoute.value.query.toString(), () => callPage('GET /accounts', { query }));
   const [isAdding, setIsAdding] = useState(false);
   return (
     <Page
@@ -58,18 +58,22 @@ export function AccountsPage() {
     >
       <Filters>
         <TextFilter name="name" label="Name begins with" placeholder="Any name" />
-        <ChoiceFilter name="state" label="State" all="Open and closed" words={accountStateWords} />
+        <ChoiceFilter name="state" label="State" all="Open and closed" words={accountStateLabels} />
         <ChoiceFilter name="sort" label="Sort by" all="Account number" words={sortWords} />
       </Filters>
       <ListHead exported={{ route: 'GET /accounts', query: withoutCursor(query), name: 'accounts' }}>
         <Total />
       </ListHead>
-      <Paged
+      <PagedTable
         label="Accounts"
         loaded={loaded}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={place.value.query.size > 0 ? 'No accounts match these filters.' : 'There are no accounts yet.'}
+        empty={
+          currentRoute.value.query.size > 0
+            ? 'No accounts match these filters.'
+            : 'There are no accounts yet.'
+        }
       />
       {isAdding && <NewAccount onClose={() => setIsAdding(false)} />}
     </Page>
@@ -88,8 +92,8 @@ function Total() {
   const { accounts, closedAccounts } = data;
   return (
     <>
-      {counted(accounts, 'account')}
-      {closedAccounts > 0 && `, ${countedUpTo(closedAccounts)} closed`}
+      {pluralize(accounts, 'account')}
+      {closedAccounts > 0 && `, ${formatCappedCount(closedAccounts)} closed`}
     </>
   );
 }
@@ -98,8 +102,8 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const [choice, setChoice] = useState<PlanChoice>({ plan: 'free', perMinute: '', perDay: '' });
   const create = async () => {
-    const { id } = await call('POST /accounts', { body: { name: name.trim(), ...planMembers(choice) } });
-    notify(`Created account ${named(name.trim())}. Now issue its first key.`);
+    const { id } = await call('POST /accounts', { body: { name: name.trim(), ...toPlanFields(choice) } });
+    notify(`Created account ${quoteName(name.trim())}. Now issue its first key.`);
     goTo(`/accounts/${id}`);
   };
   return (

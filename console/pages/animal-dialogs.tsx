@@ -1,19 +1,19 @@
 /** Dialogs that add, edit and delete animals. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import { petStatuses, statusesAfter } from '../../src/domain/pet-status.ts';
-import { call, callTagged, type Failure } from '../api.ts';
+import { allowedStatuses, petStatuses } from '../../src/domain/pet-status.ts';
+import { call, callWithEtag, type Failure } from '../api.ts';
 import type { Category, Pet } from '../contract.ts';
+import { petStatusLabels } from '../labels.ts';
+import { ConditionalEdit, type Save } from '../parts/conditional-edit.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Edited, type Save } from '../parts/edited.tsx';
 import { Field, SelectField, TextField } from '../parts/form.tsx';
-import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
-import { named } from '../text.ts';
-import { petStatusWords } from '../words.ts';
+import { type DialogCallbacks, FormDialog } from '../parts/form-dialog.tsx';
+import { quoteName } from '../text.ts';
 
-export type AnimalStep = 'edit' | 'delete';
+export type AnimalAction = 'edit' | 'delete';
 
-interface Common extends Ends {
+interface Common extends DialogCallbacks {
   /** Named categories to suggest. */
   readonly categories: readonly Category[];
 }
@@ -25,18 +25,18 @@ interface Draft {
   readonly status: Pet['status'];
 }
 
-export function AnimalDialog({ step, ...props }: Common & { of: Pet; step: AnimalStep }) {
+export function AnimalDialog({ step, ...props }: Common & { of: Pet; step: AnimalAction }) {
   return step === 'edit' ? <Edit {...props} /> : <Delete {...props} />;
 }
 
 export function AddAnimal({ categories, ...ends }: Common) {
   const [draft, setDraft] = useState<Draft>({ name: '', categoryId: '', status: 'available' });
   const add = async () => {
-    const { id } = await call('POST /pets', { body: bodyOf(draft) });
-    return `Added ${named(draft.name)} as animal ${id}.`;
+    const { id } = await call('POST /pets', { body: toBody(draft) });
+    return `Added ${quoteName(draft.name)} as animal ${id}.`;
   };
   return (
-    <FormDialog {...ends} title="Add animal" submit="Add animal" isReady={isWhole(draft)} onSubmit={add}>
+    <FormDialog {...ends} title="Add animal" submit="Add animal" isReady={isComplete(draft)} onSubmit={add}>
       {(failure) => <Fields {...{ draft, categories, failure }} statuses={petStatuses} onChange={setDraft} />}
     </FormDialog>
   );
@@ -44,11 +44,11 @@ export function AddAnimal({ categories, ...ends }: Common) {
 
 function Edit(props: Common & { of: Pet }) {
   const { of: listed, onClose } = props;
-  const load = () => callTagged('GET /pets/{petId}', { params: { petId: listed.id } });
+  const load = () => callWithEtag('GET /pets/{petId}', { params: { petId: listed.id } });
   return (
-    <Edited load={load} onClose={onClose}>
+    <ConditionalEdit load={load} onClose={onClose}>
       {(pet, save, conflict) => <EditAnimal {...props} {...{ of: pet, save, conflict }} />}
-    </Edited>
+    </ConditionalEdit>
   );
 }
 
@@ -61,15 +61,21 @@ interface EditProps extends Common {
 function EditAnimal({ of: pet, save: saveIf, conflict, categories, ...ends }: EditProps) {
   const [draft, setDraft] = useState<Draft>({ ...pet, categoryId: String(pet.categoryId) });
   const save = async () => {
-    const body = changesOf(pet, draft);
+    const body = toPatch(pet, draft);
     await saveIf((ifMatch) => call('PATCH /pets/{petId}', { params: { petId: pet.id }, body, ifMatch }));
-    return `Saved ${named(draft.name)}.`;
+    return `Saved ${quoteName(draft.name)}.`;
   };
   const statuses = petStatuses.filter(
-    (each) => each === pet.status || statusesAfter(pet.status).includes(each),
+    (each) => each === pet.status || allowedStatuses(pet.status).includes(each),
   );
   return (
-    <FormDialog {...ends} title={`Animal ${pet.id}`} submit="Save" isReady={isWhole(draft)} onSubmit={save}>
+    <FormDialog
+      {...ends}
+      title={`Animal ${pet.id}`}
+      submit="Save"
+      isReady={isComplete(draft)}
+      onSubmit={save}
+    >
       {(failure) => (
         <>
           {conflict}
@@ -80,29 +86,35 @@ function EditAnimal({ of: pet, save: saveIf, conflict, categories, ...ends }: Ed
   );
 }
 
-function Delete({ of: { id, name }, ...ends }: Ends & { of: Pet }) {
+function Delete({ of: { id, name }, ...ends }: DialogCallbacks & { of: Pet }) {
   const remove = async () => {
     await call('DELETE /pets/{petId}', { params: { petId: id } });
-    return `Deleted ${named(name)}.`;
+    return `Deleted ${quoteName(name)}.`;
   };
   return (
-    <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete animal" typed={name} onConfirm={remove}>
+    <Confirm
+      {...ends}
+      title={`Delete ${quoteName(name)}?`}
+      act="Delete animal"
+      typed={name}
+      onConfirm={remove}
+    >
       <p>This permanently deletes animal {String(id)}. Its id will not be reused.</p>
     </Confirm>
   );
 }
 
-function isWhole({ name, categoryId }: Draft): boolean {
+function isComplete({ name, categoryId }: Draft): boolean {
   return name.trim() !== '' && /^-?\d+$/.test(categoryId);
 }
 
-function bodyOf({ name, categoryId, status }: Draft) {
+function toBody({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
 /** Returns only the fields that were edited. */
-function changesOf(pet: Pet, draft: Draft) {
-  const { name, categoryId, status } = bodyOf(draft);
+function toPatch(pet: Pet, draft: Draft) {
+  const { name, categoryId, status } = toBody(draft);
   return {
     ...(name !== pet.name.trim() && { name }),
     ...(categoryId !== BigInt(pet.categoryId) && { categoryId }),
@@ -134,7 +146,7 @@ function Fields({ draft, categories, statuses, failure, onChange }: FieldsProps)
         label="Category"
         name="categoryId"
         failure={failure}
-        hint={chosen ? named(chosen.name) : 'The id of a category, with or without a name.'}
+        hint={chosen ? quoteName(chosen.name) : 'The id of a category, with or without a name.'}
       >
         {(control) => (
           <>
@@ -149,7 +161,7 @@ function Fields({ draft, categories, statuses, failure, onChange }: FieldsProps)
             <datalist id={list}>
               {categories.map(({ id, name }) => (
                 <option key={String(id)} value={String(id)}>
-                  {named(name)}
+                  {quoteName(name)}
                 </option>
               ))}
             </datalist>
@@ -160,7 +172,7 @@ function Fields({ draft, categories, statuses, failure, onChange }: FieldsProps)
         label="Status"
         name="status"
         value={draft.status}
-        options={statuses.map((each) => [each, petStatusWords[each].text])}
+        options={statuses.map((each) => [each, petStatusLabels[each].text])}
         onChange={(status) => onChange({ ...draft, status })}
         failure={failure}
       />

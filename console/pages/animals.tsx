@@ -1,32 +1,32 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
-import { type CategoryNames, categoryText, useCategories } from '../category-names.ts';
+import { type CategoryNames, categoryLabel, useCategories } from '../category-names.ts';
 import type { InputOf, Pet } from '../contract.ts';
-import { counted, grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import { formatInteger, pluralize } from '../format.ts';
+import { orderLabels, petStatusLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Page } from '../parts/layout.tsx';
 import { ListHead } from '../parts/list-head.tsx';
-import { Paged, withoutCursor } from '../parts/pages.tsx';
+import { PagedTable, withoutCursor } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
-import { place } from '../router.ts';
-import { mayChange } from '../session-state.ts';
-import { named } from '../text.ts';
-import { oldestWords, petStatusWords } from '../words.ts';
-import { AddAnimal, AnimalDialog, type AnimalStep } from './animal-dialogs.tsx';
+import { currentRoute } from '../router.ts';
+import { canChange } from '../session-state.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
+import { AddAnimal, type AnimalAction, AnimalDialog } from './animal-dialogs.tsx';
 
 type Query = InputOf<'GET /pets'>['query'];
 
 export function AnimalsPage() {
-  const { sort, ...filters } = Object.fromEntries(place.value.query);
+  const { sort, ...filters } = Object.fromEntries(currentRoute.value.query);
   const query = { ...filters, order: sort === 'oldest' ? 'asc' : 'desc' } as Query;
-  const loaded = useLoaded(place.value.query.toString(), () => callPage('GET /pets', { query }));
+  const loaded = useLoaded(currentRoute.value.query.toString(), () => callPage('GET /pets', { query }));
   const [categories, names] = useCategories(loaded.data?.items.map(({ categoryId }) => categoryId) ?? []);
   const [isAdding, setIsAdding] = useState(false);
-  const [chosen, setChosen] = useState<{ readonly of: Pet; readonly step: AnimalStep }>();
+  const [chosen, setChosen] = useState<{ readonly of: Pet; readonly step: AnimalAction }>();
   const columns = columnsOf(names, (of, step) => setChosen({ of, step }));
   return (
     <Page
@@ -34,7 +34,7 @@ export function AnimalsPage() {
       about="All animals in the store."
       actions={
         <>
-          {mayChange.value && (
+          {canChange.value && (
             <a class="button" href="#/animals/import">
               <Icon name="upload" />
               Import
@@ -47,21 +47,21 @@ export function AnimalsPage() {
       }
     >
       <Filters>
-        <ChoiceFilter name="status" label="Status" all="Any status" words={petStatusWords} />
+        <ChoiceFilter name="status" label="Status" all="Any status" words={petStatusLabels} />
         <TextFilter name="categoryId" label="Category" placeholder="Any id" kind="digits" />
         <TextFilter name="id" label="Animal" placeholder="Any id" kind="digits" />
-        <ChoiceFilter name="sort" label="Sort by" all="Newest first" words={oldestWords} />
+        <ChoiceFilter name="sort" label="Sort by" all="Newest first" words={orderLabels} />
       </Filters>
       <ListHead exported={{ route: 'GET /pets', query: withoutCursor(query), name: 'animals' }}>
         <Total categoryId={filters.categoryId} />
       </ListHead>
-      <Paged
+      <PagedTable
         label="Animals"
         loaded={loaded}
         columns={columns}
         keyOf={({ id }) => id}
         empty={
-          place.value.query.size > 0
+          currentRoute.value.query.size > 0
             ? 'No animals match these filters.'
             : 'There are no animals yet. Add one, or import a file.'
         }
@@ -87,11 +87,11 @@ function Total({ categoryId }: { categoryId: string | undefined }) {
   if (data === undefined) return null;
   const { available, pending, sold } = data;
   const shown = Object.entries({ available, pending, sold }).map(
-    ([status, animals]) => `${grouped(animals)} ${status}`,
+    ([status, animals]) => `${formatInteger(animals)} ${status}`,
   );
   return (
     <>
-      {counted(available + pending + sold, 'animal')}
+      {pluralize(available + pending + sold, 'animal')}
       {categoryId !== undefined && ` in category ${categoryId}`}: {shown.join(', ')}
     </>
   );
@@ -99,16 +99,16 @@ function Total({ categoryId }: { categoryId: string | undefined }) {
 
 function columnsOf(
   names: CategoryNames,
-  choose: (of: Pet, step: AnimalStep) => void,
+  choose: (of: Pet, step: AnimalAction) => void,
 ): readonly Column<Pet>[] {
   return [
-    { title: 'Name', show: ({ name }) => <span class="name">{named(name)}</span> },
+    { title: 'Name', show: ({ name }) => <span class="name">{quoteName(name)}</span> },
     { title: 'Animal', show: ({ id }) => String(id), kind: 'number' },
     {
       title: 'Category',
-      show: ({ categoryId }) => <span class="long">{categoryText(names, categoryId)}</span>,
+      show: ({ categoryId }) => <span class="long">{categoryLabel(names, categoryId)}</span>,
     },
-    { title: 'Status', show: ({ status }) => <Badge word={petStatusWords[status]} /> },
+    { title: 'Status', show: ({ status }) => <Badge word={petStatusLabels[status]} /> },
     {
       title: 'Actions',
       kind: 'actions',
@@ -117,16 +117,16 @@ function columnsOf(
           <a
             class="button quiet"
             href={`#/orders?petId=${pet.id}`}
-            aria-label={`Orders for ${named(pet.name)}`}
+            aria-label={`Orders for ${quoteName(pet.name)}`}
           >
             Orders
           </a>
-          <ChangeButton label={`Edit ${named(pet.name)}`} onClick={() => choose(pet, 'edit')}>
+          <ChangeButton label={`Edit ${quoteName(pet.name)}`} onClick={() => choose(pet, 'edit')}>
             Edit
           </ChangeButton>
           <ChangeButton
             look="danger"
-            label={`Delete ${named(pet.name)}`}
+            label={`Delete ${quoteName(pet.name)}`}
             onClick={() => choose(pet, 'delete')}
           >
             Delete

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
-import { startOf } from '../days.ts';
 import { download } from '../download.ts';
-import { useLoaded } from '../loaded.ts';
+import { changedOperations } from '../labels.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Button } from '../parts/button.tsx';
 import { LoadState } from '../parts/failure.tsx';
@@ -10,8 +9,9 @@ import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Card, Page } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { Pager } from '../parts/pages.tsx';
-import { place } from '../router.ts';
-import { changedOperations } from '../words.ts';
+import { currentRoute } from '../router.ts';
+import { startOfDay } from '../start-of-day.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 const perPage = 50;
 
@@ -19,7 +19,7 @@ const perPage = 50;
 const operationChoices = Object.fromEntries(changedOperations.map((name) => [name, { text: name }]));
 
 export function AuditPage() {
-  const { query } = place.value;
+  const { query } = currentRoute.value;
   const filters = filtersOf(query);
   const cursor = query.get('cursor') ?? undefined;
   const load = () => callPage('GET /audit', { query: { ...filters, cursor, limit: perPage } });
@@ -78,7 +78,7 @@ function filtersOf(query: URLSearchParams) {
     actor: query.get('actor') ?? undefined,
     account: query.get('account') ?? undefined,
     object: query.get('object') ?? undefined,
-    since: startOf(query.get('from'), 0),
-    until: startOf(query.get('to'), 1),
+    since: startOfDay(query.get('from'), 0),
+    until: startOfDay(query.get('to'), 1),
   };
 }

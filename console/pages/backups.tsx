@@ -1,23 +1,23 @@
 /** Creates, lists, verifies and downloads backups. */
 import { useState } from 'preact/hooks';
 import { call, type Failure } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
+import type { ResponseOf } from '../contract.ts';
 import { download } from '../download.ts';
-import { bytes, counted, duration, grouped } from '../format.ts';
-import { asFailure, useLoaded } from '../loaded.ts';
+import { bytes, formatDuration, formatInteger, pluralize } from '../format.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { FailureNote, LoadState } from '../parts/failure.tsx';
 import { Form, TextField } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Empty } from '../parts/layout.tsx';
+import { Card, EmptyMessage } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
+import { toFailure, useLoaded } from '../use-loaded.ts';
 
-type State = AnswerOf<'GET /backups'>;
+type State = ResponseOf<'GET /backups'>;
 type Backup = State['backups'][number];
 
 const idleMs = 5_000;
@@ -37,7 +37,7 @@ export function Backups() {
       notify(`Created ${name}.`);
       loaded.reload();
     } catch (error) {
-      setFailure(asFailure(error));
+      setFailure(toFailure(error));
     } finally {
       setIsMaking(false);
     }
@@ -47,7 +47,7 @@ export function Backups() {
   return (
     <Card
       title="Backups"
-      about={data && aboutOf(data)}
+      about={data && describeSchedule(data)}
       actions={
         <ChangeButton look="primary" isBusy={isMaking} reason={noFolder} onClick={() => setIsAsking(true)}>
           Create backup
@@ -71,10 +71,10 @@ export function Backups() {
   );
 }
 
-function aboutOf({ folder, everySeconds, keep }: State): string {
+function describeSchedule({ folder, everySeconds, keep }: State): string {
   if (folder === null) return 'BACKUP_FOLDER is not set';
   if (everySeconds === null) return `In ${folder} · created manually`;
-  return `In ${folder} · every ${duration(everySeconds)}, keeps the latest ${grouped(keep)} scheduled backups`;
+  return `In ${folder} · every ${formatDuration(everySeconds)}, keeps the latest ${formatInteger(keep)} scheduled backups`;
 }
 
 function Progress({ done, total }: NonNullable<State['running']>) {
@@ -103,7 +103,7 @@ function List({ state: { folder, backups }, onFailure, onVerified }: ListProps) 
     try {
       await call('POST /backups/verify', { body: { name } });
     } catch (error) {
-      onFailure(asFailure(error));
+      onFailure(toFailure(error));
     } finally {
       setVerifying(undefined);
       onVerified();
@@ -115,7 +115,7 @@ function List({ state: { folder, backups }, onFailure, onVerified }: ListProps) 
     try {
       await download('/backups/download', name, { query: { name } });
     } catch (error) {
-      onFailure(asFailure(error));
+      onFailure(toFailure(error));
     } finally {
       setDownloading(undefined);
     }
@@ -125,7 +125,7 @@ function List({ state: { folder, backups }, onFailure, onVerified }: ListProps) 
       folder === null
         ? 'Set BACKUP_FOLDER to create backups. Back up PostgreSQL with its own tools.'
         : 'There are no backups yet.';
-    return <Empty>{advice}</Empty>;
+    return <EmptyMessage>{advice}</EmptyMessage>;
   }
   const actions = ({ name }: Backup) => (
     <>
@@ -168,7 +168,7 @@ function Soundness({ of: result }: { of: Backup['lastVerification'] }) {
       <span class="under">
         <Time at={at} />
       </span>
-      <span class="under">{message === null ? counted(rows, 'row') : named(message)}</span>
+      <span class="under">{message === null ? pluralize(rows, 'row') : quoteName(message)}</span>
     </>
   );
 }

@@ -1,20 +1,20 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import { forEach } from '../bulk.ts';
 import type { Ban } from '../contract.ts';
-import { counted, duration, grouped, sentence } from '../format.ts';
-import { keyOf, keyText } from '../key-text.ts';
-import { useLoaded } from '../loaded.ts';
+import { forEach } from '../for-each.ts';
+import { capitalize, formatDuration, formatInteger, pluralize } from '../format.ts';
+import { keyLabel, toKey } from '../key-label.ts';
 import { ChangeButton } from '../parts/button.tsx';
 import { callerColumns } from '../parts/caller-columns.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import type { Ends } from '../parts/form-dialog.tsx';
-import { Empty, Page } from '../parts/layout.tsx';
+import type { DialogCallbacks } from '../parts/form-dialog.tsx';
+import { EmptyMessage, Page } from '../parts/layout.tsx';
 import { LiftBan } from '../parts/lift-ban.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 const everyMs = 3_000;
 
@@ -29,7 +29,9 @@ export function BansPage() {
       actions={
         data !== undefined &&
         data.length > 1 && (
-          <ChangeButton onClick={() => setIsLifting(true)}>Lift all {grouped(data.length)} bans</ChangeButton>
+          <ChangeButton onClick={() => setIsLifting(true)}>
+            Lift all {formatInteger(data.length)} bans
+          </ChangeButton>
         )
       }
     >
@@ -37,7 +39,7 @@ export function BansPage() {
       {isLifting && data && (
         <LiftAll bans={data} onClose={() => setIsLifting(false)} onDone={loaded.reload} />
       )}
-      {data?.length === 0 && <Empty>No keys are banned.</Empty>}
+      {data?.length === 0 && <EmptyMessage>No keys are banned.</EmptyMessage>}
       {data !== undefined && data.length > 0 && (
         <Table label="Bans" columns={columnsOf(loaded.reload)} items={data} keyOf={({ keyId }) => keyId} />
       )}
@@ -51,26 +53,26 @@ function columnsOf(onLifted: () => void): readonly Column<Ban>[] {
     { title: 'Started', show: ({ bannedFrom }) => <Time at={bannedFrom} /> },
     {
       title: 'Duration',
-      show: (ban) => duration((Date.parse(ban.bannedUntil) - Date.parse(ban.bannedFrom)) / 1_000),
+      show: (ban) => formatDuration((Date.parse(ban.bannedUntil) - Date.parse(ban.bannedFrom)) / 1_000),
     },
     { title: 'Ends', show: ({ bannedUntil }) => <Time at={bannedUntil} isAhead /> },
-    { title: 'Earlier bans', show: ({ level }) => (level === 0 ? 'None' : grouped(level)) },
+    { title: 'Earlier bans', show: ({ level }) => (level === 0 ? 'None' : formatInteger(level)) },
     { title: 'Actions', kind: 'actions', show: (ban) => <LiftBan ban={ban} onLifted={onLifted} /> },
   ];
 }
 
-function LiftAll({ bans, ...ends }: Ends & { bans: readonly Ban[] }) {
+function LiftAll({ bans, ...ends }: DialogCallbacks & { bans: readonly Ban[] }) {
   const [listed] = useState(bans);
   const lift = async () => {
     await forEach(listed, 'ban', ({ keyId }) => call('DELETE /bans/{keyId}', { params: { keyId } }));
-    return `Lifted ${counted(listed.length, 'ban')}. Earlier bans no longer count.`;
+    return `Lifted ${pluralize(listed.length, 'ban')}. Earlier bans no longer count.`;
   };
   return (
-    <Confirm {...ends} title={`Lift ${counted(listed.length, 'ban')}?`} act="Lift bans" onConfirm={lift}>
+    <Confirm {...ends} title={`Lift ${pluralize(listed.length, 'ban')}?`} act="Lift bans" onConfirm={lift}>
       <ul>
         {listed.map((ban) => (
           <li key={ban.keyId}>
-            {sentence(keyText(keyOf(ban)))} of {named(ban.accountName)}
+            {capitalize(keyLabel(toKey(ban)))} of {quoteName(ban.accountName)}
           </li>
         ))}
       </ul>

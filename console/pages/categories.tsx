@@ -1,19 +1,19 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call, callPage, callTagged } from '../api.ts';
+import { call, callPage, callWithEtag } from '../api.ts';
 import type { Category } from '../contract.ts';
-import { useLoaded } from '../loaded.ts';
 import { ChangeButton } from '../parts/button.tsx';
+import { ConditionalEdit, type Save } from '../parts/conditional-edit.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Edited, type Save } from '../parts/edited.tsx';
 import { TextField } from '../parts/form.tsx';
-import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
+import { type DialogCallbacks, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
 import { ListHead } from '../parts/list-head.tsx';
-import { Paged } from '../parts/pages.tsx';
+import { PagedTable } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
-import { place } from '../router.ts';
-import { named } from '../text.ts';
+import { currentRoute } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { UnnamedCategories } from './unnamed-categories.tsx';
 
 interface Chosen {
@@ -23,7 +23,7 @@ interface Chosen {
 }
 
 export function CategoriesPage() {
-  const cursor = place.value.query.get('cursor') ?? undefined;
+  const cursor = currentRoute.value.query.get('cursor') ?? undefined;
   const loaded = useLoaded(cursor ?? '', () => callPage('GET /categories', { query: { cursor } }));
   const [chosen, setChosen] = useState<Chosen>();
   const [changes, setChanges] = useState(0);
@@ -46,7 +46,7 @@ export function CategoriesPage() {
       <ListHead exported={{ route: 'GET /categories', query: {}, name: 'categories' }}>
         Named categories
       </ListHead>
-      <Paged
+      <PagedTable
         label="Categories"
         loaded={loaded}
         columns={columnsOf(setChosen)}
@@ -72,7 +72,7 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
       title: 'Name',
       show: ({ id, name }) => (
         <a class="name" href={`#/animals?categoryId=${id}`}>
-          {named(name)}
+          {quoteName(name)}
         </a>
       ),
     },
@@ -83,14 +83,14 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
       show: (category) => (
         <>
           <ChangeButton
-            label={`Rename ${named(category.name)}`}
+            label={`Rename ${quoteName(category.name)}`}
             onClick={() => choose({ step: 'name', category })}
           >
             Rename
           </ChangeButton>
           <ChangeButton
             look="danger"
-            label={`Delete ${named(category.name)}`}
+            label={`Delete ${quoteName(category.name)}`}
             onClick={() => choose({ step: 'delete', category })}
           >
             Delete
@@ -101,12 +101,12 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
   ];
 }
 
-function NameCategory(ends: Ends) {
+function NameCategory(ends: DialogCallbacks) {
   const [id, setId] = useState('');
   const [name, setName] = useState('');
   const save = async () => {
     await call('PUT /categories/{categoryId}', { params: { categoryId: id }, body: { name: name.trim() } });
-    return `Set the name of category ${id} to ${named(name.trim())}.`;
+    return `Set the name of category ${id} to ${quoteName(name.trim())}.`;
   };
   return (
     <FormDialog
@@ -133,16 +133,16 @@ function NameCategory(ends: Ends) {
   );
 }
 
-function Rename({ category: { id: categoryId }, ...ends }: Ends & { category: Category }) {
-  const load = () => callTagged('GET /categories/{categoryId}', { params: { categoryId } });
+function Rename({ category: { id: categoryId }, ...ends }: DialogCallbacks & { category: Category }) {
+  const load = () => callWithEtag('GET /categories/{categoryId}', { params: { categoryId } });
   return (
-    <Edited load={load} onClose={ends.onClose}>
+    <ConditionalEdit load={load} onClose={ends.onClose}>
       {(category, save, conflict) => <EditName {...ends} {...{ category, save, conflict }} />}
-    </Edited>
+    </ConditionalEdit>
   );
 }
 
-interface EditProps extends Ends {
+interface EditProps extends DialogCallbacks {
   readonly category: Category;
   readonly save: Save;
   readonly conflict: ComponentChildren;
@@ -155,12 +155,12 @@ function EditName({ category: { id, name: before }, save, conflict, ...ends }: E
     await save((ifMatch) =>
       call('PUT /categories/{categoryId}', { params: { categoryId: id }, body, ifMatch }),
     );
-    return `Renamed category ${id} to ${named(body.name)}.`;
+    return `Renamed category ${id} to ${quoteName(body.name)}.`;
   };
   return (
     <FormDialog
       {...ends}
-      title={`Rename ${named(before)}`}
+      title={`Rename ${quoteName(before)}`}
       submit="Save"
       isReady={name.trim() !== ''}
       onSubmit={rename}
@@ -175,13 +175,19 @@ function EditName({ category: { id, name: before }, save, conflict, ...ends }: E
   );
 }
 
-function Delete({ category: { id, name }, ...ends }: Ends & { category: Category }) {
+function Delete({ category: { id, name }, ...ends }: DialogCallbacks & { category: Category }) {
   const remove = async () => {
     await call('DELETE /categories/{categoryId}', { params: { categoryId: id } });
     return `Deleted the name of category ${id}.`;
   };
   return (
-    <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete category" typed={name} onConfirm={remove}>
+    <Confirm
+      {...ends}
+      title={`Delete ${quoteName(name)}?`}
+      act="Delete category"
+      typed={name}
+      onConfirm={remove}
+    >
       <p>This deletes the name of category {String(id)}. Its animals stay in the category.</p>
     </Confirm>
   );

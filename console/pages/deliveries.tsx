@@ -2,21 +2,21 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { InputOf, SentDelivery } from '../contract.ts';
-import { counted, grouped, instant } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import { formatInteger, formatTime, pluralize } from '../format.ts';
+import { deliveryStatusLabels, eventTypeLabel, type Label } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { ChoiceFilter, Filters } from '../parts/filters.tsx';
-import type { Ends } from '../parts/form-dialog.tsx';
+import type { DialogCallbacks } from '../parts/form-dialog.tsx';
 import { Card } from '../parts/layout.tsx';
-import { Paged } from '../parts/pages.tsx';
+import { PagedTable } from '../parts/pages.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { place } from '../router.ts';
-import { named } from '../text.ts';
-import { deliveryStatusWords, eventTypeWord, type Word } from '../words.ts';
+import { currentRoute } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 type Attempt = SentDelivery['attempts'][number];
 type Query = InputOf<'GET /webhooks/{webhookId}/deliveries'>['query'];
@@ -24,7 +24,7 @@ type Query = InputOf<'GET /webhooks/{webhookId}/deliveries'>['query'];
 const everyMs = 5_000;
 
 export function Deliveries({ webhookId }: { webhookId: number }) {
-  const { query } = place.value;
+  const { query } = currentRoute.value;
   const [opened, setOpened] = useState<SentDelivery>();
   const [chosen, setChosen] = useState<SentDelivery>();
   const load = () =>
@@ -39,9 +39,9 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
       about="Newest first. Finished ones are kept for 7 days, at most 10,000 of each status."
     >
       <Filters>
-        <ChoiceFilter name="status" label="Status" all="Any status" words={deliveryStatusWords} />
+        <ChoiceFilter name="status" label="Status" all="Any status" words={deliveryStatusLabels} />
       </Filters>
-      <Paged
+      <PagedTable
         label="Deliveries"
         loaded={loaded}
         columns={columnsOf(setOpened, setChosen)}
@@ -66,7 +66,7 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
 }
 
 /** A pending delivery with a failed attempt. */
-const retryingWord: Word = { ...deliveryStatusWords.pending, tone: 'warn' };
+const retryingWord: Label = { ...deliveryStatusLabels.pending, tone: 'warn' };
 
 function columnsOf(
   open: (delivery: SentDelivery) => void,
@@ -82,13 +82,13 @@ function columnsOf(
         </>
       ),
     },
-    { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
+    { title: 'Type', show: ({ type }) => <Badge word={eventTypeLabel(type)} /> },
     {
       title: 'Status',
       show: ({ status, nextAttemptAt, attempts }) => (
         <>
           <Badge
-            word={status === 'pending' && attempts.length > 0 ? retryingWord : deliveryStatusWords[status]}
+            word={status === 'pending' && attempts.length > 0 ? retryingWord : deliveryStatusLabels[status]}
           />
           {nextAttemptAt !== undefined && (
             <span class="under">
@@ -104,7 +104,7 @@ function columnsOf(
       kind: 'actions',
       show: (delivery) => {
         const { attempts, id } = delivery;
-        const made = counted(attempts.length, 'attempt');
+        const made = pluralize(attempts.length, 'attempt');
         return (
           <>
             {attempts.length > 0 && (
@@ -126,7 +126,7 @@ function LastAttempt({ attempt }: { attempt: Attempt | undefined }) {
   if (attempt === undefined) return <>–</>;
   return (
     <>
-      {outcomeOf(attempt)}
+      {formatOutcome(attempt)}
       <span class="under">
         <Time at={attempt.at} />
       </span>
@@ -134,14 +134,14 @@ function LastAttempt({ attempt }: { attempt: Attempt | undefined }) {
   );
 }
 
-function outcomeOf({ status, error }: Attempt): string {
-  return [status, error && named(error)].filter((part) => part !== undefined).join(': ');
+function formatOutcome({ status, error }: Attempt): string {
+  return [status, error && quoteName(error)].filter((part) => part !== undefined).join(': ');
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
-  { title: 'Sent', show: ({ at }) => instant(at) },
-  { title: 'Outcome', show: outcomeOf },
-  { title: 'Duration', show: ({ milliseconds }) => `${grouped(milliseconds)} ms`, kind: 'number' },
+  { title: 'Sent', show: ({ at }) => formatTime(at) },
+  { title: 'Outcome', show: formatOutcome },
+  { title: 'Duration', show: ({ milliseconds }) => `${formatInteger(milliseconds)} ms`, kind: 'number' },
 ];
 
 function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery; onClose: () => void }) {
@@ -153,7 +153,7 @@ function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery
   );
 }
 
-interface RedeliverProps extends Ends {
+interface RedeliverProps extends DialogCallbacks {
   readonly webhookId: number;
   readonly delivery: SentDelivery;
 }

@@ -1,33 +1,33 @@
 /** A live list of events. */
 import { useState } from 'preact/hooks';
+import { escapeUnprintable } from '../../src/domain/escape-unprintable.ts';
 import { eventSelectors } from '../../src/domain/event-type.ts';
-import { printable } from '../../src/domain/printable.ts';
 import { call } from '../api.ts';
 import type { StoredEvent } from '../contract.ts';
-import { useFollowed } from '../followed.ts';
-import { counted, grouped, instant } from '../format.ts';
-import { prettyJson } from '../json.ts';
-import { useLoaded } from '../loaded.ts';
+import { formatInteger, formatTime, pluralize } from '../format.ts';
+import { formatJson } from '../json.ts';
+import { eventTypeLabel, eventTypeLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EventSubject } from '../parts/event-subject.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import { ChoiceFilter, Filters, filterOf } from '../parts/filters.tsx';
+import { ChoiceFilter, Filters, getFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Empty, Facts, Page } from '../parts/layout.tsx';
+import { DefinitionList, EmptyMessage, Page } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { Time } from '../parts/time.tsx';
-import { eventTypeWord, eventTypeWords } from '../words.ts';
+import { useFollowedEvents } from '../use-followed-events.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 const everyMs = 2_000;
 
 export function EventsPage() {
   const [isPaused, setIsPaused] = useState(false);
   const [opened, setOpened] = useState<StoredEvent>();
-  const selector = filterOf('type');
-  const { events, failure } = useFollowed(selector, isPaused);
+  const selector = getFilter('type');
+  const { events, failure } = useFollowedEvents(selector, isPaused);
   const isLive = !isPaused && events !== undefined && failure === undefined;
   return (
     <Page
@@ -42,10 +42,10 @@ export function EventsPage() {
     >
       <EventLog />
       <Filters>
-        <ChoiceFilter name="type" label="Type" all="All types" words={eventTypeWords(eventSelectors)} />
+        <ChoiceFilter name="type" label="Type" all="All types" words={eventTypeLabels(eventSelectors)} />
       </Filters>
       <LoadState loaded={{ data: events, failure }} lines={8} />
-      {events?.length === 0 && <Empty>{emptyText(selector)}</Empty>}
+      {events?.length === 0 && <EmptyMessage>{emptyText(selector)}</EmptyMessage>}
       {events !== undefined && events.length > 0 && (
         <Table label="Events" columns={columnsOf(setOpened)} items={events} keyOf={({ id }) => id} />
       )}
@@ -96,11 +96,11 @@ function EventLog() {
           note={
             <>
               {oldest && <Time at={oldest.timestamp} />}
-              {oldest && ', '}retained for {counted(keepDays, 'day')}
+              {oldest && ', '}retained for {pluralize(keepDays, 'day')}
             </>
           }
         />
-        <Tile name="Events per hour" value={grouped(perHour)} note="since the oldest retained event" />
+        <Tile name="Events per hour" value={formatInteger(perHour)} note="since the oldest retained event" />
       </dl>
     </>
   );
@@ -109,7 +109,7 @@ function EventLog() {
 function columnsOf(open: (event: StoredEvent) => void): readonly Column<StoredEvent>[] {
   return [
     { title: 'Resource', show: (event) => <EventSubject event={event} /> },
-    { title: 'Type', show: ({ type }) => <Badge word={eventTypeWord(type)} /> },
+    { title: 'Type', show: ({ type }) => <Badge word={eventTypeLabel(type)} /> },
     { title: 'Event', show: ({ id }) => String(id), kind: 'number' },
     { title: 'Recorded', show: ({ timestamp }) => <Time at={timestamp} /> },
     {
@@ -128,14 +128,14 @@ function OpenedEvent({ event, onClose }: { event: StoredEvent; onClose: () => vo
   const { id, type, timestamp } = event;
   return (
     <Dialog title={`Event ${id}`} onClose={onClose}>
-      <Facts
+      <DefinitionList
         facts={[
           ['Resource', <EventSubject key="resource" event={event} />],
-          ['Type', <Badge key="type" word={eventTypeWord(type)} />],
-          ['Recorded', instant(timestamp)],
+          ['Type', <Badge key="type" word={eventTypeLabel(type)} />],
+          ['Recorded', formatTime(timestamp)],
         ]}
       />
-      <pre class="json">{printable(prettyJson(event), '\n')}</pre>
+      <pre class="json">{escapeUnprintable(formatJson(event), '\n')}</pre>
     </Dialog>
   );
 }

@@ -1,14 +1,14 @@
 /** A preview of a file to import, with its size, columns, number of rows and first few rows. */
 import { useEffect, useState } from 'preact/hooks';
-import { bytes, counted, grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import { bytes, formatInteger, pluralize } from '../format.ts';
 import { Button } from '../parts/button.tsx';
 import { FailureNote } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Waiting } from '../parts/layout.tsx';
+import { Card, LoadingPlaceholder } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { named } from '../text.ts';
-import { type ImportPreview, previewOf, rowsIn } from '../upload.ts';
+import { quoteName } from '../text.ts';
+import { countRows, fetchPreview, type ImportPreview } from '../upload.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 interface PreviewProps {
   readonly file: File;
@@ -21,16 +21,16 @@ type Row = ImportPreview['rows'][number];
 export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
   const [newIds, setNewIds] = useState(false);
   const rows = useRowCount(file);
-  const { data, failure, isStale } = useLoaded(`${newIds}`, () => previewOf(file, { newIds }));
+  const { data, failure, isStale } = useLoaded(`${newIds}`, () => fetchPreview(file, { newIds }));
   const shown = data?.rows ?? [];
   const rejected = shown.filter(({ reason }) => reason !== null).length;
   const isWhole = rows !== undefined && rows <= shown.length;
   const isReady = data !== undefined && failure === undefined && !isStale;
-  const about = [bytes(file.size), rows === undefined ? 'counting rows …' : counted(rows, 'row')];
-  if (data && data.columns.length > 0) about.push(`columns ${data.columns.map(named).join(', ')}`);
+  const about = [bytes(file.size), rows === undefined ? 'counting rows …' : pluralize(rows, 'row')];
+  if (data && data.columns.length > 0) about.push(`columns ${data.columns.map(quoteName).join(', ')}`);
   return (
     <Card
-      title={named(file.name)}
+      title={quoteName(file.name)}
       about={about.join(' · ')}
       actions={
         <>
@@ -58,17 +58,17 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
           <Icon name="warning" />
           <span>
             {isWhole
-              ? `${grouped(rejected)} of ${counted(shown.length, 'row')} will be rejected.`
-              : `${grouped(rejected)} of the first ${counted(shown.length, 'row')} will be rejected.`}
+              ? `${formatInteger(rejected)} of ${pluralize(shown.length, 'row')} will be rejected.`
+              : `${formatInteger(rejected)} of the first ${pluralize(shown.length, 'row')} will be rejected.`}
           </span>
         </p>
       )}
-      {data === undefined && failure === undefined && <Waiting />}
+      {data === undefined && failure === undefined && <LoadingPlaceholder />}
       {shown.length > 0 && failure === undefined && (
         <>
           <Table label="First rows" columns={columns} items={shown} keyOf={({ line }) => line} />
           {rows !== undefined && !isWhole && (
-            <p class="hint">The first {grouped(shown.length)} rows of the file.</p>
+            <p class="hint">The first {formatInteger(shown.length)} rows of the file.</p>
           )}
         </>
       )}
@@ -79,8 +79,8 @@ export function ImportPreviewCard({ file, onImport, onCancel }: PreviewProps) {
 /** The label of the import button. Rejected rows are known only if the whole file is shown. */
 function importLabel(rows: number | undefined, rejected: number, isWhole: boolean): string {
   if (rows === undefined) return 'Import';
-  if (isWhole) return `Import ${counted(rows - rejected, 'row')}`;
-  return rejected > 0 ? 'Import valid rows' : `Import ${counted(rows, 'row')}`;
+  if (isWhole) return `Import ${pluralize(rows - rejected, 'row')}`;
+  return rejected > 0 ? 'Import valid rows' : `Import ${pluralize(rows, 'row')}`;
 }
 
 /** Number of rows in the file; undefined until the whole file has been read. */
@@ -88,7 +88,7 @@ function useRowCount(file: File): number | undefined {
   const [rows, setRows] = useState<number>();
   useEffect(() => {
     const stop = new AbortController();
-    rowsIn(file, stop.signal).then(
+    countRows(file, stop.signal).then(
       (count) => stop.signal.aborted || setRows(count),
       // If the file cannot be read, the import reports the reason.
       () => {},
@@ -99,11 +99,11 @@ function useRowCount(file: File): number | undefined {
 }
 
 const columns: readonly Column<Row>[] = [
-  { title: 'Line', show: ({ line }) => grouped(line), kind: 'number' },
+  { title: 'Line', show: ({ line }) => formatInteger(line), kind: 'number' },
   {
     title: 'Name',
     show: ({ name, text }) =>
-      name === null ? <code>{named(text ?? '')}</code> : <span class="name">{named(name)}</span>,
+      name === null ? <code>{quoteName(text ?? '')}</code> : <span class="name">{quoteName(name)}</span>,
   },
   { title: 'Category', show: ({ categoryId }) => categoryId ?? '–', kind: 'number' },
   {
@@ -114,7 +114,7 @@ const columns: readonly Column<Row>[] = [
       ) : (
         <>
           <span class="badge bad">Rejected</span>
-          <span class="under">{named(reason)}</span>
+          <span class="under">{quoteName(reason)}</span>
         </>
       ),
   },

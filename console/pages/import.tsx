@@ -1,13 +1,13 @@
 /** Imports animals from a file after a preview, and lists the imports of all operators. */
 import { useState } from 'preact/hooks';
-import { counted } from '../format.ts';
-import { asFailure } from '../loaded.ts';
+import { pluralize } from '../format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Page } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
-import { mayChange, viewersReason } from '../session-state.ts';
-import { named } from '../text.ts';
+import { canChange, viewerNotice } from '../session-state.ts';
+import { quoteName } from '../text.ts';
 import { type ImportReport, importFile } from '../upload.ts';
+import { toFailure } from '../use-loaded.ts';
 import { ImportPreviewCard } from './import-preview.tsx';
 import { Imports } from './imports.tsx';
 
@@ -18,7 +18,7 @@ export function ImportPage() {
     try {
       notify(outcomeText(chosen, await importFile(chosen, { newIds })));
     } catch (error) {
-      notify(`${named(chosen.name)}: ${asFailure(error).message}`, 'bad');
+      notify(`${quoteName(chosen.name)}: ${toFailure(error).message}`, 'bad');
     }
   };
   return (
@@ -27,8 +27,8 @@ export function ImportPage() {
       above={{ href: '#/animals', text: 'Animals' }}
       about="Import a CSV file (columns name, categoryId and optionally status) or an NDJSON file."
     >
-      {!mayChange.value && <p class="message">{viewersReason}</p>}
-      {mayChange.value && file === undefined && <Drop onFile={setFile} />}
+      {!canChange.value && <p class="message">{viewerNotice}</p>}
+      {canChange.value && file === undefined && <Drop onFile={setFile} />}
       {file && (
         <ImportPreviewCard
           key={`${file.name} ${file.size} ${file.lastModified}`}
@@ -43,9 +43,9 @@ export function ImportPage() {
 }
 
 function outcomeText({ name }: File, { state, added, rejected }: ImportReport): string {
-  if (state === 'already_imported') return `${named(name)} has already been imported. Nothing was added.`;
-  const rejects = rejected === 0 ? '' : ` and ${counted(rejected, 'line')} rejected`;
-  return `${named(name)}: ${counted(added, 'animal')} added${rejects}.`;
+  if (state === 'already_imported') return `${quoteName(name)} has already been imported. Nothing was added.`;
+  const rejects = rejected === 0 ? '' : ` and ${pluralize(rejected, 'line')} rejected`;
+  return `${quoteName(name)}: ${pluralize(added, 'animal')} added${rejects}.`;
 }
 
 function Drop({ onFile }: { onFile: (file: File) => void }) {

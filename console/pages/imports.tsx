@@ -2,23 +2,23 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { save } from '../download.ts';
-import { bytes, grouped } from '../format.ts';
-import { asFailure, useLoaded } from '../loaded.ts';
+import { bytes, formatInteger } from '../format.ts';
+import type { Label } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import { Card, Empty } from '../parts/layout.tsx';
+import { Card, EmptyMessage } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
 import { type Import, stopImport, uploads } from '../upload.ts';
-import type { Word } from '../words.ts';
+import { toFailure, useLoaded } from '../use-loaded.ts';
 
 const idleMs = 5_000;
 const activeMs = 400;
 
-const words: Readonly<Record<Import['state'], Word>> = {
+const words: Readonly<Record<Import['state'], Label>> = {
   receiving: { text: 'Uploading', tone: 'note' },
   running: { text: 'Running', tone: 'note' },
   imported: { text: 'Imported', tone: 'good' },
@@ -45,7 +45,7 @@ export function Imports() {
         about="Imports by all operators since this instance started. Only the latest 20 are kept."
       >
         <LoadState loaded={loaded} />
-        {data?.length === 0 && <Empty>No files have been imported.</Empty>}
+        {data?.length === 0 && <EmptyMessage>No files have been imported.</EmptyMessage>}
         {data !== undefined && data.length > 0 && (
           <Table label="Imports" columns={columnsOf(setOpened)} items={data} keyOf={({ id }) => id} />
         )}
@@ -64,10 +64,10 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
       show: ({ fileName, actor, startedAt }) => (
         <>
           <span class="name one-line" title={fileName ?? undefined}>
-            {named(fileName ?? 'Unnamed file')}
+            {quoteName(fileName ?? 'Unnamed file')}
           </span>
           <span class="under">
-            {named(actor.replace(/^\w+:/, ''))} · <Time at={startedAt} />
+            {quoteName(actor.replace(/^\w+:/, ''))} · <Time at={startedAt} />
           </span>
         </>
       ),
@@ -77,7 +77,7 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
       show: ({ state, error }) => (
         <>
           <Badge word={words[state]} />
-          {error !== null && <span class="under">{named(error)}</span>}
+          {error !== null && <span class="under">{quoteName(error)}</span>}
         </>
       ),
     },
@@ -88,13 +88,13 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
       show: (each) => (
         <>
           {each.endedAt === null && (
-            <ChangeButton label={`Stop ${named(each.fileName ?? 'import')}`} onClick={() => stop(each)}>
+            <ChangeButton label={`Stop ${quoteName(each.fileName ?? 'import')}`} onClick={() => stop(each)}>
               Stop
             </ChangeButton>
           )}
           {each.endedAt !== null && each.rejected > 0 && (
             <Button
-              label={`Rejected lines in ${named(each.fileName ?? 'the file')}`}
+              label={`Rejected lines in ${quoteName(each.fileName ?? 'the file')}`}
               onClick={() => open(each.id)}
             >
               Rejected lines
@@ -107,7 +107,7 @@ function columnsOf(open: (id: number) => void): readonly Column<Import>[] {
 }
 
 async function stop(each: Import): Promise<void> {
-  await stopImport(each).catch((error: unknown) => notify(asFailure(error).message, 'bad'));
+  await stopImport(each).catch((error: unknown) => notify(toFailure(error).message, 'bad'));
 }
 
 function Progress({ requestId, state, bytes: size, bytesRead, added, rejected }: Import) {
@@ -123,7 +123,7 @@ function Progress({ requestId, state, bytes: size, bytesRead, added, rejected }:
       </>
     );
   }
-  const counts = `${grouped(added)} added, ${grouped(rejected)} rejected`;
+  const counts = `${formatInteger(added)} added, ${formatInteger(rejected)} rejected`;
   if (state === 'failed' && added + rejected === 0) return <>–</>;
   if (state !== 'running') return <>{counts}</>;
   const part = size === 0 ? 1 : bytesRead / size;
@@ -148,7 +148,7 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
     report && save(new Blob([report.rejectsFile]), `${name.replace(/\.\w+$/, '')}-rejects.${data?.format}`);
   return (
     <Card
-      title={`Rejected lines in ${named(name)}`}
+      title={`Rejected lines in ${quoteName(name)}`}
       about="Download the lines, correct them, and import the corrected file. Each line starts with its line number and the reason for the rejection."
       actions={
         <>
@@ -161,7 +161,9 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
     >
       <LoadState loaded={loaded} />
       {data?.report === null && (
-        <Empty>The rejected lines are no longer available. Import the file again to list them.</Empty>
+        <EmptyMessage>
+          The rejected lines are no longer available. Import the file again to list them.
+        </EmptyMessage>
       )}
       {report && (
         <>
@@ -170,16 +172,16 @@ function Rejects({ importId, onClose }: { importId: number; onClose: () => void 
             items={report.rejects.slice(0, rejectsShown)}
             keyOf={({ line }) => line}
             columns={[
-              { title: 'Line', show: ({ line }) => grouped(line), kind: 'number' },
-              { title: 'Reason', show: ({ reason }) => named(reason) },
-              { title: 'Content', show: ({ text }) => <code>{named(text)}</code> },
+              { title: 'Line', show: ({ line }) => formatInteger(line), kind: 'number' },
+              { title: 'Reason', show: ({ reason }) => quoteName(reason) },
+              { title: 'Content', show: ({ text }) => <code>{quoteName(text)}</code> },
             ]}
           />
           {report.rejected > rejectsShown && (
             <p class="hint">
               Showing the first {rejectsShown}. The download contains{' '}
               {report.rejects.length < report.rejected
-                ? `the first ${grouped(report.rejects.length)}`
+                ? `the first ${formatInteger(report.rejects.length)}`
                 : 'all'}
               .
             </p>

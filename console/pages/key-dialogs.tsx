@@ -2,29 +2,29 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { defaultScopes, type Scope } from '../../src/domain/scope.ts';
-import { call, callTagged } from '../api.ts';
-import { forEach } from '../bulk.ts';
+import { call, callWithEtag } from '../api.ts';
 import type { Account, Key } from '../contract.ts';
-import { counted, sentence } from '../format.ts';
-import { keyText } from '../key-text.ts';
+import { forEach } from '../for-each.ts';
+import { capitalize, pluralize } from '../format.ts';
+import { keyLabel } from '../key-label.ts';
+import { ConditionalEdit, type Save } from '../parts/conditional-edit.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { Edited, type Save } from '../parts/edited.tsx';
-import { ExpiryFields, expiryOf, isExpiryReady, noExpiry } from '../parts/expiry.tsx';
+import { ExpiryFields, expiryTime, isExpiryReady, noExpiry } from '../parts/expiry.tsx';
 import { Form, SelectField, TextField } from '../parts/form.tsx';
-import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
+import { type DialogCallbacks, FormDialog } from '../parts/form-dialog.tsx';
 import { KeySecret } from '../parts/key-secret.tsx';
 import { ScopeFields } from '../parts/scopes.tsx';
 import { Time } from '../parts/time.tsx';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
 
-export type KeyStep = 'scopes' | 'rotate' | 'revoke';
+export type KeyAction = 'scopes' | 'rotate' | 'revoke';
 
-interface KeyProps extends Ends {
+interface KeyProps extends DialogCallbacks {
   readonly of: Key;
 }
 
-export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
+export function KeyDialog({ step, ...props }: KeyProps & { step: KeyAction }) {
   switch (step) {
     case 'scopes':
       return <ChangeScopes {...props} />;
@@ -35,13 +35,13 @@ export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
   }
 }
 
-export function IssueKey({ account, onClose, onDone }: Ends & { account: Account }) {
+export function IssueKey({ account, onClose, onDone }: DialogCallbacks & { account: Account }) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(defaultScopes);
   const [expiry, setExpiry] = useState(noExpiry);
   const [key, setKey] = useState<string>();
   const issue = async () => {
-    const expires = expiryOf(expiry, Date.now());
+    const expires = expiryTime(expiry, Date.now());
     const expiresAt = expires === undefined ? undefined : new Date(expires).toISOString();
     const issued = await call('POST /accounts/{accountId}/keys', {
       params: { accountId: account.id },
@@ -51,7 +51,7 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
     onDone?.();
   };
   if (key !== undefined) {
-    const title = `New key “${named(name.trim())}” for ${named(account.name)}`;
+    const title = `New key “${quoteName(name.trim())}” for ${quoteName(account.name)}`;
     return <KeySecret title={title} secret={key} onClose={onClose} />;
   }
   return (
@@ -83,11 +83,11 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
 
 function ChangeScopes(props: KeyProps) {
   const { of: listed, onClose } = props;
-  const load = () => callTagged('GET /keys/{keyId}', { params: { keyId: listed.id } });
+  const load = () => callWithEtag('GET /keys/{keyId}', { params: { keyId: listed.id } });
   return (
-    <Edited load={load} onClose={onClose}>
+    <ConditionalEdit load={load} onClose={onClose}>
       {(key, save, conflict) => <EditScopes {...props} {...{ of: key, save, conflict }} />}
-    </Edited>
+    </ConditionalEdit>
   );
 }
 
@@ -101,12 +101,12 @@ function EditScopes({ of: key, save, conflict, ...ends }: EditProps) {
   const change = async () => {
     const params = { keyId: key.id };
     await save((ifMatch) => call('PATCH /keys/{keyId}', { params, body: { scopes }, ifMatch }));
-    return `Changed the scopes of ${keyText(key)}. The new scopes take effect on its next request.`;
+    return `Changed the scopes of ${keyLabel(key)}. The new scopes take effect on its next request.`;
   };
   return (
     <FormDialog
       {...ends}
-      title={`Scopes of ${keyText(key)}`}
+      title={`Scopes of ${keyLabel(key)}`}
       submit="Save"
       isReady={scopes.length > 0}
       onSubmit={change}
@@ -138,9 +138,9 @@ function Rotate({ of: old, onClose, onDone }: KeyProps) {
     onDone?.();
   };
   if (key !== undefined)
-    return <KeySecret title={`Successor to ${keyText(old)}`} secret={key} onClose={onClose} />;
+    return <KeySecret title={`Successor to ${keyLabel(old)}`} secret={key} onClose={onClose} />;
   return (
-    <Dialog title={`Rotate ${keyText(old)}?`} onClose={onClose}>
+    <Dialog title={`Rotate ${keyLabel(old)}?`} onClose={onClose}>
       <Form submit="Rotate key" onSubmit={rotate} onCancel={onClose}>
         {(failure) => (
           <>
@@ -167,10 +167,10 @@ function Revoke({ of: key, ...ends }: KeyProps) {
   const { id, name, successorId, lastUsedAt } = key;
   const revoke = async () => {
     await call('POST /keys/{keyId}/revoke', { params: { keyId: id } });
-    return `Revoked ${keyText(key)}.`;
+    return `Revoked ${keyLabel(key)}.`;
   };
   return (
-    <Confirm {...ends} title={`Revoke ${keyText(key)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
+    <Confirm {...ends} title={`Revoke ${keyLabel(key)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
       <p>
         {lastUsedAt === null ? (
           'The key has never been used.'
@@ -186,7 +186,7 @@ function Revoke({ of: key, ...ends }: KeyProps) {
   );
 }
 
-interface RevokeKeysProps extends Ends {
+interface RevokeKeysProps extends DialogCallbacks {
   readonly keys: readonly Key[];
   readonly account: Account;
 }
@@ -194,19 +194,19 @@ interface RevokeKeysProps extends Ends {
 export function RevokeKeys({ keys, account, ...ends }: RevokeKeysProps) {
   const revoke = async () => {
     await forEach(keys, 'key', ({ id }) => call('POST /keys/{keyId}/revoke', { params: { keyId: id } }));
-    return `Revoked ${counted(keys.length, 'key')}.`;
+    return `Revoked ${pluralize(keys.length, 'key')}.`;
   };
   return (
     <Confirm
       {...ends}
-      title={`Revoke ${counted(keys.length, 'key')} for ${named(account.name)}?`}
+      title={`Revoke ${pluralize(keys.length, 'key')} for ${quoteName(account.name)}?`}
       act="Revoke keys"
       typed={account.name}
       onConfirm={revoke}
     >
       <ul>
         {keys.map((key) => (
-          <li key={key.id}>{sentence(keyText(key))}</li>
+          <li key={key.id}>{capitalize(keyLabel(key))}</li>
         ))}
       </ul>
       <p>Requests with these keys will be rejected with 401. This cannot be undone.</p>

@@ -1,26 +1,26 @@
 /** The key page: scopes, limits, usage, errors, changes, predecessor and successor. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { keyStateLabels, planLabels, scopeLabels } from '../labels.ts';
 import { AuditList } from '../parts/audit-list.tsx';
 import { Badge } from '../parts/badge.tsx';
 import { BanStatusCard } from '../parts/ban-status.tsx';
 import { FailedRequests } from '../parts/failed-requests.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import { Card, Facts, Page } from '../parts/layout.tsx';
+import { Card, DefinitionList, Page } from '../parts/layout.tsx';
 import { LimitsCard } from '../parts/limits-card.tsx';
 import { OperationsPlot } from '../parts/operations-plot.tsx';
 import { Time } from '../parts/time.tsx';
 import { UsagePlot } from '../parts/usage-plot.tsx';
-import { hrefOf } from '../router.ts';
-import { named } from '../text.ts';
-import { keyStateWords, planWords, scopeWords } from '../words.ts';
-import { Bans, KeySteps } from './account-keys.tsx';
-import { KeyDialog, type KeyStep } from './key-dialogs.tsx';
+import { buildHref } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
+import { Bans, KeyActions } from './account-keys.tsx';
+import { type KeyAction, KeyDialog } from './key-dialogs.tsx';
 
-type FoundKey = AnswerOf<'GET /keys/{keyId}'>;
-type Account = AnswerOf<'GET /accounts/{accountId}'>;
+type FoundKey = ResponseOf<'GET /keys/{keyId}'>;
+type Account = ResponseOf<'GET /accounts/{accountId}'>;
 
 const everyMs = 10_000;
 
@@ -48,7 +48,7 @@ interface ShownProps {
 }
 
 function Shown({ of: key, account, onChange }: ShownProps) {
-  const [step, setStep] = useState<KeyStep>();
+  const [step, setStep] = useState<KeyAction>();
   const [changes, setChanges] = useState(0);
   const { id, accountId, name, state } = key;
   const changed = () => {
@@ -57,23 +57,25 @@ function Shown({ of: key, account, onChange }: ShownProps) {
   };
   return (
     <Page
-      title={named(name)}
-      above={{ href: `#/accounts/${accountId}`, text: named(account.name) }}
-      badge={<Badge word={keyStateWords[state]} />}
+      title={quoteName(name)}
+      above={{ href: `#/accounts/${accountId}`, text: quoteName(account.name) }}
+      badge={<Badge word={keyStateLabels[state]} />}
       about={<About {...key} />}
-      actions={<KeySteps of={key} choose={(_, chosen) => setStep(chosen)} />}
+      actions={<KeyActions of={key} choose={(_, chosen) => setStep(chosen)} />}
     >
       <Bans accountId={accountId} keyId={id} changes={changes} onLifted={changed} />
       <div class="columns">
         <LimitsCard
           {...{ accountId, changes }}
           title="Plan and limits"
-          about={`${planWords[account.plan]} plan. All keys of the account share its limits.`}
+          about={`${planLabels[account.plan]} plan. All keys of the account share its limits.`}
         />
         <BanStatusCard keyId={id} changes={changes} />
       </div>
       <Card title="Scopes">
-        <Facts facts={key.scopes.map((scope) => [scopeWords[scope], <code key={scope}>{scope}</code>])} />
+        <DefinitionList
+          facts={key.scopes.map((scope) => [scopeLabels[scope], <code key={scope}>{scope}</code>])}
+        />
       </Card>
       <div class="columns wide">
         <UsagePlot owner={{ keyId: id }} />
@@ -130,7 +132,7 @@ function History({ keyId, changes }: { keyId: number; changes: number }) {
     <Card
       title="Changes"
       about="Changes that operators made to this key"
-      actions={<a href={hrefOf('/audit', { object })}>Show all</a>}
+      actions={<a href={buildHref('/audit', { object })}>Show all</a>}
     >
       <LoadState loaded={loaded} />
       {loaded.data && <AuditList entries={loaded.data.items} empty="There are no changes yet." />}

@@ -2,15 +2,15 @@
 import { useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { asFailure, useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
 import { FailureNote, LoadState } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
-import { mayChange, viewersReason } from '../session-state.ts';
+import { canChange, viewerNotice } from '../session-state.ts';
+import { toFailure, useLoaded } from '../use-loaded.ts';
 
-type Logging = AnswerOf<'GET /system/logging'>;
+type Logging = ResponseOf<'GET /system/logging'>;
 
 const levelWords: Readonly<Record<Logging['level'], string>> = {
   silent: 'nothing',
@@ -38,7 +38,7 @@ export function LoggingCard() {
       await call('PATCH /system/logging', { body });
       notify('Changed the log settings. They apply until this instance restarts.');
     } catch (error) {
-      setFailure(asFailure(error));
+      setFailure(toFailure(error));
     }
     loaded.reload();
   };
@@ -68,7 +68,7 @@ export function LoggingCard() {
           <span>Requests are logged at level info, so level {loaded.data.level} hides them.</span>
         </p>
       )}
-      {!mayChange.value && <p class="hint">{viewersReason}</p>}
+      {!canChange.value && <p class="hint">{viewerNotice}</p>}
     </Card>
   );
 }
@@ -91,7 +91,7 @@ function Words<Value extends string>({ label, words, value, onChange }: WordsPro
       <span>{label}</span>
       <select
         value={value}
-        disabled={!mayChange.value}
+        disabled={!canChange.value}
         onChange={({ currentTarget }) => onChange(currentTarget.value as Value)}
       >
         {Object.entries<string>(words).map(([word, text]) => (

@@ -1,24 +1,24 @@
 import { useState } from 'preact/hooks';
 import { type Role, roles } from '../../src/domain/role.ts';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { roleLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { LoadState } from '../parts/failure.tsx';
 import { SelectField, TextField } from '../parts/form.tsx';
-import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
-import { Empty, Page } from '../parts/layout.tsx';
+import { type DialogCallbacks, FormDialog } from '../parts/form-dialog.tsx';
+import { EmptyMessage, Page } from '../parts/layout.tsx';
 import { OwnSessions } from '../parts/own-sessions.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { named } from '../text.ts';
-import { roleWords } from '../words.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 
-type Operator = AnswerOf<'GET /operators'>[number];
-type Issued = AnswerOf<'POST /operators'>;
+type Operator = ResponseOf<'GET /operators'>[number];
+type Issued = ResponseOf<'POST /operators'>;
 
 interface Chosen {
   readonly operator: Operator;
@@ -44,7 +44,9 @@ export function OperatorsPage() {
       }
     >
       <LoadState loaded={loaded} />
-      {data?.length === 0 && <Empty>There are no operators yet. Add one to sign in without a link.</Empty>}
+      {data?.length === 0 && (
+        <EmptyMessage>There are no operators yet. Add one to sign in without a link.</EmptyMessage>
+      )}
       {data !== undefined && data.length > 0 && (
         <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />
       )}
@@ -56,7 +58,7 @@ export function OperatorsPage() {
       {chosen?.step === 'revoke' && <Revoke {...endsOfChosen} operator={chosen.operator} />}
       {issued && (
         <Secret
-          title={`Token for ${named(issued.name)}`}
+          title={`Token for ${quoteName(issued.name)}`}
           what="token"
           secret={issued.token}
           onClose={() => setIssued(undefined)}
@@ -72,14 +74,14 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
       title: 'Name',
       show: ({ name, lastFour }) => (
         <>
-          <span class="name">{named(name)}</span>
+          <span class="name">{quoteName(name)}</span>
           <span class="under">
             Token ends in <code>{lastFour}</code>
           </span>
         </>
       ),
     },
-    { title: 'Role', show: ({ role }) => roleWords[role] },
+    { title: 'Role', show: ({ role }) => roleLabels[role] },
     { title: 'Added', show: ({ createdAt }) => <Time at={createdAt} /> },
     {
       title: 'State',
@@ -96,14 +98,14 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
         operator.revokedAt === null && (
           <>
             <ChangeButton
-              label={`Rotate token for ${named(operator.name)}`}
+              label={`Rotate token for ${quoteName(operator.name)}`}
               onClick={() => choose({ operator, step: 'rotate' })}
             >
               Rotate token
             </ChangeButton>
             <ChangeButton
               look="danger"
-              label={`Revoke ${named(operator.name)}`}
+              label={`Revoke ${quoteName(operator.name)}`}
               onClick={() => choose({ operator, step: 'revoke' })}
             >
               Revoke
@@ -118,7 +120,7 @@ const roleOptions = roles.map(
   (role) => [role, role === 'viewer' ? 'Viewer (read-only)' : 'Admin (can make changes)'] as const,
 );
 
-interface Issuing extends Ends {
+interface Issuing extends DialogCallbacks {
   readonly onIssued: (issued: Issued) => void;
 }
 
@@ -127,7 +129,7 @@ function AddOperator({ onIssued, ...ends }: Issuing) {
   const [role, setRole] = useState<Role>('viewer');
   const add = async () => {
     onIssued(await call('POST /operators', { body: { name: name.trim(), role } }));
-    return `Added ${named(name.trim())}.`;
+    return `Added ${quoteName(name.trim())}.`;
   };
   return (
     <FormDialog
@@ -164,31 +166,37 @@ function AddOperator({ onIssued, ...ends }: Issuing) {
 function Rotate({ operator: { id, name }, onIssued, ...ends }: Issuing & { operator: Operator }) {
   const rotate = async () => {
     onIssued(await call('POST /operators/{operatorId}/rotate', { params: { operatorId: id } }));
-    return `Rotated the token for ${named(name)}.`;
+    return `Rotated the token for ${quoteName(name)}.`;
   };
   return (
     <Confirm
       {...ends}
-      title={`Rotate the token for ${named(name)}?`}
+      title={`Rotate the token for ${quoteName(name)}?`}
       act="Rotate token"
       isDanger
       onConfirm={rotate}
     >
       <p>
-        The old token stops working immediately, and all sessions of {named(name)} end. Give them the new
+        The old token stops working immediately, and all sessions of {quoteName(name)} end. Give them the new
         token.
       </p>
     </Confirm>
   );
 }
 
-function Revoke({ operator: { id, name }, ...ends }: Ends & { operator: Operator }) {
+function Revoke({ operator: { id, name }, ...ends }: DialogCallbacks & { operator: Operator }) {
   const revoke = async () => {
     await call('POST /operators/{operatorId}/revoke', { params: { operatorId: id } });
-    return `Revoked ${named(name)}.`;
+    return `Revoked ${quoteName(name)}.`;
   };
   return (
-    <Confirm {...ends} title={`Revoke ${named(name)}?`} act="Revoke operator" typed={name} onConfirm={revoke}>
+    <Confirm
+      {...ends}
+      title={`Revoke ${quoteName(name)}?`}
+      act="Revoke operator"
+      typed={name}
+      onConfirm={revoke}
+    >
       <p>
         Their token stops working immediately, and all their sessions end. This cannot be undone. Their
         changes stay in the audit log.

@@ -1,33 +1,33 @@
 import { useState } from 'preact/hooks';
-import { type OrderStep, stepsOf } from '../../src/domain/order-status.ts';
+import { allowedTransitions, type OrderTransition } from '../../src/domain/order-status.ts';
 import { call, callPage } from '../api.ts';
 import type { InputOf, PageOf, PlacedOrder } from '../contract.ts';
-import { startOf } from '../days.ts';
-import { counted, countedUpTo, sentence } from '../format.ts';
+import { capitalize, formatCappedCount, pluralize } from '../format.ts';
 import type { Int64 } from '../json.ts';
-import { useLoaded } from '../loaded.ts';
+import { orderLabels, orderStatusLabels, orderTransitionLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { TextField } from '../parts/form.tsx';
-import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
+import { type DialogCallbacks, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
 import { ListHead } from '../parts/list-head.tsx';
-import { Paged, withoutCursor } from '../parts/pages.tsx';
+import { PagedTable, withoutCursor } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { place } from '../router.ts';
-import { named } from '../text.ts';
-import { oldestWords, orderStatusWords, orderStepWords } from '../words.ts';
+import { currentRoute } from '../router.ts';
+import { startOfDay } from '../start-of-day.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 interface Chosen {
   readonly order: PlacedOrder;
-  readonly step: OrderStep;
+  readonly step: OrderTransition;
 }
 
 export function OrdersPage() {
-  const { query } = place.value;
+  const { query } = currentRoute.value;
   const loaded = useLoaded(query.toString(), () => load(query));
   const names = useAnimalNames(loaded.data?.items.map(({ petId }) => petId) ?? []);
   const [isPlacing, setIsPlacing] = useState(false);
@@ -43,19 +43,19 @@ export function OrdersPage() {
       }
     >
       <Filters>
-        <ChoiceFilter name="status" label="Status" all="Any status" words={orderStatusWords} />
+        <ChoiceFilter name="status" label="Status" all="Any status" words={orderStatusLabels} />
         <TextFilter name="petId" label="Animal" placeholder="Any id" kind="digits" />
         <TextFilter name="order" label="Order" placeholder="Any id" kind="digits" />
         <TextFilter name="from" label="Placed from" kind="date" />
         <TextFilter name="to" label="Placed to" kind="date" />
-        <ChoiceFilter name="sort" label="Sort by" all="Newest first" words={oldestWords} />
+        <ChoiceFilter name="sort" label="Sort by" all="Newest first" words={orderLabels} />
       </Filters>
       {!query.has('order') && (
         <ListHead exported={{ route: 'GET /orders', query: withoutCursor(filtersOf(query)), name: 'orders' }}>
           <Total status={query.get('status')} />
         </ListHead>
       )}
-      <Paged
+      <PagedTable
         label="Orders"
         loaded={loaded}
         columns={columnsOf(names, (order, step) => setChosen({ order, step }))}
@@ -72,7 +72,7 @@ export function OrdersPage() {
 function filtersOf(query: URLSearchParams): InputOf<'GET /orders'>['query'] {
   const { sort, from = null, to = null, ...filters } = Object.fromEntries(query);
   const order = sort === 'oldest' ? ('asc' as const) : ('desc' as const);
-  return { ...filters, order, since: startOf(from, 0), until: startOf(to, 1) };
+  return { ...filters, order, since: startOfDay(from, 0), until: startOfDay(to, 1) };
 }
 
 /** Number of orders, in total and with the chosen status. */
@@ -82,8 +82,8 @@ function Total({ status }: { status: string | null }) {
   const ofStatus = data.ordersByStatus[status as keyof typeof data.ordersByStatus];
   return (
     <>
-      {counted(data.orders, 'order')}
-      {ofStatus !== undefined && `, ${countedUpTo(ofStatus)} ${status}`}
+      {pluralize(data.orders, 'order')}
+      {ofStatus !== undefined && `, ${formatCappedCount(ofStatus)} ${status}`}
     </>
   );
 }
@@ -108,7 +108,7 @@ function useAnimalNames(ids: readonly Int64[]): ReadonlyMap<string, string> {
 
 function columnsOf(
   names: ReadonlyMap<string, string>,
-  choose: (order: PlacedOrder, step: OrderStep) => void,
+  choose: (order: PlacedOrder, step: OrderTransition) => void,
 ): readonly Column<PlacedOrder>[] {
   return [
     { title: 'Order', show: ({ id }) => <span class="name">Order {String(id)}</span> },
@@ -119,7 +119,7 @@ function columnsOf(
         return (
           <>
             <a class="short-name" href={`#/animals?id=${petId}`}>
-              {name === undefined ? `Animal ${petId}` : named(name)}
+              {name === undefined ? `Animal ${petId}` : quoteName(name)}
             </a>
             {name !== undefined && <span class="under">Animal&nbsp;{String(petId)}</span>}
           </>
@@ -128,30 +128,31 @@ function columnsOf(
     },
     {
       title: 'Reference',
-      show: ({ reference }) => (reference === undefined ? '–' : <span class="long">{named(reference)}</span>),
+      show: ({ reference }) =>
+        reference === undefined ? '–' : <span class="long">{quoteName(reference)}</span>,
     },
     { title: 'Placed', show: ({ createdAt }) => <Time at={createdAt} /> },
     { title: 'Updated', show: ({ updatedAt }) => <Time at={updatedAt} /> },
-    { title: 'Status', show: ({ status }) => <Badge word={orderStatusWords[status]} /> },
+    { title: 'Status', show: ({ status }) => <Badge word={orderStatusLabels[status]} /> },
     {
       title: 'Actions',
       kind: 'actions',
       show: (order) =>
-        stepsOf(order.status).map((step) => (
+        allowedTransitions(order.status).map((step) => (
           <ChangeButton
             key={step}
-            label={`${sentence(step)} order ${order.id}`}
+            label={`${capitalize(step)} order ${order.id}`}
             onClick={() => choose(order, step)}
           >
-            {orderStepWords[step].act}
+            {orderTransitionLabels[step].act}
           </ChangeButton>
         )),
     },
   ];
 }
 
-function Step({ order: { id, petId }, step, ...ends }: Chosen & Ends) {
-  const { act, done, effect } = orderStepWords[step];
+function Step({ order: { id, petId }, step, ...ends }: Chosen & DialogCallbacks) {
+  const { act, done, effect } = orderTransitionLabels[step];
   const take = async () => {
     await call(`POST /orders/{orderId}/${step}`, { params: { orderId: id } });
     return `${done} order ${id}.`;
@@ -159,7 +160,7 @@ function Step({ order: { id, petId }, step, ...ends }: Chosen & Ends) {
   return (
     <Confirm
       {...ends}
-      title={`${sentence(step)} order ${id}?`}
+      title={`${capitalize(step)} order ${id}?`}
       act={act}
       {...(step === 'cancel' && { cancel: 'Keep order' })}
       isDanger={step === 'cancel'}
@@ -172,7 +173,7 @@ function Step({ order: { id, petId }, step, ...ends }: Chosen & Ends) {
   );
 }
 
-function PlaceOrder(ends: Ends) {
+function PlaceOrder(ends: DialogCallbacks) {
   const [petId, setPetId] = useState('');
   const [reference, setReference] = useState('');
   const placeIt = async () => {

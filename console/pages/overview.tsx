@@ -1,19 +1,19 @@
 /** The overview: current problems, traffic, and counts of animals and bans. */
 import { useMemo } from 'preact/hooks';
 import type { Overview } from '../contract.ts';
-import { counted, grouped, latency, rate } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
-import { sumOf, totalOf } from '../outcomes.ts';
+import { formatInteger, formatLatency, formatRate, pluralize } from '../format.ts';
+import { petStatusLabels } from '../labels.ts';
+import { sumCounts, totalRequests } from '../outcomes.ts';
 import { Choice } from '../parts/choice.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import { filterOf, setFilter } from '../parts/filters.tsx';
+import { getFilter, setFilter } from '../parts/filters.tsx';
 import { Card, Page } from '../parts/layout.tsx';
-import { Standing, useOverview } from '../parts/standing.tsx';
+import { ServiceStatus, useOverview } from '../parts/service-status.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { LatencyPlot, RequestsPlot, type TrafficProps } from '../parts/traffic-plots.tsx';
-import { loadHistory, type SpanName, spanChoices, spanOf, spans, trafficOf } from '../spans.ts';
+import { findSpan, loadHistory, type SpanName, spanChoices, spans, toTraffic } from '../spans.ts';
 import { showClock, showSecond } from '../time-labels.ts';
-import { petStatusWords } from '../words.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 const everyMs = 1_000;
 const historyEveryMs = 10_000;
@@ -23,7 +23,7 @@ const nowSeconds = 10;
 export function OverviewPage() {
   const loaded = useOverview(everyMs);
   const { data } = loaded;
-  const span = spanOf(filterOf('span'));
+  const span = findSpan(getFilter('span'));
   return (
     <Page
       title="Overview"
@@ -49,7 +49,7 @@ export function OverviewPage() {
       <LoadState loaded={loaded} lines={10} />
       {data && (
         <>
-          <Standing loaded={loaded} />
+          <ServiceStatus loaded={loaded} />
           {span === undefined ? <Live overview={data} /> : <History span={span} inFlight={data.inFlight} />}
           <div class="columns">
             <Animals inventory={data.inventory} />
@@ -69,14 +69,18 @@ function Live({ overview: { seconds, inFlight } }: { overview: Overview }) {
     return {
       points,
       times: points.map(({ at }) => Date.parse(at) / 1_000),
-      total: totalOf(seconds),
+      total: sumCounts(seconds),
       ...live,
     };
   }, [seconds]);
   const lately = traffic.points.slice(-nowSeconds);
   return (
     <>
-      <Tiles traffic={traffic} perSecond={sumOf(totalOf(lately)) / nowSeconds} inFlight={inFlight} />
+      <Tiles
+        traffic={traffic}
+        perSecond={totalRequests(sumCounts(lately)) / nowSeconds}
+        inFlight={inFlight}
+      />
       <Plots {...traffic} />
     </>
   );
@@ -85,13 +89,17 @@ function Live({ overview: { seconds, inFlight } }: { overview: Overview }) {
 function History({ span, inFlight }: { span: SpanName } & Pick<Overview, 'inFlight'>) {
   const loaded = useLoaded(span, () => loadHistory(span), { everyMs: historyEveryMs });
   const { data } = loaded;
-  const traffic = useMemo(() => data && trafficOf(data), [data]);
+  const traffic = useMemo(() => data && toTraffic(data), [data]);
   if (data === undefined || traffic === undefined) return <LoadState loaded={loaded} lines={10} />;
   const seconds = (data.ended.length * spans[data.span].stepMs) / 1_000;
   return (
     <>
       <LoadState loaded={loaded} />
-      <Tiles traffic={traffic} perSecond={sumOf(totalOf(data.ended)) / seconds} inFlight={inFlight} />
+      <Tiles
+        traffic={traffic}
+        perSecond={totalRequests(sumCounts(data.ended)) / seconds}
+        inFlight={inFlight}
+      />
       <Plots {...traffic} />
       <p class="hint">
         Includes all instances. Updated every 10 seconds. The plots end with the last full {traffic.unit}.
@@ -107,28 +115,32 @@ interface TilesProps extends Pick<Overview, 'inFlight'> {
 }
 
 function Tiles({ traffic: { points, total, unit, last }, perSecond, inFlight }: TilesProps) {
-  const all = sumOf(total);
+  const all = totalRequests(total);
   const latest = points.findLast(({ p50 }) => p50 !== null);
   return (
     <dl class="tiles">
-      <Tile name="Requests per second" value={rate(perSecond)} note={`${grouped(all)} in the ${last}`} />
+      <Tile
+        name="Requests per second"
+        value={formatRate(perSecond)}
+        note={`${formatInteger(all)} in the ${last}`}
+      />
       <Tile
         name="Latency"
-        value={latency(latest?.p50 ?? null)}
-        note={`p50 · p99 ${latency(latest?.p99 ?? null)} · latest ${unit}`}
+        value={formatLatency(latest?.p50 ?? null)}
+        note={`p50 · p99 ${formatLatency(latest?.p99 ?? null)} · latest ${unit}`}
       />
       <Tile
         name="Rate limited (429)"
-        value={grouped(total.limited)}
+        value={formatInteger(total.limited)}
         note={`${part(total.limited, all)} of requests in the ${last}`}
       />
-      <Tile name="In flight" value={grouped(inFlight)} note="requests right now" />
+      <Tile name="In flight" value={formatInteger(inFlight)} note="requests right now" />
     </dl>
   );
 }
 
 function part(some: number, all: number): string {
-  return all === 0 ? '0%' : `${rate((some / all) * 100)}%`;
+  return all === 0 ? '0%' : `${formatRate((some / all) * 100)}%`;
 }
 
 function Plots(props: TrafficProps) {
@@ -145,7 +157,7 @@ function Animals({ inventory }: Pick<Overview, 'inventory'>) {
   const total = statuses.reduce((sum, status) => sum + inventory[status], 0);
   return (
     <Card title="Animals" actions={<a href="#/animals">Show animals</a>}>
-      <p class="big">{grouped(total)}</p>
+      <p class="big">{formatInteger(total)}</p>
       <div class="parts" aria-hidden="true">
         {statuses.map((status) => (
           <span key={status} class={status} style={{ flexGrow: inventory[status] }} />
@@ -156,7 +168,7 @@ function Animals({ inventory }: Pick<Overview, 'inventory'>) {
           <li key={status}>
             <a href={`#/animals?status=${status}`}>
               <i class={status} />
-              {petStatusWords[status].text} <strong>{grouped(inventory[status])}</strong>
+              {petStatusLabels[status].text} <strong>{formatInteger(inventory[status])}</strong>
             </a>
           </li>
         ))}
@@ -168,11 +180,11 @@ function Animals({ inventory }: Pick<Overview, 'inventory'>) {
 function Bans({ bans }: Pick<Overview, 'bans'>) {
   return (
     <Card title="Bans" actions={<a href="#/bans">Show bans</a>}>
-      <p class="big">{grouped(bans)}</p>
+      <p class="big">{formatInteger(bans)}</p>
       <p class="about">
         {bans === 0
           ? 'No keys are banned.'
-          : `${counted(bans, 'key is', 'keys are')} banned for repeatedly ignoring 429 responses.`}
+          : `${pluralize(bans, 'key is', 'keys are')} banned for repeatedly ignoring 429 responses.`}
       </p>
     </Card>
   );

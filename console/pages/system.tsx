@@ -1,23 +1,23 @@
 /** The system page: version, store, backups, instances, logging and settings. */
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { bytes, counted } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { bytes, pluralize } from '../format.ts';
+import { formatFacts } from '../format-facts.ts';
+import type { Label } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import { ChoiceFilter, Filters, filterOf, TextFilter } from '../parts/filters.tsx';
+import { ChoiceFilter, Filters, getFilter, TextFilter } from '../parts/filters.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Empty, Facts, Page } from '../parts/layout.tsx';
-import { type Note, Standing, useOverview } from '../parts/standing.tsx';
+import { Card, DefinitionList, EmptyMessage, Page } from '../parts/layout.tsx';
+import { type Note, ServiceStatus, useOverview } from '../parts/service-status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { factsInWords } from '../store-facts.ts';
-import { named } from '../text.ts';
-import type { Word } from '../words.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { Backups } from './backups.tsx';
 import { LoggingCard } from './logging.tsx';
 
-type System = AnswerOf<'GET /system'>;
+type System = ResponseOf<'GET /system'>;
 type Setting = System['settings'][number];
 type Instance = System['instances'][number];
 
@@ -29,7 +29,7 @@ export function SystemPage() {
   return (
     <Page title="System" about="The service, its store, backups, instances and settings.">
       <LoadState loaded={loaded} lines={10} />
-      <Wrong system={data} />
+      <Problems system={data} />
       <div class="columns">
         {data && <Service system={data} />}
         {data && <Store store={data.store} />}
@@ -52,10 +52,10 @@ export function SystemPage() {
 }
 
 /** Shows the problems from the overview. If the overview is unavailable, shows only those of the responding process. */
-function Wrong({ system }: { system: System | undefined }) {
+function Problems({ system }: { system: System | undefined }) {
   const overview = useOverview(everyMs);
   if (overview.failure === undefined || system === undefined)
-    return <Standing loaded={overview} more={system && notesOf(system)} />;
+    return <ServiceStatus loaded={overview} more={system && findNotes(system)} />;
   return (
     <>
       {system.troubles.map((trouble) => (
@@ -68,7 +68,7 @@ function Wrong({ system }: { system: System | undefined }) {
   );
 }
 
-function notesOf({ settings, store, instances }: System): Note[] {
+function findNotes({ settings, store, instances }: System): Note[] {
   const settingOf = (wanted: string) => settings.find(({ name }) => name === wanted)?.value;
   const notes: Note[] = [];
   if (String(store.engine).startsWith('SQLite') && settingOf('BACKUP_EVERY') === '')
@@ -85,12 +85,12 @@ function notesOf({ settings, store, instances }: System): Note[] {
 function Service({ system: { version, runtime, startedAt, workers, memoryBytes } }: { system: System }) {
   return (
     <Card title="Service">
-      <Facts
+      <DefinitionList
         facts={[
           ['Version', version],
           ['Runtime', runtime],
           ['Started', <Time key="started" at={startedAt} />],
-          ['Workers', counted(workers, 'process', 'processes')],
+          ['Workers', pluralize(workers, 'process', 'processes')],
           ['Memory', bytes(memoryBytes)],
         ]}
       />
@@ -101,26 +101,26 @@ function Service({ system: { version, runtime, startedAt, workers, memoryBytes }
 function Store({ store }: Pick<System, 'store'>) {
   return (
     <Card title="Store">
-      <Facts facts={factsInWords(store)} />
+      <DefinitionList facts={formatFacts(store)} />
     </Card>
   );
 }
 
 const instanceColumns: readonly Column<Instance>[] = [
-  { title: 'Name', show: ({ name }) => <span class="name">{named(name)}</span> },
+  { title: 'Name', show: ({ name }) => <span class="name">{quoteName(name)}</span> },
   { title: 'Version', show: ({ version }) => version },
   { title: 'Started', show: ({ startedAt }) => <Time at={startedAt} /> },
   { title: 'Last seen', show: ({ seenAt }) => <Time at={seenAt} /> },
 ];
 
-const sources: Readonly<Record<Setting['source'], Word>> = {
+const sources: Readonly<Record<Setting['source'], Label>> = {
   default: { text: 'Default', tone: 'quiet' },
   environment: { text: 'Environment', tone: 'note' },
   changed: { text: 'Changed here', tone: 'warn' },
 };
 
 function Settings({ settings }: Pick<System, 'settings'>) {
-  const [text, source] = [filterOf('setting').toLowerCase(), filterOf('source')];
+  const [text, source] = [getFilter('setting').toLowerCase(), getFilter('source')];
   const found = settings.filter(
     (setting) =>
       `${setting.name} ${setting.about} ${setting.value}`.toLowerCase().includes(text) &&
@@ -133,7 +133,7 @@ function Settings({ settings }: Pick<System, 'settings'>) {
         <ChoiceFilter name="source" label="Source" all="Any source" words={sources} />
       </Filters>
       {found.length === 0 ? (
-        <Empty>No settings match these filters.</Empty>
+        <EmptyMessage>No settings match these filters.</EmptyMessage>
       ) : (
         <Table label="Settings" columns={settingColumns} items={found} keyOf={({ name }) => name} />
       )}

@@ -2,13 +2,13 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { ItemOf } from '../contract.ts';
-import { counted, grouped } from '../format.ts';
-import { asFailure, useLoaded } from '../loaded.ts';
+import { formatInteger, pluralize } from '../format.ts';
 import { ChangeButton } from '../parts/button.tsx';
 import { Card } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
+import { toFailure, useLoaded } from '../use-loaded.ts';
 
 type Category = ItemOf<'GET /categories/in-use'>;
 
@@ -28,8 +28,8 @@ export function UnnamedCategories({ changes, onNamed }: { changes: number; onNam
       title="Unnamed categories in use"
       about={
         data.next === undefined
-          ? counted(data.items.length, 'category', 'categories')
-          : `Showing the first ${grouped(mostShown)}. More appear as you name these.`
+          ? pluralize(data.items.length, 'category', 'categories')
+          : `Showing the first ${formatInteger(mostShown)}. More appear as you name these.`
       }
     >
       <Table
@@ -52,9 +52,9 @@ function columnsOf(onDone: () => void): readonly Column<Category>[] {
         </a>
       ),
     },
-    { title: 'Available', show: ({ available }) => grouped(available), kind: 'number' },
-    { title: 'Pending', show: ({ pending }) => grouped(pending), kind: 'number' },
-    { title: 'Sold', show: ({ sold }) => grouped(sold), kind: 'number' },
+    { title: 'Available', show: ({ available }) => formatInteger(available), kind: 'number' },
+    { title: 'Pending', show: ({ pending }) => formatInteger(pending), kind: 'number' },
+    { title: 'Sold', show: ({ sold }) => formatInteger(sold), kind: 'number' },
     { title: 'Name', kind: 'actions', show: ({ id }) => <NameField id={id} onDone={onDone} /> },
   ];
 }
@@ -71,10 +71,10 @@ function NameField({ id, onDone }: Pick<Category, 'id'> & { onDone: () => void }
         params: { categoryId: id },
         body: { name: name.trim() },
       });
-      notify(`Set the name of category ${id} to ${named(name.trim())}.`);
+      notify(`Set the name of category ${id} to ${quoteName(name.trim())}.`);
       onDone();
     } catch (error) {
-      notify(asFailure(error).message, 'bad');
+      notify(toFailure(error).message, 'bad');
     } finally {
       setIsBusy(false);
     }

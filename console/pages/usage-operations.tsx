@@ -1,17 +1,17 @@
 /** Requests by operation and by error code. A link in one table filters the other. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { grouped, rate } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { formatInteger, formatRate } from '../format.ts';
 import { LoadState } from '../parts/failure.tsx';
-import { Card, Empty } from '../parts/layout.tsx';
+import { Card, EmptyMessage } from '../parts/layout.tsx';
 import { OperationName } from '../parts/operation-name.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { hrefOf } from '../router.ts';
-import { type SpanName, sinceOf, spans } from '../spans.ts';
+import { buildHref } from '../router.ts';
+import { type SpanName, spanStart, spans } from '../spans.ts';
+import { useLoaded } from '../use-loaded.ts';
 
-type Usage = AnswerOf<'GET /usage/operations'>;
+type Usage = ResponseOf<'GET /usage/operations'>;
 
 interface Chosen {
   readonly span: SpanName;
@@ -32,10 +32,10 @@ const everyMs = 10_000;
 
 export function Operations(chosen: Chosen) {
   const { span, operation, code } = chosen;
-  const load = () => call('GET /usage/operations', { query: { since: sinceOf(span) } });
+  const load = () => call('GET /usage/operations', { query: { since: spanStart(span) } });
   const loaded = useLoaded(span, load, { everyMs });
   const [operations, codes] = useMemo(
-    () => rowsOf(loaded.data ?? [], chosen),
+    () => toRows(loaded.data ?? [], chosen),
     [loaded.data, span, operation, code],
   );
   const { last } = spans[span];
@@ -62,30 +62,30 @@ export function Operations(chosen: Chosen) {
 }
 
 function hrefTo(chosen: Chosen, change: Partial<Chosen>): string {
-  return hrefOf('/usage', { ...chosen, ...change });
+  return buildHref('/usage', { ...chosen, ...change });
 }
 
 function Rows(props: { label: string; columns: readonly Column<Row>[]; rows: readonly Row[] }) {
   const { label, columns, rows } = props;
-  if (rows.length === 0) return <Empty>No requests in this period.</Empty>;
+  if (rows.length === 0) return <EmptyMessage>No requests in this period.</EmptyMessage>;
   return <Table {...{ label, columns }} items={rows} keyOf={({ name }) => name} />;
 }
 
-const share: Column<Row> = { title: 'Share', show: ({ part }) => shareText(part), kind: 'number' };
-function shareText(part: number): string {
-  return part > 0 && part < 0.0005 ? '< 0.1%' : `${rate(part * 100)}%`;
+const share: Column<Row> = { title: 'Share', show: ({ part }) => formatShare(part), kind: 'number' };
+function formatShare(part: number): string {
+  return part > 0 && part < 0.0005 ? '< 0.1%' : `${formatRate(part * 100)}%`;
 }
 
 const requestsColumn: Column<Row> = {
   title: 'Requests',
-  show: ({ requests }) => <strong>{grouped(requests)}</strong>,
+  show: ({ requests }) => <strong>{formatInteger(requests)}</strong>,
   kind: 'number',
 };
 
 const operationColumns: readonly Column<Row>[] = [
   { title: 'Operation', show: ({ name, href }) => <OperationName operation={name} href={href} /> },
   requestsColumn,
-  { title: 'Errors', show: ({ failed }) => grouped(failed), kind: 'number' },
+  { title: 'Errors', show: ({ failed }) => formatInteger(failed), kind: 'number' },
   share,
 ];
 
@@ -106,7 +106,7 @@ const codeColumns: readonly Column<Row>[] = [
  * Rows by operation, filtered by the chosen error code, and rows by error code, filtered by the chosen
  * operation. Each is sorted by descending count.
  */
-function rowsOf(usage: Usage, chosen: Chosen): readonly [operations: readonly Row[], codes: readonly Row[]] {
+function toRows(usage: Usage, chosen: Chosen): readonly [operations: readonly Row[], codes: readonly Row[]] {
   const byOperation = new Map<string, { requests: number; failed: number }>();
   const byCode = new Map<string, { requests: number; failed: number }>();
   const all = { operation: 0, code: 0 };

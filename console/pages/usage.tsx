@@ -1,29 +1,29 @@
 /** The usage page: requests by status, operation, key and error code, and callers of deprecated operations. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
-import { sumOf } from '../outcomes.ts';
+import type { ResponseOf } from '../contract.ts';
+import { formatInteger } from '../format.ts';
+import { totalRequests } from '../outcomes.ts';
 import { callerColumns } from '../parts/caller-columns.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { FailedRequests } from '../parts/failed-requests.tsx';
 import { LoadState } from '../parts/failure.tsx';
-import { filterOf, setFilter } from '../parts/filters.tsx';
-import { Card, Empty, Page } from '../parts/layout.tsx';
+import { getFilter, setFilter } from '../parts/filters.tsx';
+import { Card, EmptyMessage, Page } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RequestsPlot } from '../parts/traffic-plots.tsx';
-import { loadHistory, type SpanName, spanChoices, spanOf, trafficOf } from '../spans.ts';
+import { findSpan, loadHistory, type SpanName, spanChoices, toTraffic } from '../spans.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { Operations } from './usage-operations.tsx';
 
-type Caller = AnswerOf<'GET /usage/callers'>[number];
+type Caller = ResponseOf<'GET /usage/callers'>[number];
 
 const everyMs = 15_000;
 
 export function UsagePage() {
-  const span = spanOf(filterOf('span')) ?? 'day';
-  const [operation, code, requestId] = [filterOf('operation'), filterOf('code'), filterOf('requestId')];
+  const span = findSpan(getFilter('span')) ?? 'day';
+  const [operation, code, requestId] = [getFilter('operation'), getFilter('code'), getFilter('requestId')];
   const failed = <FailedRequests {...{ operation, code, requestId }} />;
   return (
     <Page
@@ -51,7 +51,7 @@ export function UsagePage() {
 function Requests({ span }: { span: SpanName }) {
   const loaded = useLoaded(span, () => loadHistory(span), { everyMs });
   const { data } = loaded;
-  const traffic = useMemo(() => data && trafficOf(data), [data]);
+  const traffic = useMemo(() => data && toTraffic(data), [data]);
   return (
     <>
       <LoadState loaded={loaded} />
@@ -67,10 +67,14 @@ const lastUsed: Column<Caller> = {
 
 const outcomeColumns: readonly Column<Caller>[] = [
   ...callerColumns,
-  { title: 'Requests', show: (caller) => <strong>{grouped(sumOf(caller))}</strong>, kind: 'number' },
-  { title: '4xx', show: ({ refused }) => grouped(refused), kind: 'number' },
-  { title: '429', show: ({ limited }) => grouped(limited), kind: 'number' },
-  { title: '5xx', show: ({ failed }) => grouped(failed), kind: 'number' },
+  {
+    title: 'Requests',
+    show: (caller) => <strong>{formatInteger(totalRequests(caller))}</strong>,
+    kind: 'number',
+  },
+  { title: '4xx', show: ({ refused }) => formatInteger(refused), kind: 'number' },
+  { title: '429', show: ({ limited }) => formatInteger(limited), kind: 'number' },
+  { title: '5xx', show: ({ failed }) => formatInteger(failed), kind: 'number' },
   lastUsed,
 ];
 
@@ -115,7 +119,7 @@ function Callers(props: {
 }) {
   const { label, callers, columns, empty } = props;
   if (callers === undefined) return null;
-  if (callers.length === 0) return <Empty>{empty}</Empty>;
+  if (callers.length === 0) return <EmptyMessage>{empty}</EmptyMessage>;
   return <Table label={label} columns={columns} items={callers} keyOf={({ keyId }) => keyId} />;
 }
 
@@ -123,7 +127,7 @@ const deprecatedColumns: readonly Column<Caller>[] = [
   ...callerColumns,
   {
     title: 'Deprecated requests',
-    show: ({ deprecated }) => <strong>{grouped(deprecated)}</strong>,
+    show: ({ deprecated }) => <strong>{formatInteger(deprecated)}</strong>,
     kind: 'number',
   },
   lastUsed,

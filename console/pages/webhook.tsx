@@ -2,17 +2,17 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { SentDelivery, Webhook } from '../contract.ts';
-import { grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import { formatInteger } from '../format.ts';
+import { webhookStateLabel } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { LoadState } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Card, Facts, Page } from '../parts/layout.tsx';
+import { Card, DefinitionList, Page } from '../parts/layout.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { Time } from '../parts/time.tsx';
-import { type WebhookAct, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
-import { named } from '../text.ts';
-import { webhookStateWord } from '../words.ts';
+import { type WebhookAction, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { Deliveries } from './deliveries.tsx';
 import { EventTypes } from './webhooks.tsx';
 
@@ -24,13 +24,13 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
   const load = () => call('GET /webhooks/{webhookId}', { params: { webhookId } });
   const loaded = useLoaded(webhookId, load, { everyMs });
   const { data: webhook } = loaded;
-  const [chosen, setChosen] = useState<WebhookAct>();
+  const [chosen, setChosen] = useState<WebhookAction>();
   return (
     <Page
       title={`Webhook ${webhookId}`}
       above={above}
-      badge={webhook && <Badge word={webhookStateWord(webhook)} />}
-      about={webhook && <span class="long">{named(webhook.url)}</span>}
+      badge={webhook && <Badge word={webhookStateLabel(webhook)} />}
+      about={webhook && <span class="long">{quoteName(webhook.url)}</span>}
       actions={
         webhook && <WebhookButtons webhook={webhook} others={['test', 'redeliver']} onChoose={setChosen} />
       }
@@ -50,7 +50,7 @@ function Shown({ webhook }: { webhook: Webhook }) {
         <p class="message warn">
           <Icon name="warning" />
           <span>
-            <strong>Disabled.</strong> {named(disabledReason)}
+            <strong>Disabled.</strong> {quoteName(disabledReason)}
           </span>
         </p>
       )}
@@ -64,16 +64,16 @@ function Shown({ webhook }: { webhook: Webhook }) {
       )}
       <RecentDeliveries webhookId={id} />
       <Card>
-        <Facts
+        <DefinitionList
           facts={[
             [
               'Account',
               <a key="account" class="long" href={`#/accounts/${accountId}`}>
-                {named(accountName)}
+                {quoteName(accountName)}
               </a>,
             ],
             ['Types', <EventTypes key="types" types={types} />],
-            ['Description', description === undefined ? '–' : named(description)],
+            ['Description', description === undefined ? '–' : quoteName(description)],
             ['Created', <Time key="created" at={createdAt} />],
           ]}
         />
@@ -99,7 +99,7 @@ function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const retrying = pending.filter(({ attempts }) => attempts.length > 0).length;
   const attempted = succeeded.length + failed.length + retrying;
   const lastSuccess = succeeded[0]?.attempts.at(-1)?.at;
-  const scope = `of the last ${grouped(items.length)} deliveries`;
+  const scope = `of the last ${formatInteger(items.length)} deliveries`;
   return (
     <dl class="tiles">
       <Tile
@@ -108,13 +108,13 @@ function RecentDeliveries({ webhookId }: { webhookId: number }) {
         note={
           attempted === 0
             ? 'no attempted deliveries'
-            : `of the last ${grouped(attempted)} attempted deliveries`
+            : `of the last ${formatInteger(attempted)} attempted deliveries`
         }
       />
       <Tile
         name="Pending"
-        value={grouped(pending.length)}
-        note={retrying === 0 ? scope : `${grouped(retrying)} after a failed attempt`}
+        value={formatInteger(pending.length)}
+        note={retrying === 0 ? scope : `${formatInteger(retrying)} after a failed attempt`}
       />
       <Tile
         name="Last success"

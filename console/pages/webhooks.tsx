@@ -2,17 +2,17 @@
 import { useState } from 'preact/hooks';
 import { callPage } from '../api.ts';
 import type { InputOf, Webhook } from '../contract.ts';
-import { useLoaded } from '../loaded.ts';
+import { webhookStateLabel, webhookStateLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { accountColumn } from '../parts/caller-columns.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
 import { Page } from '../parts/layout.tsx';
-import { Paged } from '../parts/pages.tsx';
+import { PagedTable } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
-import { type WebhookAct, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
-import { place } from '../router.ts';
-import { named } from '../text.ts';
-import { webhookStateWord, webhookStateWords } from '../words.ts';
+import { type WebhookAction, WebhookButtons, WebhookDialog } from '../parts/webhook-dialogs.tsx';
+import { currentRoute } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { useLoaded } from '../use-loaded.ts';
 
 type Query = InputOf<'GET /webhooks'>['query'];
 
@@ -20,23 +20,23 @@ type Query = InputOf<'GET /webhooks'>['query'];
 const everyMs = 10_000;
 
 export function WebhooksPage() {
-  const query = Object.fromEntries(place.value.query) as Query;
+  const query = Object.fromEntries(currentRoute.value.query) as Query;
   const load = () => callPage('GET /webhooks', { query });
-  const loaded = useLoaded(place.value.query.toString(), load, { everyMs });
-  const [chosen, setChosen] = useState<WebhookAct>();
+  const loaded = useLoaded(currentRoute.value.query.toString(), load, { everyMs });
+  const [chosen, setChosen] = useState<WebhookAction>();
   return (
     <Page title="Webhooks" about="Endpoints that receive events for accounts.">
       <Filters>
         <TextFilter name="accountId" label="Account" placeholder="Any id" kind="digits" />
-        <ChoiceFilter name="state" label="State" all="Any state" words={webhookStateWords} />
+        <ChoiceFilter name="state" label="State" all="Any state" words={webhookStateLabels} />
       </Filters>
-      <Paged
+      <PagedTable
         label="Webhooks"
         loaded={loaded}
         columns={columnsOf(setChosen)}
         keyOf={({ id }) => id}
         empty={
-          place.value.query.size > 0
+          currentRoute.value.query.size > 0
             ? 'No webhooks match these filters.'
             : 'There are no webhooks yet. Clients create them with POST /v1/webhooks.'
         }
@@ -46,18 +46,18 @@ export function WebhooksPage() {
   );
 }
 
-function columnsOf(choose: (chosen: WebhookAct) => void): readonly Column<Webhook>[] {
+function columnsOf(choose: (chosen: WebhookAction) => void): readonly Column<Webhook>[] {
   return [
     {
       title: 'Endpoint',
       show: ({ id, url, description }) => (
         <>
           <a class="name" href={`#/webhooks/${id}`}>
-            {named(url)}
+            {quoteName(url)}
           </a>
           <span class="under long">
             Webhook {id}
-            {description !== undefined && ` · ${named(description)}`}
+            {description !== undefined && ` · ${quoteName(description)}`}
           </span>
         </>
       ),
@@ -68,9 +68,9 @@ function columnsOf(choose: (chosen: WebhookAct) => void): readonly Column<Webhoo
       title: 'State',
       show: (webhook) => (
         <>
-          <Badge word={webhookStateWord(webhook)} />
+          <Badge word={webhookStateLabel(webhook)} />
           {webhook.disabledReason !== undefined && (
-            <span class="under long">{named(webhook.disabledReason)}</span>
+            <span class="under long">{quoteName(webhook.disabledReason)}</span>
           )}
           {webhook.onHoldReason !== undefined && (
             <span class="under long">On hold. {webhook.onHoldReason}</span>

@@ -1,18 +1,18 @@
 /** Audit log entries, each with its operator, action, object and changes. */
-import type { Entry } from '../contract.ts';
-import { counted, instant } from '../format.ts';
-import { type Int64, writeJson } from '../json.ts';
-import { named } from '../text.ts';
-import { changeWords } from '../words.ts';
-import { changedNames, Difference } from './difference.tsx';
-import { Empty } from './layout.tsx';
+import type { AuditLogEntry } from '../contract.ts';
+import { formatTime, pluralize } from '../format.ts';
+import { type Int64, stringifyJson } from '../json.ts';
+import { changeLabels } from '../labels.ts';
+import { quoteName } from '../text.ts';
+import { changedFieldLabels, Difference } from './difference.tsx';
+import { EmptyMessage } from './layout.tsx';
 import { Time } from './time.tsx';
 
-export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty: string }) {
-  if (entries.length === 0) return <Empty>{empty}</Empty>;
+export function AuditList({ entries, empty }: { entries: readonly AuditLogEntry[]; empty: string }) {
+  if (entries.length === 0) return <EmptyMessage>{empty}</EmptyMessage>;
   return (
     <ol class="audit">
-      {withoutStarts(entries).map((entry) => (
+      {omitStarts(entries).map((entry) => (
         <li key={entry.id}>
           <details>
             <summary>
@@ -22,7 +22,7 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
               </span>
             </summary>
             <p class="about">
-              <code>{entry.operation}</code> · <ObjectLink object={entry.object} /> · {instant(entry.at)}
+              <code>{entry.operation}</code> · <ObjectLink object={entry.object} /> · {formatTime(entry.at)}
             </p>
             <Difference before={entry.before} after={entry.after} />
           </details>
@@ -36,8 +36,8 @@ export function AuditList({ entries, empty }: { entries: readonly Entry[]; empty
  * Omits the entry for the start of an import or of the end of a ban if a newer entry has the outcome, so that each action
  * is listed once. The entries are sorted newest first.
  */
-function withoutStarts(entries: readonly Entry[]): readonly Entry[] {
-  const newer = new Map<string, Entry>();
+function omitStarts(entries: readonly AuditLogEntry[]): readonly AuditLogEntry[] {
+  const newer = new Map<string, AuditLogEntry>();
   return entries.filter((entry) => {
     const { actor, object, operation } = entry;
     const action = `${actor} ${object} ${operation === 'beginLiftBan' ? 'liftBan' : operation}`;
@@ -51,10 +51,10 @@ function withoutStarts(entries: readonly Entry[]): readonly Entry[] {
   });
 }
 
-function isStart(entry: Entry, end: Entry): boolean {
+function isStart(entry: AuditLogEntry, end: AuditLogEntry): boolean {
   if (entry.operation === 'beginLiftBan') return end.operation === 'liftBan';
-  const isUnfinished = entry.operation === 'importPets' && !stateOf(entry).finished;
-  return isUnfinished && writeJson(entry.before) === writeJson(end.before);
+  const isUnfinished = entry.operation === 'importPets' && !auditState(entry).finished;
+  return isUnfinished && stringifyJson(entry.before) === stringifyJson(end.before);
 }
 
 /** The members of an object that describe it. Which of them exist depends on the kind of object. */
@@ -68,24 +68,24 @@ interface State {
   readonly finished?: boolean;
 }
 
-function stateOf({ before, after }: Entry): State {
+function auditState({ before, after }: AuditLogEntry): State {
   return (after ?? before ?? {}) as State;
 }
 
 /** The action, its object, and a summary of its changes. */
-function What(entry: Entry) {
+function What(entry: AuditLogEntry) {
   const { operation, object } = entry;
-  const state = stateOf(entry);
+  const state = auditState(entry);
   if (operation === 'importPets') return <ImportText {...state} />;
-  const [ahead, behind] = changeWords(operation);
+  const [ahead, behind] = changeLabels(operation);
   // Only updates need the names of the changed fields.
-  const changed = operation.startsWith('update') ? changedNames(entry) : [];
+  const changed = operation.startsWith('update') ? changedFieldLabels(entry) : [];
   const name = state.name ?? state.url;
   return (
     <span class="what">
       {ahead}
-      {objectText(object)}
-      {name !== undefined && !object.endsWith(`:${name}`) && ` (${named(name)})`}
+      {objectLabel(object)}
+      {name !== undefined && !object.endsWith(`:${name}`) && ` (${quoteName(name)})`}
       {state.petId !== undefined && ` for animal ${state.petId}`}
       {behind}
       {changed.length > 0 && <span class="about">: {changed.join(', ').toLowerCase()}</span>}
@@ -96,9 +96,9 @@ function What(entry: Entry) {
 function ImportText({ file, added = 0, rejected = 0, finished }: State) {
   return (
     <span class="what">
-      {finished ? 'Imported' : 'Imported part of'} {file === undefined ? 'a file' : named(file)}
+      {finished ? 'Imported' : 'Imported part of'} {file === undefined ? 'a file' : quoteName(file)}
       <span class="about">
-        : {counted(added, 'animal')} added, {counted(rejected, 'row')} rejected
+        : {pluralize(added, 'animal')} added, {pluralize(rejected, 'row')} rejected
       </span>
     </span>
   );
@@ -109,11 +109,11 @@ const actorKinds: Readonly<Record<string, string>> = {
   console: ' (console link)',
 };
 
-function Actor({ actor }: Pick<Entry, 'actor'>) {
+function Actor({ actor }: Pick<AuditLogEntry, 'actor'>) {
   const [, kind = '', name = actor] = /^(\w+):(.*)$/s.exec(actor) ?? [];
   return (
     <span>
-      {named(name)}
+      {quoteName(name)}
       {actorKinds[kind] ?? ''}
     </span>
   );
@@ -129,13 +129,13 @@ const kinds: Readonly<Record<string, readonly [text: string, href: (id: string) 
   webhook: ['webhook', (id) => `#/webhooks/${id}`],
 };
 
-function objectText(object: string): string {
+function objectLabel(object: string): string {
   const [kind = '', id = ''] = object.split(':');
-  return `${kinds[kind]?.[0] ?? named(kind)} ${named(id)}`;
+  return `${kinds[kind]?.[0] ?? quoteName(kind)} ${quoteName(id)}`;
 }
 
-function ObjectLink({ object }: Pick<Entry, 'object'>) {
+function ObjectLink({ object }: Pick<AuditLogEntry, 'object'>) {
   const [kind = '', id = ''] = object.split(':');
   const href = kinds[kind]?.[1](id);
-  return href === undefined ? <span>{objectText(object)}</span> : <a href={href}>{objectText(object)}</a>;
+  return href === undefined ? <span>{objectLabel(object)}</span> : <a href={href}>{objectLabel(object)}</a>;
 }

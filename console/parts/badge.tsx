@@ -1,5 +1,5 @@
-import type { Word } from '../words.ts';
+import type { Label } from '../labels.ts';
 
-export function Badge({ word: { text, tone } }: { word: Word }) {
+export function Badge({ word: { text, tone } }: { word: Label }) {
   return <span class={`badge ${tone}`}>{text}</span>;
 }

@@ -1,8 +1,8 @@
 import { call } from '../api.ts';
-import { duration, grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import { formatDuration, formatInteger } from '../format.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { LoadState } from './failure.tsx';
-import { Card, Facts } from './layout.tsx';
+import { Card, DefinitionList } from './layout.tsx';
 import { Meter } from './meter.tsx';
 import { Time } from './time.tsx';
 
@@ -22,13 +22,13 @@ export function BanStatusCard({ keyId, changes }: { keyId: number; changes: numb
       {data && (
         <>
           <Meter label="Strikes" used={data.strikes} limit={data.strikesToBan}>
-            Each strike counts for {duration(data.withinSeconds)}
+            Each strike counts for {formatDuration(data.withinSeconds)}
           </Meter>
-          <Facts
+          <DefinitionList
             facts={[
-              ['Consecutive bans', grouped(data.bans)],
+              ['Consecutive bans', formatInteger(data.bans)],
               ['Last ban', <LastBan key="last" ban={data.lastBan} />],
-              ['Next ban', `Lasts ${duration(data.nextBanSeconds)}`],
+              ['Next ban', `Lasts ${formatDuration(data.nextBanSeconds)}`],
             ]}
           />
         </>
@@ -43,7 +43,7 @@ function LastBan({ ban }: { ban: { readonly from: string; readonly until: string
   const isOver = Date.parse(until) <= Date.now();
   return (
     <>
-      {duration((Date.parse(until) - Date.parse(from)) / 1_000)}, {isOver ? 'ended' : 'ends'}{' '}
+      {formatDuration((Date.parse(until) - Date.parse(from)) / 1_000)}, {isOver ? 'ended' : 'ends'}{' '}
       <Time at={until} isAhead={!isOver} />
     </>
   );

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { mayChange, viewersReason } from '../session-state.ts';
+import { canChange, viewerNotice } from '../session-state.ts';
 import { Icon, type IconName } from './icon.tsx';
 import { notify } from './notices.tsx';
 
@@ -57,5 +57,5 @@ export function Button({
 
 /** A button for an action that makes a change. The button is disabled for viewers, with an explanation. */
 export function ChangeButton(props: ButtonProps) {
-  return <Button {...props} reason={mayChange.value ? props.reason : viewersReason} />;
+  return <Button {...props} reason={canChange.value ? props.reason : viewerNotice} />;
 }

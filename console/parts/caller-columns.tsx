@@ -1,5 +1,5 @@
 /** Table columns for an API key and its account. */
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
 import type { Column } from './table.tsx';
 
 interface Caller {
@@ -14,7 +14,7 @@ export const accountColumn: Column<Pick<Caller, 'accountId' | 'accountName'>> = 
   title: 'Account',
   show: ({ accountId, accountName }) => (
     <a class="long" href={`#/accounts/${accountId}`}>
-      {named(accountName)}
+      {quoteName(accountName)}
     </a>
   ),
 };
@@ -25,7 +25,7 @@ export const callerColumns: readonly Column<Caller>[] = [
     show: ({ keyId, keyName, keyLastFour }) => (
       <>
         <a class="name" href={`#/keys/${keyId}`}>
-          {named(keyName)}
+          {quoteName(keyName)}
         </a>
         <span class="under">
           Key {keyId}, ends in <code>{keyLastFour}</code>

@@ -1,11 +1,11 @@
 /** A dialog that asks for confirmation before an action. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { isTyped, named } from '../text.ts';
+import { isTyped, quoteName } from '../text.ts';
 import { TextField } from './form.tsx';
-import { type Ends, FormDialog } from './form-dialog.tsx';
+import { type DialogCallbacks, FormDialog } from './form-dialog.tsx';
 
-interface ConfirmProps extends Ends {
+interface ConfirmProps extends DialogCallbacks {
   /** The question, such as `Revoke key website?` */
   readonly title: string;
   /** Describes the consequences. */
@@ -39,7 +39,7 @@ export function Confirm(props: ConfirmProps) {
           {typed !== undefined && (
             <>
               <p class="to-type">
-                To confirm, type <strong>{named(typed)}</strong>
+                To confirm, type <strong>{quoteName(typed)}</strong>
               </p>
               <TextField label="Name" name="typed" value={name} onInput={setName} />
             </>

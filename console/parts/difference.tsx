@@ -1,7 +1,7 @@
 /** Shows the differences between two states of an object, field by field. */
-import { bytes, grouped, instant } from '../format.ts';
-import { named } from '../text.ts';
-import { spaced } from '../words.ts';
+import { bytes, formatInteger, formatTime } from '../format.ts';
+import { splitCamelCase } from '../labels.ts';
+import { quoteName } from '../text.ts';
 
 const memberNames: Readonly<Record<string, string>> = {
   id: 'ID',
@@ -24,17 +24,17 @@ const memberNames: Readonly<Record<string, string>> = {
 /**
  * Returns the label for a field's path, such as `quota perMinute`. If the last segment has a label, returns that label.
  */
-function memberText(path: string): string {
-  return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);
+function fieldLabel(path: string): string {
+  return memberNames[path.split(' ').at(-1) ?? ''] ?? splitCamelCase(path);
 }
 
-interface States {
+interface DifferenceProps {
   readonly before: unknown;
   readonly after: unknown;
 }
 
-function changedMembers({ before, after }: States) {
-  const [old, now] = [membersOf(before), membersOf(after)];
+function changedFields({ before, after }: DifferenceProps) {
+  const [old, now] = [flatten(before), flatten(after)];
   const names = [...new Set([...old.keys(), ...now.keys()])].filter(
     (name) => old.get(name) !== now.get(name),
   );
@@ -42,19 +42,19 @@ function changedMembers({ before, after }: States) {
 }
 
 /** Returns the labels of changed fields. Empty for a created or deleted object. */
-export function changedNames(states: States): readonly string[] {
+export function changedFieldLabels(states: DifferenceProps): readonly string[] {
   if (states.before === null || states.after === null) return [];
-  return changedMembers(states).names.map(memberText);
+  return changedFields(states).names.map(fieldLabel);
 }
 
-export function Difference(states: States) {
-  const { old, now, names } = changedMembers(states);
+export function Difference(states: DifferenceProps) {
+  const { old, now, names } = changedFields(states);
   if (names.length === 0) return null;
   return (
     <dl class="difference">
       {names.map((name) => (
         <div key={name}>
-          <dt>{memberText(name)}</dt>
+          <dt>{fieldLabel(name)}</dt>
           <dd>
             {old.has(name) && <del>{old.get(name)}</del>}
             {old.has(name) && now.has(name) && <span aria-hidden="true"> → </span>}
@@ -67,21 +67,21 @@ export function Difference(states: States) {
 }
 
 /** Flattens an object to its values, keyed by path. */
-function membersOf(value: unknown, path = ''): Map<string, string> {
+function flatten(value: unknown, path = ''): Map<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return new Map(value === null || value === undefined ? [] : [[path, shown(path, value)]]);
+    return new Map(value === null || value === undefined ? [] : [[path, formatValue(path, value)]]);
   }
   return new Map(
     Object.entries(value).flatMap(([name, member]) => [
-      ...membersOf(member, path === '' ? name : `${path} ${name}`),
+      ...flatten(member, path === '' ? name : `${path} ${name}`),
     ]),
   );
 }
 
-function shown(name: string, value: unknown): string {
-  if (Array.isArray(value)) return value.map((each) => shown(name, each)).join(', ');
-  if (/At$/.test(name) && (typeof value === 'number' || typeof value === 'string')) return instant(value);
+function formatValue(name: string, value: unknown): string {
+  if (Array.isArray(value)) return value.map((each) => formatValue(name, each)).join(', ');
+  if (/At$/.test(name) && (typeof value === 'number' || typeof value === 'string')) return formatTime(value);
   if (name === 'bytes' && typeof value === 'number') return bytes(value);
-  if (typeof value === 'number' && !/id$/i.test(name)) return grouped(value);
-  return named(String(value));
+  if (typeof value === 'number' && !/id$/i.test(name)) return formatInteger(value);
+  return quoteName(String(value));
 }

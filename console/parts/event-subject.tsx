@@ -1,8 +1,8 @@
 /** The resource that an event is about, with a link to its page. */
 import type { StoredEvent } from '../contract.ts';
-import { counted } from '../format.ts';
+import { pluralize } from '../format.ts';
 import type { Int64 } from '../json.ts';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
 
 interface Subject {
   readonly text: string;
@@ -12,19 +12,19 @@ interface Subject {
 }
 
 export function EventSubject({ event }: { event: StoredEvent }) {
-  const { text, href, more } = subjectOf(event);
+  const { text, href, more } = eventSubject(event);
   return (
     <span class="long">
       {href === undefined ? text : <a href={href}>{text}</a>}
-      {more !== undefined && <span class="under">{named(more)}</span>}
+      {more !== undefined && <span class="under">{quoteName(more)}</span>}
     </span>
   );
 }
 
-function subjectOf({ type, data }: StoredEvent): Subject {
+function eventSubject({ type, data }: StoredEvent): Subject {
   if ('petId' in data)
     return { text: `Order ${data.id}`, href: `#/orders?order=${data.id}`, more: `Animal ${data.petId}` };
-  if ('firstId' in data) return ofImport(data);
+  if ('firstId' in data) return importSubject(data);
   if ('reason' in data)
     return { text: `Webhook ${data.id}`, href: `#/webhooks/${data.id}`, more: data.reason };
   const isGone = type.endsWith('.deleted');
@@ -43,7 +43,7 @@ interface Imported {
   readonly lastId: Int64;
 }
 
-function ofImport({ count, firstId, lastId }: Imported): Subject {
+function importSubject({ count, firstId, lastId }: Imported): Subject {
   const href = `#/animals?minId=${firstId}&maxId=${lastId}`;
-  return { text: counted(count, 'animal'), href, more: `Animals ${firstId} to ${lastId}` };
+  return { text: pluralize(count, 'animal'), href, more: `Animals ${firstId} to ${lastId}` };
 }

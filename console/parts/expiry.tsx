@@ -1,6 +1,6 @@
 /** Form fields for the expiry of a key: never, after a number of days, or on a date. */
 import type { Failure } from '../api.ts';
-import { date } from '../format.ts';
+import { formatDate } from '../format.ts';
 import { SelectField, TextField } from './form.tsx';
 
 const presets = [
@@ -21,7 +21,7 @@ export const noExpiry: ExpiryChoice = { preset: 'never', day: '' };
 const dayMs = 86_400_000;
 
 /** Returns the expiry in Unix ms. Undefined if the key never expires or no date is chosen yet. */
-export function expiryOf({ preset, day }: ExpiryChoice, now: number): number | undefined {
+export function expiryTime({ preset, day }: ExpiryChoice, now: number): number | undefined {
   if (preset === 'never') return undefined;
   if (preset !== 'date') return now + Number(preset) * dayMs;
   const at = new Date(`${day}T00:00:00`).getTime();
@@ -30,7 +30,7 @@ export function expiryOf({ preset, day }: ExpiryChoice, now: number): number | u
 
 /** Whether the choice is complete and valid. */
 export function isExpiryReady(choice: ExpiryChoice, now: number): boolean {
-  return choice.preset !== 'date' || (expiryOf(choice, now) ?? 0) > now;
+  return choice.preset !== 'date' || (expiryTime(choice, now) ?? 0) > now;
 }
 
 interface ExpiryFieldsProps {
@@ -40,7 +40,7 @@ interface ExpiryFieldsProps {
 }
 
 export function ExpiryFields({ choice, onChange, failure }: ExpiryFieldsProps) {
-  const expiresAt = expiryOf(choice, Date.now());
+  const expiresAt = expiryTime(choice, Date.now());
   const isPast = expiresAt !== undefined && expiresAt <= Date.now();
   return (
     <div class="pair">
@@ -53,7 +53,7 @@ export function ExpiryFields({ choice, onChange, failure }: ExpiryFieldsProps) {
         hint={
           choice.preset === 'never' || expiresAt === undefined || isPast
             ? undefined
-            : `Active until ${date(expiresAt)}.`
+            : `Active until ${formatDate(expiresAt)}.`
         }
       />
       {choice.preset === 'date' && (

@@ -1,21 +1,21 @@
 /** Recent failed requests, which the service keeps in memory. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { counted } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
-import { hrefOf } from '../router.ts';
-import { named } from '../text.ts';
+import type { ResponseOf } from '../contract.ts';
+import { pluralize } from '../format.ts';
+import { buildHref } from '../router.ts';
+import { quoteName } from '../text.ts';
 import { showDateAndSecond } from '../time-labels.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { Button } from './button.tsx';
 import { LoadState } from './failure.tsx';
-import { Card, Empty } from './layout.tsx';
+import { Card, EmptyMessage } from './layout.tsx';
 import { OperationName } from './operation-name.tsx';
 import { type Column, Table } from './table.tsx';
 
-type FailedRequest = AnswerOf<'GET /usage/failed-requests'>[number];
+type FailedRequest = ResponseOf<'GET /usage/failed-requests'>[number];
 
-interface Wanted {
+interface FailedRequestsProps {
   readonly keyId?: string;
   readonly operation?: string;
   readonly code?: string;
@@ -25,7 +25,7 @@ interface Wanted {
 const everyMs = 10_000;
 const shownFirst = 8;
 
-export function FailedRequests({ keyId, operation = '', code = '', requestId = '' }: Wanted) {
+export function FailedRequests({ keyId, operation = '', code = '', requestId = '' }: FailedRequestsProps) {
   const load = () => call('GET /usage/failed-requests', { query: { keyId, requestId, limit: '100' } });
   const loaded = useLoaded(`${keyId} ${requestId}`, load, { everyMs });
   const isWanted = (one: FailedRequest) =>
@@ -34,15 +34,15 @@ export function FailedRequests({ keyId, operation = '', code = '', requestId = '
   const [isWhole, setIsWhole] = useState(false);
   return (
     <Card
-      title={requestId === '' ? 'Recent failed requests' : `Request ${named(requestId)}`}
+      title={requestId === '' ? 'Recent failed requests' : `Request ${quoteName(requestId)}`}
       about={
         requestId === '' &&
         'The last 25 per key since this instance started. To log all failed requests, set LOG_REQUESTS=errors.'
       }
-      actions={requestId !== '' && <a href={hrefOf('/usage')}>All failed requests</a>}
+      actions={requestId !== '' && <a href={buildHref('/usage')}>All failed requests</a>}
     >
       <LoadState loaded={loaded} />
-      {requests?.length === 0 && <Empty>No recent failed requests.</Empty>}
+      {requests?.length === 0 && <EmptyMessage>No recent failed requests.</EmptyMessage>}
       {requests && requests.length > 0 && (
         <Table
           label="Recent failed requests"
@@ -53,7 +53,7 @@ export function FailedRequests({ keyId, operation = '', code = '', requestId = '
       )}
       {!isWhole && requests && requests.length > shownFirst && (
         <p>
-          <Button onClick={() => setIsWhole(true)}>Show all {counted(requests.length, 'request')}</Button>
+          <Button onClick={() => setIsWhole(true)}>Show all {pluralize(requests.length, 'request')}</Button>
         </p>
       )}
     </Card>

@@ -1,21 +1,21 @@
 /** Shows an error message and suggests what to do next. */
 import type { Failure } from '../api.ts';
 import { isConnected } from '../connection.ts';
-import { counted } from '../format.ts';
-import type { Loaded } from '../loaded.ts';
-import { named } from '../text.ts';
+import { pluralize } from '../format.ts';
+import { quoteName } from '../text.ts';
+import type { Loaded } from '../use-loaded.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
-import { Empty, Waiting } from './layout.tsx';
+import { EmptyMessage, LoadingPlaceholder } from './layout.tsx';
 
 export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: (() => void) | undefined }) {
   const { message, retryAfterSeconds } = failure;
   const isCounted = retryAfterSeconds !== undefined && !Number.isNaN(retryAfterSeconds);
-  const advice = `Try again in ${counted(retryAfterSeconds ?? 0, 'second')}.`;
+  const advice = `Try again in ${pluralize(retryAfterSeconds ?? 0, 'second')}.`;
   return (
     <div class="message bad" role="alert">
       <Icon name="warning" />
-      <p>{named(isCounted ? message.replace(/Retry after the number [^.]*\./, advice) : message)}</p>
+      <p>{quoteName(isCounted ? message.replace(/Retry after the number [^.]*\./, advice) : message)}</p>
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );
@@ -35,6 +35,6 @@ export function LoadState({ loaded: { data, failure, reload }, lines }: LoadStat
   const isReported = failure?.code === 'connection_lost' || failure?.code === 'sign_in_required';
   if (failure !== undefined && !isReported) return <FailureNote failure={failure} onRetry={reload} />;
   if (data !== undefined) return null;
-  if (isConnected.value) return <Waiting lines={lines} />;
-  return <Empty>Not loaded yet. The data appears when the service is back.</Empty>;
+  if (isConnected.value) return <LoadingPlaceholder lines={lines} />;
+  return <EmptyMessage>Not loaded yet. The data appears when the service is back.</EmptyMessage>;
 }

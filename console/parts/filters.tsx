@@ -1,18 +1,18 @@
 /** List filters, stored in the address so that a filtered list can be bookmarked and shared. */
 import { type ComponentChildren, toChildArray } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
-import { goTo, place } from '../router.ts';
-import type { Word } from '../words.ts';
+import type { Label } from '../labels.ts';
+import { currentRoute, goTo } from '../router.ts';
 
 /** Sets a filter, and returns to the first page. */
 export function setFilter(name: string, value: string): void {
-  const { path, query } = place.value;
+  const { path, query } = currentRoute.value;
   const { cursor: _, ...others } = Object.fromEntries(query);
   goTo(`/${path.join('/')}`, { query: { ...others, [name]: value }, replace: true });
 }
 
-export function filterOf(name: string): string {
-  return place.value.query.get(name) ?? '';
+export function getFilter(name: string): string {
+  return currentRoute.value.query.get(name) ?? '';
 }
 
 export function Filters({ children }: { children: ComponentChildren }) {
@@ -39,12 +39,12 @@ interface TextFilterProps {
 /** A text filter. The list updates when the operator stops typing. */
 export function TextFilter({ name, label, placeholder, kind = 'text', options }: TextFilterProps) {
   const listId = useId();
-  const current = filterOf(name);
+  const current = getFilter(name);
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
   useEffect(() => {
     const value = kind === 'digits' ? text.replace(/(?!^-)\D/g, '') : text.trim();
-    if (value === filterOf(name)) return;
+    if (value === getFilter(name)) return;
     const timer = setTimeout(() => setFilter(name, value), typingPauseMs);
     return () => clearTimeout(timer);
   }, [text, name, kind]);
@@ -75,14 +75,14 @@ interface ChoiceFilterProps {
   readonly label: string;
   readonly all: string;
   /** The label for each value. */
-  readonly words: Readonly<Record<string, Pick<Word, 'text'>>>;
+  readonly words: Readonly<Record<string, Pick<Label, 'text'>>>;
 }
 
 export function ChoiceFilter({ name, label, all, words }: ChoiceFilterProps) {
   return (
     <label class="filter">
       <span>{label}</span>
-      <select value={filterOf(name)} onChange={({ currentTarget }) => setFilter(name, currentTarget.value)}>
+      <select value={getFilter(name)} onChange={({ currentTarget }) => setFilter(name, currentTarget.value)}>
         <option value="">{all}</option>
         {Object.entries(words).map(([value, { text }]) => (
           <option key={value} value={value}>

@@ -7,13 +7,13 @@ import { Form } from './form.tsx';
 import { notify } from './notices.tsx';
 
 /** Callbacks that run when a dialog ends. */
-export interface Ends {
+export interface DialogCallbacks {
   readonly onClose: () => void;
   /** Called after a change, before the dialog closes. */
   readonly onDone?: () => void;
 }
 
-interface FormDialogProps extends Ends {
+interface FormDialogProps extends DialogCallbacks {
   readonly title: string;
   /** Label of the submit button. */
   readonly submit: string;

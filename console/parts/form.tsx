@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
-import { asFailure } from '../loaded.ts';
+import { toFailure } from '../use-loaded.ts';
 import { Button, type Look } from './button.tsx';
 import { FailureNote } from './failure.tsx';
 
@@ -174,7 +174,7 @@ export function Form({
     try {
       await onSubmit();
     } catch (error) {
-      setFailure(asFailure(error));
+      setFailure(toFailure(error));
     } finally {
       setIsBusy(false);
     }

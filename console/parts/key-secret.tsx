@@ -1,6 +1,6 @@
 /** Shows a new key, with an example request that uses it. */
 import { call } from '../api.ts';
-import { useLoaded } from '../loaded.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { Secret } from './secret.tsx';
 
 interface KeySecretProps {

@@ -63,12 +63,12 @@ export function Card({ title, about, actions, class: extra = '', children }: Car
 }
 
 /** Message for an empty list. */
-export function Empty({ children }: { children: ComponentChildren }) {
+export function EmptyMessage({ children }: { children: ComponentChildren }) {
   return <div class="empty">{children}</div>;
 }
 
 /** Placeholder while data loads. */
-export function Waiting({ lines = 4 }: { lines?: number | undefined }) {
+export function LoadingPlaceholder({ lines = 4 }: { lines?: number | undefined }) {
   return (
     <div class="waiting" role="status" aria-label="Loading">
       {Array.from({ length: lines }, (_, line) => (
@@ -79,7 +79,11 @@ export function Waiting({ lines = 4 }: { lines?: number | undefined }) {
 }
 
 /** A list of names and values. */
-export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+export function DefinitionList({
+  facts,
+}: {
+  facts: readonly (readonly [name: string, value: ComponentChildren])[];
+}) {
   return (
     <dl class="facts">
       {facts.map(([name, value]) => (

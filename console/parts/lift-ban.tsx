@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Ban } from '../contract.ts';
-import { keyOf, keyText } from '../key-text.ts';
+import { keyLabel, toKey } from '../key-label.ts';
 import { ChangeButton } from './button.tsx';
 import { notify } from './notices.tsx';
 
 export function LiftBan({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
-  const text = keyText(keyOf(ban));
+  const text = keyLabel(toKey(ban));
   const [isBusy, setIsBusy] = useState(false);
   const lift = async () => {
     setIsBusy(true);

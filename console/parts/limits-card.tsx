@@ -1,8 +1,8 @@
 /** Current use of an account's rate limits. */
 import type { ComponentChildren } from 'preact';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { LoadState } from './failure.tsx';
 import { Card } from './layout.tsx';
 import { Meter } from './meter.tsx';
@@ -10,7 +10,7 @@ import { Time } from './time.tsx';
 
 const everyMs = 2_000;
 
-type RateWindow = AnswerOf<'GET /accounts/{accountId}/limits'>['minute'];
+type RateWindow = ResponseOf<'GET /accounts/{accountId}/limits'>['minute'];
 
 interface LimitsCardProps {
   readonly accountId: number;

@@ -1,13 +1,13 @@
 /** The header of a list, with its total and export buttons. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ExportFormat, exportList, type ListToExport, mostExported } from '../export.ts';
-import { counted, grouped } from '../format.ts';
+import { type ExportedList, type ExportFormat, exportList, maxExportedRows } from '../export.ts';
+import { formatInteger, pluralize } from '../format.ts';
 import { Button } from './button.tsx';
 import { notify } from './notices.tsx';
 
 interface ListHeadProps {
-  readonly exported: ListToExport;
+  readonly exported: ExportedList;
   readonly children?: ComponentChildren;
 }
 
@@ -18,9 +18,9 @@ export function ListHead({ exported, children }: ListHeadProps) {
     try {
       const { rows, hasMore } = await exportList(exported, format);
       const more = hasMore
-        ? ` The file contains only the first ${grouped(mostExported)} rows. Narrow the filters to export the rest.`
+        ? ` The file contains only the first ${formatInteger(maxExportedRows)} rows. Narrow the filters to export the rest.`
         : '';
-      notify(`Exported ${counted(rows, 'row')}.${more}`, hasMore ? 'note' : undefined);
+      notify(`Exported ${pluralize(rows, 'row')}.${more}`, hasMore ? 'note' : undefined);
     } catch (error) {
       notify((error as Error).message, 'bad');
     } finally {

@@ -1,6 +1,6 @@
 /** A bar that shows how much of a limit is used. */
 import type { ComponentChildren } from 'preact';
-import { grouped } from '../format.ts';
+import { formatInteger } from '../format.ts';
 
 interface MeterProps {
   readonly label: string;
@@ -20,7 +20,7 @@ export function Meter({ label, used, limit, children }: MeterProps) {
       <p>
         <span>{label}</span>
         <span class="numbers">
-          <strong>{grouped(used)}</strong> of {grouped(limit)}
+          <strong>{formatInteger(used)}</strong> of {formatInteger(limit)}
         </span>
       </p>
       <div class={`bar ${tone}`} aria-hidden="true">

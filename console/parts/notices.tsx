@@ -3,8 +3,8 @@
  * announce them.
  */
 import { signal } from '@preact/signals';
+import type { Tone } from '../labels.ts';
 import { session } from '../session-state.ts';
-import type { Tone } from '../words.ts';
 
 interface Notice {
   readonly id: number;

@@ -1,4 +1,4 @@
-import { operationWords, spaced } from '../words.ts';
+import { operationLabels, splitCamelCase } from '../labels.ts';
 
 /** The API's name for an operation, with a readable label. */
 export function OperationName({ operation, href }: { operation: string; href?: string }) {
@@ -6,12 +6,12 @@ export function OperationName({ operation, href }: { operation: string; href?: s
   return (
     <>
       {href === undefined ? name : <a href={href}>{name}</a>}
-      <span class="under">{labelOf(operation)}</span>
+      <span class="under">{operationLabel(operation)}</span>
     </>
   );
 }
 
-function labelOf(operation: string): string {
+function operationLabel(operation: string): string {
   if (operation === 'none') return 'Unknown path or method';
-  return (operationWords as Readonly<Record<string, string>>)[operation] ?? spaced(operation);
+  return (operationLabels as Readonly<Record<string, string>>)[operation] ?? splitCamelCase(operation);
 }

@@ -1,15 +1,15 @@
 /** Plots a key's requests by operation and day. */
 import { useMemo } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { compact, grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { formatCompact, formatInteger } from '../format.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { LoadState } from './failure.tsx';
-import { Card, Empty } from './layout.tsx';
+import { Card, EmptyMessage } from './layout.tsx';
 import { Plot } from './plot.tsx';
 import type { Series } from './plot-options.ts';
 
-type Usage = AnswerOf<'GET /keys/{keyId}/usage/operations'>;
+type Usage = ResponseOf<'GET /keys/{keyId}/usage/operations'>;
 
 const dayMs = 86_400_000;
 const days = 30;
@@ -26,7 +26,7 @@ export function OperationsPlot({ keyId }: { keyId: number }) {
       about="By day (UTC), regardless of status, last 30 days including today so far"
     >
       <LoadState loaded={loaded} />
-      {loaded.data && <Drawn usage={loaded.data} />}
+      {loaded.data && <UsageChart usage={loaded.data} />}
     </Card>
   );
 }
@@ -34,9 +34,9 @@ export function OperationsPlot({ keyId }: { keyId: number }) {
 const date = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const showDay = (seconds: number) => date.format(seconds * 1_000);
 
-function Drawn({ usage }: { usage: Usage }) {
-  const { times, series } = useMemo(() => drawnOf(usage), [usage]);
-  if (series.length === 0) return <Empty>No requests in this period.</Empty>;
+function UsageChart({ usage }: { usage: Usage }) {
+  const { times, series } = useMemo(() => toChartData(usage), [usage]);
+  if (series.length === 0) return <EmptyMessage>No requests in this period.</EmptyMessage>;
   return (
     <Plot
       label="Requests by operation"
@@ -44,12 +44,12 @@ function Drawn({ usage }: { usage: Usage }) {
       {...{ times, series }}
       showTick={showDay}
       showTime={showDay}
-      show={compact}
+      show={formatCompact}
     />
   );
 }
 
-function drawnOf(usage: Usage) {
+function toChartData(usage: Usage) {
   const first = (Math.floor(Date.now() / dayMs) - days + 1) * dayMs;
   const starts = Array.from({ length: days }, (_, index) => first + index * dayMs);
   const sums = new Map<string, Map<number, number>>();
@@ -70,7 +70,7 @@ function drawnOf(usage: Usage) {
     const byDay = sums.get(name);
     if (byDay === undefined) return [];
     const values = starts.map((day) => byDay.get(day) ?? 0);
-    const summary = grouped(values.reduce((sum, value) => sum + value, 0));
+    const summary = formatInteger(values.reduce((sum, value) => sum + value, 0));
     return [{ name, colour: colours[index] ?? '--plot-other', values, summary }];
   });
   return { times: starts.map((ms) => ms / 1_000), series };

@@ -1,7 +1,7 @@
 /** Lists the signed-in operator's sessions, each with a button to end it. */
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { asFailure, useLoaded } from '../loaded.ts';
+import type { ResponseOf } from '../contract.ts';
+import { toFailure, useLoaded } from '../use-loaded.ts';
 import { Button } from './button.tsx';
 import { LoadState } from './failure.tsx';
 import { Card } from './layout.tsx';
@@ -9,7 +9,7 @@ import { notify } from './notices.tsx';
 import { type Column, Table } from './table.tsx';
 import { Time } from './time.tsx';
 
-type Session = AnswerOf<'GET /sessions'>[number];
+type Session = ResponseOf<'GET /sessions'>[number];
 
 const everyMs = 30_000;
 
@@ -21,7 +21,7 @@ export function OwnSessions() {
       notify('Ended the session.');
       loaded.reload();
     } catch (error) {
-      notify(asFailure(error).message, 'bad');
+      notify(toFailure(error).message, 'bad');
     }
   };
   return (

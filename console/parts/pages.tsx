@@ -1,17 +1,17 @@
 /** Paginated lists. */
 import type { ComponentChildren } from 'preact';
 import type { PageOf } from '../contract.ts';
-import type { Loaded } from '../loaded.ts';
-import { hrefOf, place } from '../router.ts';
+import { buildHref, currentRoute } from '../router.ts';
+import type { Loaded } from '../use-loaded.ts';
 import { LoadState } from './failure.tsx';
 import { Icon } from './icon.tsx';
-import { Empty } from './layout.tsx';
+import { EmptyMessage } from './layout.tsx';
 import { type Column, Table } from './table.tsx';
 
 /** Maps the link of each page to the link of its previous page, for the Previous button. */
-const cameFrom = new Map<string, string>();
+const previousLinks = new Map<string, string>();
 
-interface PagedProps<Item> {
+interface PagedTableProps<Item> {
   readonly label: string;
   readonly loaded: Loaded<PageOf<Item>>;
   readonly columns: readonly Column<Item>[];
@@ -20,12 +20,12 @@ interface PagedProps<Item> {
   readonly empty: ComponentChildren;
 }
 
-export function Paged<Item>({ label, loaded, columns, keyOf, empty }: PagedProps<Item>) {
+export function PagedTable<Item>({ label, loaded, columns, keyOf, empty }: PagedTableProps<Item>) {
   const { data, isStale } = loaded;
   return (
     <>
       <LoadState loaded={loaded} lines={8} />
-      {data?.items.length === 0 && <Empty>{empty}</Empty>}
+      {data?.items.length === 0 && <EmptyMessage>{empty}</EmptyMessage>}
       {data !== undefined && data.items.length > 0 && (
         <Table label={label} columns={columns} items={data.items} keyOf={keyOf} isBusy={isStale} />
       )}
@@ -36,17 +36,17 @@ export function Paged<Item>({ label, loaded, columns, keyOf, empty }: PagedProps
 
 /** Links to the previous and next pages, which keep the filters in the address. */
 export function Pager({ loaded: { data, isStale } }: { loaded: Loaded<PageOf<unknown>> }) {
-  const { path, query } = place.value;
-  const here = hrefWith(path, query, query.get('cursor') ?? undefined);
-  const back = cameFrom.get(here);
+  const { path, query } = currentRoute.value;
+  const here = pageHref(path, query, query.get('cursor') ?? undefined);
+  const back = previousLinks.get(here);
   const next = isStale ? undefined : data?.next;
-  const ahead = next === undefined ? undefined : hrefWith(path, query, next);
-  if (ahead !== undefined) cameFrom.set(ahead, here);
+  const ahead = next === undefined ? undefined : pageHref(path, query, next);
+  if (ahead !== undefined) previousLinks.set(ahead, here);
   if (ahead === undefined && !query.has('cursor')) return null;
   return (
     <nav class="pager" aria-label="List pages">
       {query.has('cursor') && (
-        <a class="button" href={back ?? hrefWith(path, query, undefined)}>
+        <a class="button" href={back ?? pageHref(path, query, undefined)}>
           <Icon name="previous" />
           {back === undefined ? 'First page' : 'Previous'}
         </a>
@@ -66,7 +66,7 @@ export function withoutCursor<Query extends object | undefined>(query: Query): Q
   return query && { ...query, cursor: undefined };
 }
 
-function hrefWith(path: readonly string[], query: URLSearchParams, cursor: string | undefined): string {
+function pageHref(path: readonly string[], query: URLSearchParams, cursor: string | undefined): string {
   const { cursor: _, ...filters } = Object.fromEntries(query);
-  return hrefOf(`/${path.join('/')}`, { ...filters, cursor });
+  return buildHref(`/${path.join('/')}`, { ...filters, cursor });
 }

@@ -1,8 +1,8 @@
 /** Form fields to choose a plan and, for `enterprise`, its limits. */
 import { maxQuota, type PlanName, planNames, plans } from '../../src/domain/plan.ts';
 import type { Failure } from '../api.ts';
-import { grouped } from '../format.ts';
-import { planWords } from '../words.ts';
+import { formatInteger } from '../format.ts';
+import { planLabels } from '../labels.ts';
 import { SelectField, TextField } from './form.tsx';
 
 export interface PlanChoice {
@@ -13,29 +13,29 @@ export interface PlanChoice {
 }
 
 /** Converts the choice to fields of a request body. */
-export function planMembers({ plan, perMinute, perDay }: PlanChoice) {
+export function toPlanFields({ plan, perMinute, perDay }: PlanChoice) {
   if (plan !== 'enterprise') return { plan };
   return { plan, perMinute: Number(perMinute), perDay: Number(perDay) };
 }
 
 /** Error message for a typed limit; undefined if it is valid or empty. */
-function mistakeIn(typed: string): string | undefined {
+function limitError(typed: string): string | undefined {
   if (typed === '') return undefined;
   const isWithin = /^\d+$/.test(typed) && Number(typed) >= 1 && Number(typed) <= maxQuota;
-  return isWithin ? undefined : `must be a whole number from 1 to ${grouped(maxQuota)}`;
+  return isWithin ? undefined : `must be a whole number from 1 to ${formatInteger(maxQuota)}`;
 }
 
 /** Whether the choice is complete and valid. */
 export function isPlanReady({ plan, perMinute, perDay }: PlanChoice): boolean {
-  return plan !== 'enterprise' || [perMinute, perDay].every((typed) => typed !== '' && !mistakeIn(typed));
+  return plan !== 'enterprise' || [perMinute, perDay].every((typed) => typed !== '' && !limitError(typed));
 }
 
-const options = planNames.map((name) => [name, `${planWords[name]} – ${limitsOf(name)}`] as const);
+const options = planNames.map((name) => [name, `${planLabels[name]} – ${describeLimits(name)}`] as const);
 
-function limitsOf(name: PlanName): string {
+function describeLimits(name: PlanName): string {
   if (name === 'enterprise') return 'custom limits';
   const { perMinute, perDay } = plans[name];
-  return `${grouped(perMinute)} per minute, ${grouped(perDay)} per day`;
+  return `${formatInteger(perMinute)} per minute, ${formatInteger(perDay)} per day`;
 }
 
 interface PlanFieldsProps {
@@ -54,7 +54,7 @@ export function PlanFields({ choice, onChange, failure }: PlanFieldsProps) {
       value={choice[name]}
       onInput={(value) => onChange({ ...choice, [name]: value })}
       failure={failure}
-      mistake={mistakeIn(choice[name])}
+      mistake={limitError(choice[name])}
     />
   );
   return (

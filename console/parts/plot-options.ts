@@ -1,6 +1,6 @@
 /** Options for uPlot, with colors from the style sheet. */
 import uPlot from 'uplot';
-import { isolatedIn } from './isolated.ts';
+import { isolatedIndices } from './isolated-indices.ts';
 
 export interface Series {
   readonly name: string;
@@ -33,7 +33,7 @@ export interface PlotProps {
 export type Values = readonly (readonly (number | null)[])[];
 
 /** Returns cumulative sums of the series. The last series is the total. */
-export function stacked(values: Values): Values {
+export function stack(values: Values): Values {
   const sums: number[][] = [];
   for (const of of values) {
     const below = sums.at(-1);
@@ -58,19 +58,19 @@ const wholeSteps = Array.from({ length: 13 }, (_, exponent) =>
 const timeRoom = 28;
 const tickRoom = 52;
 
-export function optionsOf(
+export function plotOptions(
   element: HTMLElement,
   { series, kind, show, showTick, limit, sync }: PlotProps,
   onPoint: (index: number | undefined) => void,
 ): uPlot.Options {
-  const colour = (name: string) => colourOf(element, name);
+  const colour = (name: string) => resolveColour(element, name);
   const axis = {
     stroke: colour('--muted'),
     font: `12px ${getComputedStyle(element).fontFamily}`,
     grid: { stroke: colour('--line'), width: 1 },
     ticks: { show: false },
   };
-  const drawn = series.map((one) => seriesOf(kind, one.name, colour(one.colour)));
+  const drawn = series.map((one) => seriesOptions(kind, one.name, colour(one.colour)));
   const dashed = {
     label: limit?.name ?? '',
     stroke: colour('--plot-limit'),
@@ -124,7 +124,7 @@ function withHalfBars(plot: uPlot, min: number, max: number): uPlot.Range.MinMax
   return [min - half, max + half];
 }
 
-function seriesOf(kind: PlotProps['kind'], label: string, colour: string): uPlot.Series {
+function seriesOptions(kind: PlotProps['kind'], label: string, colour: string): uPlot.Series {
   const common = { label, stroke: colour, width: 2, points: { show: false } };
   const bars = uPlot.paths.bars;
   if (kind === 'bars' && bars !== undefined) {
@@ -132,12 +132,12 @@ function seriesOf(kind: PlotProps['kind'], label: string, colour: string): uPlot
   }
   if (kind === 'areas') return { ...common, width: 1, fill: colour };
   // A line needs two adjacent values. A value without neighbors is drawn as a dot.
-  const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedIn(plot.data[index] ?? []);
+  const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedIndices(plot.data[index] ?? []);
   return { ...common, points: { show: true, size: 5, fill: colour, stroke: colour, filter } };
 }
 
 /** Resolves a custom property to a color that a canvas accepts, for the current theme. */
-function colourOf(element: HTMLElement, name: string): string {
+function resolveColour(element: HTMLElement, name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(${name})`;
   element.append(probe);

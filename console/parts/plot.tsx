@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colourChanges } from '../theme.ts';
-import { optionsOf, type PlotProps, type Series, stacked, type Values } from './plot-options.ts';
+import { type PlotProps, plotOptions, type Series, stack, type Values } from './plot-options.ts';
 
 export function Plot(props: PlotProps) {
   const { label, times, series, kind, show, showTime, limit, sync } = props;
@@ -76,7 +76,7 @@ function Canvas({ of: props, plot, onPoint }: CanvasProps) {
     const element = place.current;
     if (element === null) return;
     const first = latest.current;
-    const drawing = new uPlot(optionsOf(element, first.props, first.onPoint), first.data, element);
+    const drawing = new uPlot(plotOptions(element, first.props, first.onPoint), first.data, element);
     first.plot.current = drawing;
     const resized = new ResizeObserver(() =>
       drawing.setSize({ width: element.clientWidth, height: element.clientHeight }),
@@ -98,7 +98,7 @@ function dataOf(
   limit: PlotProps['limit'],
 ): uPlot.AlignedData {
   const values: Values = series.map((one) => one.values);
-  const drawn = kind === 'lines' ? values : stacked(values).toReversed();
+  const drawn = kind === 'lines' ? values : stack(values).toReversed();
   const line = limit === undefined ? [] : [times.map(() => limit.value)];
   return [[...times], ...drawn.map((of) => [...of]), ...line];
 }

@@ -1,5 +1,5 @@
 import { scopes as allScopes, type Scope } from '../../src/domain/scope.ts';
-import { scopeWords } from '../words.ts';
+import { scopeLabels } from '../labels.ts';
 
 interface ScopeFieldsProps {
   readonly scopes: readonly Scope[];
@@ -17,7 +17,7 @@ export function ScopeFields({ scopes, onChange }: ScopeFieldsProps) {
         <label key={scope}>
           <input type="checkbox" checked={scopes.includes(scope)} onChange={() => toggle(scope)} />
           <span>
-            {scopeWords[scope]} <code>{scope}</code>
+            {scopeLabels[scope]} <code>{scope}</code>
           </span>
         </label>
       ))}

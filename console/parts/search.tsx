@@ -2,16 +2,16 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, type Failure } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { asFailure } from '../loaded.ts';
-import { hrefOf } from '../router.ts';
-import { named } from '../text.ts';
-import { searchKindWords } from '../words.ts';
+import type { ResponseOf } from '../contract.ts';
+import { searchKindLabels } from '../labels.ts';
+import { buildHref } from '../router.ts';
+import { quoteName } from '../text.ts';
+import { toFailure } from '../use-loaded.ts';
 import { Dialog } from './dialog.tsx';
 import { FailureNote } from './failure.tsx';
 import { Icon } from './icon.tsx';
 
-type Found = AnswerOf<'GET /search'>['results'][number];
+type Found = ResponseOf<'GET /search'>['results'][number];
 
 const isOpen = signal(false);
 
@@ -64,7 +64,7 @@ function useSearch(given: string): State | undefined {
         const { results } = await call('GET /search', { query: { text }, signal: aborted });
         if (!aborted.aborted) setState({ text, results });
       } catch (error) {
-        if (!aborted.aborted) setState({ text, results: [], failure: asFailure(error) });
+        if (!aborted.aborted) setState({ text, results: [], failure: toFailure(error) });
       }
     };
     const timer = setTimeout(search, typingPauseMs);
@@ -161,20 +161,20 @@ function SearchField({ text, onInput, onEnter }: SearchFieldProps) {
 }
 
 const hrefs: Readonly<Record<Found['kind'], (id: Found['id'], name: Found['name']) => string>> = {
-  account: (id) => hrefOf(`/accounts/${id}`),
-  key: (id) => hrefOf(`/keys/${id}`),
-  animal: (id) => hrefOf('/animals', { id: String(id) }),
-  order: (id) => hrefOf('/orders', { order: String(id) }),
-  category: (id) => hrefOf('/animals', { categoryId: String(id) }),
-  webhook: (id) => hrefOf(`/webhooks/${id}`),
-  operator: () => hrefOf('/operators'),
-  import: () => hrefOf('/animals/import'),
-  request: (_, requestId) => hrefOf('/usage', { requestId: requestId ?? undefined }),
+  account: (id) => buildHref(`/accounts/${id}`),
+  key: (id) => buildHref(`/keys/${id}`),
+  animal: (id) => buildHref('/animals', { id: String(id) }),
+  order: (id) => buildHref('/orders', { order: String(id) }),
+  category: (id) => buildHref('/animals', { categoryId: String(id) }),
+  webhook: (id) => buildHref(`/webhooks/${id}`),
+  operator: () => buildHref('/operators'),
+  import: () => buildHref('/animals/import'),
+  request: (_, requestId) => buildHref('/usage', { requestId: requestId ?? undefined }),
 };
 
 function Result({ found, onChosen }: { found: Found; onChosen: () => void }) {
   const { kind, id, name, state, lastFour, accountId } = found;
-  const word = kind === 'request' ? searchKindWords.request : `${searchKindWords[kind]} ${id}`;
+  const word = kind === 'request' ? searchKindLabels.request : `${searchKindLabels[kind]} ${id}`;
   const more = [
     name !== null && word,
     lastFour !== null && `ends in ${lastFour}`,
@@ -183,7 +183,7 @@ function Result({ found, onChosen }: { found: Found; onChosen: () => void }) {
   ];
   return (
     <a href={hrefs[kind](id, name)} onClick={onChosen}>
-      <span class="name">{name === null ? word : named(name)}</span>
+      <span class="name">{name === null ? word : quoteName(name)}</span>
       <span class="under">{more.filter(Boolean).join(' · ')}</span>
     </a>
   );

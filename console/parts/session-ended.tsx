@@ -1,7 +1,7 @@
 /** Asks for the token in a dialog over the page, so that form input is not lost. */
 import { useState } from 'preact/hooks';
 import { signIn } from '../session.ts';
-import { hasEnded, session } from '../session-state.ts';
+import { hasSessionEnded, session } from '../session-state.ts';
 import { CreateToken } from './create-token.tsx';
 import { Dialog } from './dialog.tsx';
 import { Form, TextField } from './form.tsx';
@@ -10,7 +10,7 @@ export function SessionEnded() {
   const [token, setToken] = useState('');
   const cameByLink = session.value?.operator.startsWith('console:');
   const leave = () => {
-    hasEnded.value = false;
+    hasSessionEnded.value = false;
     session.value = undefined;
   };
   return (

@@ -2,12 +2,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isConnected } from '../connection.ts';
-import { place } from '../router.ts';
+import { roleLabels } from '../labels.ts';
+import { currentRoute } from '../router.ts';
 import { signOut } from '../session.ts';
 import { session } from '../session-state.ts';
-import { named } from '../text.ts';
+import { quoteName } from '../text.ts';
 import { type Theme, theme, themes } from '../theme.ts';
-import { roleWords } from '../words.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName, Logo } from './icon.tsx';
 import { notify } from './notices.tsx';
@@ -37,8 +37,8 @@ const destinations: readonly (readonly [path: string, text: string, icon: IconNa
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setIsOpen] = useState(false);
   const content = useRef<HTMLElement>(null);
-  const [first = ''] = place.value.path;
-  const path = place.value.path.join('/');
+  const [first = ''] = currentRoute.value.path;
+  const path = currentRoute.value.path.join('/');
   const shown = useRef(path);
   useEffect(() => {
     if (shown.current === path) return;
@@ -123,8 +123,8 @@ function WhoIsHere() {
   return (
     <div class="who">
       <p>
-        <strong>{named(operator.replace(/^\w+:/, ''))}</strong>
-        <span>{role === 'viewer' ? 'Viewer (read-only)' : roleWords[role]}</span>
+        <strong>{quoteName(operator.replace(/^\w+:/, ''))}</strong>
+        <span>{role === 'viewer' ? 'Viewer (read-only)' : roleLabels[role]}</span>
       </p>
       <ThemeSwitch />
       <Button look="quiet" onClick={() => signOut().catch(({ message }: Error) => notify(message, 'bad'))}>

@@ -1,10 +1,10 @@
-import { fromNow, instant } from '../format.ts';
+import { formatRelative, formatTime } from '../format.ts';
 
 /** A relative time, with the exact time in a tooltip. Set `isAhead` if the time is in the future. */
 export function Time({ at, isAhead = false }: { at: string; isAhead?: boolean }) {
   return (
-    <time dateTime={at} title={instant(at)}>
-      {fromNow(at, isAhead)}
+    <time dateTime={at} title={formatTime(at)}>
+      {formatRelative(at, isAhead)}
     </time>
   );
 }

@@ -1,6 +1,6 @@
 /** Plots of requests by status and of latency over time. */
 import { useMemo } from 'preact/hooks';
-import { grouped, latency, rate } from '../format.ts';
+import { formatInteger, formatLatency, formatRate } from '../format.ts';
 import { type Counts, outcomes } from '../outcomes.ts';
 import { Card } from './layout.tsx';
 import { Plot } from './plot.tsx';
@@ -31,7 +31,7 @@ export function statusSeries(counts: readonly Counts[], total: Counts): Series[]
   return outcomes.map(({ name, text, colour }) => ({
     ...{ name: text, colour },
     values: counts.map((count) => count[name]),
-    summary: grouped(total[name]),
+    summary: formatInteger(total[name]),
   }));
 }
 
@@ -39,7 +39,7 @@ export function RequestsPlot({ points, total, unit, last, ...times }: TrafficPro
   const series = useMemo(() => statusSeries(points, total), [points, total]);
   return (
     <Card title="Requests" about={`By status, per ${unit}`}>
-      <Plot label={`Requests, ${last}`} kind="areas" {...{ ...times, series, sync }} show={rate} />
+      <Plot label={`Requests, ${last}`} kind="areas" {...{ ...times, series, sync }} show={formatRate} />
     </Card>
   );
 }
@@ -56,13 +56,13 @@ export function LatencyPlot({ points, total: _, unit, last, ...times }: TrafficP
       percentiles.map(({ name, colour }) => ({
         ...{ name, colour },
         values: points.map((point) => point[name]),
-        summary: latency(points.findLast((point) => point[name] !== null)?.[name] ?? null),
+        summary: formatLatency(points.findLast((point) => point[name] !== null)?.[name] ?? null),
       })),
     [points],
   );
   return (
     <Card title="Latency" about={`Percentiles per ${unit}`}>
-      <Plot label={`Latency, ${last}`} kind="lines" {...{ ...times, series, sync }} show={latency} />
+      <Plot label={`Latency, ${last}`} kind="lines" {...{ ...times, series, sync }} show={formatLatency} />
     </Card>
   );
 }

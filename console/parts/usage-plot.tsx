@@ -1,17 +1,17 @@
 /** Plots the requests of an account or a key over time, with the account's limit. */
 import { useMemo, useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { AnswerOf } from '../contract.ts';
-import { compact, grouped } from '../format.ts';
-import { useLoaded } from '../loaded.ts';
-import { sumOf, totalOf } from '../outcomes.ts';
+import type { ResponseOf } from '../contract.ts';
+import { formatCompact, formatInteger } from '../format.ts';
+import { sumCounts, totalRequests } from '../outcomes.ts';
+import { useLoaded } from '../use-loaded.ts';
 import { Choice } from './choice.tsx';
 import { LoadState } from './failure.tsx';
-import { Card, Empty } from './layout.tsx';
+import { Card, EmptyMessage } from './layout.tsx';
 import { Plot } from './plot.tsx';
 import { statusSeries } from './traffic-plots.tsx';
 
-type Usage = AnswerOf<'GET /accounts/{accountId}/usage'>;
+type Usage = ResponseOf<'GET /accounts/{accountId}/usage'>;
 type Resolution = 'hour' | 'day';
 
 interface Span {
@@ -82,8 +82,8 @@ function firstOf({ steps, stepMs }: Span): number {
 
 function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: number | undefined }) {
   const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
-  const series = useMemo(() => statusSeries(counts, totalOf(counts)), [counts]);
-  const most = Math.max(...counts.map(sumOf));
+  const series = useMemo(() => statusSeries(counts, sumCounts(counts)), [counts]);
+  const most = Math.max(...counts.map(totalRequests));
   // A limit line far above the bars would flatten the bars.
   const limit = useMemo(
     () =>
@@ -92,7 +92,7 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
         : undefined,
     [span, most, perDay],
   );
-  if (most === 0) return <Empty>No requests in this period.</Empty>;
+  if (most === 0) return <EmptyMessage>No requests in this period.</EmptyMessage>;
   const showTime = span.resolution === 'day' ? showDay : showHour;
   return (
     <>
@@ -101,10 +101,10 @@ function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: numb
         kind="bars"
         {...{ times, series, limit, showTime }}
         showTick={showTime}
-        show={compact}
+        show={formatCompact}
       />
       {span.resolution === 'day' && limit === undefined && perDay !== undefined && (
-        <p class="hint">Usage is far below the limit of {grouped(perDay)} per day.</p>
+        <p class="hint">Usage is far below the limit of {formatInteger(perDay)} per day.</p>
       )}
     </>
   );

@@ -1,16 +1,16 @@
 /** Buttons for actions on a webhook, and their dialogs. */
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
-import type { AnswerOf, Webhook } from '../contract.ts';
-import { grouped } from '../format.ts';
-import { named } from '../text.ts';
+import type { ResponseOf, Webhook } from '../contract.ts';
+import { formatInteger } from '../format.ts';
+import { quoteName } from '../text.ts';
 import { ChangeButton } from './button.tsx';
 import { Confirm } from './confirm.tsx';
 import { Dialog } from './dialog.tsx';
 import { Form, TextField } from './form.tsx';
-import { type Ends, FormDialog } from './form-dialog.tsx';
+import { type DialogCallbacks, FormDialog } from './form-dialog.tsx';
 
-interface DialogProps extends Ends {
+interface DialogProps extends DialogCallbacks {
   readonly webhook: Webhook;
 }
 
@@ -23,7 +23,7 @@ const acts = {
 
 type Act = keyof typeof acts;
 
-export interface WebhookAct {
+export interface WebhookAction {
   readonly webhook: Webhook;
   readonly act: Act;
 }
@@ -32,7 +32,7 @@ interface ButtonsProps {
   readonly webhook: Webhook;
   /** Buttons to show in addition to Disable or Enable. */
   readonly others: readonly Act[];
-  readonly onChoose: (chosen: WebhookAct) => void;
+  readonly onChoose: (chosen: WebhookAction) => void;
 }
 
 export function WebhookButtons({ webhook, others, onChoose }: ButtonsProps) {
@@ -49,12 +49,12 @@ export function WebhookButtons({ webhook, others, onChoose }: ButtonsProps) {
   ));
 }
 
-export function WebhookDialog({ act, ...props }: WebhookAct & Ends) {
+export function WebhookDialog({ act, ...props }: WebhookAction & DialogCallbacks) {
   const { Shown } = acts[act];
   return <Shown {...props} />;
 }
 
-type Outcome = AnswerOf<'POST /webhooks/{webhookId}/test'>;
+type Outcome = ResponseOf<'POST /webhooks/{webhookId}/test'>;
 
 function Test({ webhook: { id, url }, onClose }: DialogProps) {
   const [outcome, setOutcome] = useState<Outcome>();
@@ -68,7 +68,7 @@ function Test({ webhook: { id, url }, onClose }: DialogProps) {
         {() => (
           <>
             <p class="effect">
-              This sends a webhook.test event to <span class="long">{named(url)}</span> once. The response
+              This sends a webhook.test event to <span class="long">{quoteName(url)}</span> once. The response
               body is not shown here. The account can see it by sending a test.
             </p>
             <div role="status">{outcome && <TestOutcome {...outcome} />}</div>
@@ -83,8 +83,8 @@ function TestOutcome({ status, milliseconds, error }: Outcome) {
   const isSuccess = status !== undefined && status >= 200 && status < 300;
   const what =
     error === undefined
-      ? `The receiver responded with ${status} after ${grouped(milliseconds)} ms.`
-      : `${named(error)} (${grouped(milliseconds)} ms)`;
+      ? `The receiver responded with ${status} after ${formatInteger(milliseconds)} ms.`
+      : `${quoteName(error)} (${formatInteger(milliseconds)} ms)`;
   return <p class={`message ${isSuccess ? 'good' : 'bad'}`}>{what}</p>;
 }
 
@@ -109,7 +109,7 @@ function Redeliver({ webhook: { id, url }, ...ends }: DialogProps) {
         <>
           <p class="effect">
             All events of the webhook’s types after the given id will be sent to{' '}
-            <span class="long">{named(url)}</span>, including events that were already delivered.
+            <span class="long">{quoteName(url)}</span>, including events that were already delivered.
           </p>
           <TextField
             label="After event"
@@ -146,8 +146,8 @@ function Disable({ webhook: { id, url }, ...ends }: DialogProps) {
       {(failure) => (
         <>
           <p class="effect">
-            Events will no longer be sent to <span class="long">{named(url)}</span>. The account receives the
-            event webhook.disabled and can enable the webhook again.
+            Events will no longer be sent to <span class="long">{quoteName(url)}</span>. The account receives
+            the event webhook.disabled and can enable the webhook again.
           </p>
           <TextField
             label="Reason"
@@ -171,7 +171,7 @@ function Enable({ webhook: { id, url }, ...ends }: DialogProps) {
   return (
     <Confirm {...ends} title={`Enable webhook ${id}?`} act="Enable" onConfirm={enable}>
       <p>
-        New events will be sent to <span class="long">{named(url)}</span>. Events that occurred while the
+        New events will be sent to <span class="long">{quoteName(url)}</span>. Events that occurred while the
         webhook was disabled will not be sent.
       </p>
     </Confirm>

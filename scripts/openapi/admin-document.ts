@@ -1,18 +1,18 @@
 /** Builds the admin API's OpenAPI document from its operations, in the same way as the public API's document. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
-import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
 import { adminHeaders } from './admin-headers.ts';
 import { adminIntroduction } from './admin-introduction.ts';
-import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './admin-responses.ts';
-import { pathsOf, removeMisleading, tagsOf, textOf } from './build.ts';
-import { operatorsIdempotencyKey, preconditions, requestId, requestParams } from './parameters.ts';
+import { adminErrorExamples, adminResponses, adminSharedResponses } from './admin-responses.ts';
+import { buildPaths, buildTags, removeMisleadingKeywords, stringifyDocument } from './build.ts';
+import { buildRequestParams, operatorsIdempotencyKey, preconditions, requestId } from './parameters.ts';
 
 /** Returns the text of `contract/admin-openapi.json`. */
-export function adminContractText(): string {
-  return textOf(adminDocument());
+export function generateAdminContract(): string {
+  return stringifyDocument(adminDocument());
 }
 
 const securitySchemes = {
@@ -41,9 +41,9 @@ function adminDocument() {
       openapi: '3.1.1',
       info,
       servers: [{ url: adminBasePath, description: 'The admin listener' }],
-      tags: tagsOf(allAdminOperations),
+      tags: buildTags(allAdminOperations),
       security: [{ token: [] }, { session: [] }],
-      paths: pathsOf(allAdminOperations, operationObject),
+      paths: buildPaths(allAdminOperations, operationObject),
       components: {
         schemas: { Error: AdminErrorBody },
         headers: adminHeaders,
@@ -52,13 +52,13 @@ function adminDocument() {
         securitySchemes,
       },
     },
-    { override: removeMisleading(allAdminOperations) },
+    { override: removeMisleadingKeywords(allAdminOperations) },
   );
 }
 
 function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, description } = operation;
-  const role = roleOf(operation);
+  const role = requiredRole(operation);
   const needs = role === undefined ? 'Requires no sign-in.' : `Requires the \`${role}\` role.`;
   return {
     operationId,
@@ -67,14 +67,14 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
     description: `${description}\n\n${needs}`,
     'x-stability': 'beta',
     ...(role === undefined ? { security: [] } : { 'x-required-role': role }),
-    requestParams: requestParams(operation),
+    requestParams: buildRequestParams(operation),
     parameters: [
       requestId,
       ...(isRepeatable(operation) ? [operatorsIdempotencyKey] : []),
       ...(operation.preconditions ?? []).map((name) => preconditions[name]),
     ],
     ...requestBodyOf(operation),
-    responses: adminResponsesOf(operation),
+    responses: adminResponses(operation),
   };
 }
 

@@ -1,10 +1,10 @@
 /** Derives the responses in the admin API's OpenAPI document from the operation definitions and the error table. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { adminErrorsOf } from '../../src/contract/admin/errors.ts';
-import { allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';
+import { possibleAdminErrors } from '../../src/contract/admin/errors.ts';
+import { allAdminOperations, publicOperations } from '../../src/contract/admin/operations.ts';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import type { Operation, SuccessStatus } from '../../src/contract/operation.ts';
-import { isRepeatable, isTagged } from '../../src/contract/operations.ts';
+import { hasEntityTag, isRepeatable } from '../../src/contract/operations.ts';
 import type { adminHeaders } from './admin-headers.ts';
 import { errorExample } from './error-examples.ts';
 
@@ -29,7 +29,7 @@ const meanings: Readonly<Record<number, string>> = {
 
 /** Examples of every error that an operation can return, by code. */
 export const adminErrorExamples = Object.fromEntries(
-  [...new Set(allAdminOperations.flatMap(adminErrorsOf))].map((code) => [
+  [...new Set(allAdminOperations.flatMap(possibleAdminErrors))].map((code) => [
     code,
     { value: errorExample(code) },
   ]),
@@ -56,12 +56,12 @@ export const adminSharedResponses: Record<string, ZodOpenApiResponseObject> = Ob
 );
 
 /** Returns all responses of an operation, by status. */
-export function adminResponsesOf(operation: Operation): ZodOpenApiResponsesObject {
+export function adminResponses(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
     responses[Number(text)] = successResponse(operation, Number(text) as SuccessStatus, description);
   }
-  for (const [status, codes] of Map.groupBy(adminErrorsOf(operation), (code) => errors[code].status)) {
+  for (const [status, codes] of Map.groupBy(possibleAdminErrors(operation), (code) => errors[code].status)) {
     const name = shared.get(`${status} ${codes.join(' ')}`);
     responses[status] =
       name === undefined
@@ -98,8 +98,8 @@ function successResponse(
 
 /** Whether the operation is shared with the public API, in which case its response has an entity tag. */
 function isShop(operationId: string): boolean {
-  const row = new Map<string, Operation>(Object.entries(shopOperations)).get(operationId);
-  return row !== undefined && isTagged(row);
+  const row = new Map<string, Operation>(Object.entries(publicOperations)).get(operationId);
+  return row !== undefined && hasEntityTag(row);
 }
 
 function errorResponse(

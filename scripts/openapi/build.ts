@@ -2,14 +2,14 @@
 import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObject } from 'zod-openapi';
 import type { Operation, Tag } from '../../src/contract/operation.ts';
 
-export function textOf(document: object): string {
+export function stringifyDocument(document: object): string {
   // If the schema is a reference, the library adds a `param` property that repeats the parameter's description.
   const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
   return `${JSON.stringify(document, withoutParam, 2)}\n`;
 }
 
 /** Groups operation descriptions by path and method. */
-export function pathsOf<Row extends Operation>(
+export function buildPaths<Row extends Operation>(
   rows: readonly Row[],
   describe: (row: Row) => ZodOpenApiOperationObject,
 ): ZodOpenApiPathsObject {
@@ -21,12 +21,12 @@ export function pathsOf<Row extends Operation>(
 }
 
 /** Returns the operations' tags, in order of first occurrence. */
-export function tagsOf(rows: readonly Operation[]): Tag[] {
+export function buildTags(rows: readonly Operation[]): Tag[] {
   return [...new Map(rows.map(({ tag }) => [tag.name, tag])).values()];
 }
 
 /** Removes misleading keywords that the library adds. */
-export function removeMisleading(rows: readonly Operation[]): ZodOpenApiOverride {
+export function removeMisleadingKeywords(rows: readonly Operation[]): ZodOpenApiOverride {
   const bodies: ReadonlySet<unknown> = new Set(rows.map(({ body }) => body?.schema));
   return ({ jsonSchema, zodSchema, io }) => {
     // New members may be added to responses within an API version (see `Pet`).

@@ -6,20 +6,20 @@ import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
-import { pathsOf, removeMisleading, tagsOf, textOf } from './build.ts';
+import { buildPaths, buildTags, removeMisleadingKeywords, stringifyDocument } from './build.ts';
 import { bodyExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
-import { headerParameters, requestParams } from './parameters.ts';
-import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
+import { buildRequestParams, headerParameters } from './parameters.ts';
+import { buildResponses, errorExamples, sharedResponses } from './responses.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
  * Returns the contents of `contract/openapi.json`. The document's only server URL is the path of the API version
  * (`/v1`).
  */
-export function contractText(): string {
-  return textOf(openapiDocument());
+export function generateContract(): string {
+  return stringifyDocument(openapiDocument());
 }
 
 function openapiDocument() {
@@ -40,9 +40,9 @@ function openapiDocument() {
       openapi: '3.1.1',
       info,
       servers: [{ url: basePath, description: 'Production' }],
-      tags: tagsOf(allOperations),
+      tags: buildTags(allOperations),
       security: [{ apiKey: [] }],
-      paths: pathsOf(allOperations, operationObject),
+      paths: buildPaths(allOperations, operationObject),
       webhooks,
       components: {
         schemas: { Error: ErrorBody },
@@ -52,7 +52,7 @@ function openapiDocument() {
         securitySchemes: { apiKey },
       },
     },
-    { override: removeMisleading(allOperations) },
+    { override: removeMisleadingKeywords(allOperations) },
   );
 }
 
@@ -69,10 +69,10 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
       deprecated: true,
       'x-deprecated-sunset': deprecation.sunset.toISOString().slice(0, 10),
     }),
-    requestParams: requestParams(operation),
+    requestParams: buildRequestParams(operation),
     parameters: headerParameters(operation),
     ...requestBodyOf(operation),
-    responses: responsesOf(operation),
+    responses: buildResponses(operation),
   };
 }
 

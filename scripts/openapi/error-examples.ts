@@ -1,6 +1,6 @@
 /** Error examples for the OpenAPI document and `docs/errors.md`. */
 
-import { cursorMistake } from '../../src/contract/cursor.ts';
+import { cursorError } from '../../src/contract/cursor.ts';
 import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
@@ -17,7 +17,7 @@ const particular: {
     message: `The request is invalid: limit ${limitMistake}.`,
     details: [{ in: 'query', name: 'limit', message: limitMistake }],
   },
-  invalid_cursor: { details: [cursorMistake] },
+  invalid_cursor: { details: [cursorError] },
   unsupported_media_type: {
     details: [{ in: 'header', name: 'Content-Type', message: 'must be application/json, in UTF-8' }],
   },

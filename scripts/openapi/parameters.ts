@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { ZodOpenApiParameters } from 'zod-openapi';
 import type { Precondition } from '../../src/contract/operation.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
-import { isRepeatable, isTagged } from '../../src/contract/operations.ts';
+import { hasEntityTag, isRepeatable } from '../../src/contract/operations.ts';
 
 /** Defines a request header as a component. All request headers are beta, because the specification defines none. */
 function headerParameter(
@@ -86,7 +86,7 @@ export const preconditions: Readonly<Record<Precondition, ReturnType<typeof head
 };
 
 /** Returns the path and query parameters. */
-export function requestParams({ params, query }: Operation): ZodOpenApiParameters {
+export function buildRequestParams({ params, query }: Operation): ZodOpenApiParameters {
   return { ...(params && { path: z.object(pathParameters(params)) }), ...(query && { query }) };
 }
 
@@ -103,7 +103,7 @@ function pathParameters(params: NonNullable<Operation['params']>): z.ZodRawShape
 /** Returns the request headers that the operation reads. */
 export function headerParameters(operation: Operation) {
   const conditions =
-    operation.preconditions ?? (isRead(operation) && isTagged(operation) ? [ifModified] : []);
+    operation.preconditions ?? (isRead(operation) && hasEntityTag(operation) ? [ifModified] : []);
   return [
     requestId,
     ...(isRepeatable(operation) ? [idempotencyKey] : []),

@@ -7,9 +7,9 @@ import { isRead, type Operation } from '../../src/contract/operation.ts';
 import {
   allOperations,
   commonErrors,
-  errorsOf,
+  hasEntityTag,
   isRepeatable,
-  isTagged,
+  possibleErrors,
 } from '../../src/contract/operations.ts';
 import { errorExample } from './error-examples.ts';
 import { successExample } from './examples.ts';
@@ -59,11 +59,11 @@ export const sharedResponses: Record<string, ZodOpenApiResponseObject> = Object.
 
 /** Examples of every error that an operation can return, by code. */
 export const errorExamples = Object.fromEntries(
-  [...new Set(allOperations.flatMap(errorsOf))].map((code) => [code, { value: errorExample(code) }]),
+  [...new Set(allOperations.flatMap(possibleErrors))].map((code) => [code, { value: errorExample(code) }]),
 );
 
 /** Returns all responses of an operation, by status. */
-export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
+export function buildResponses(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
   for (const [text, description] of Object.entries(operation.success.descriptions)) {
     const status = Number(text) as SuccessStatus;
@@ -78,14 +78,14 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
       },
     };
   }
-  if (isRead(operation) && isTagged(operation)) {
+  if (isRead(operation) && hasEntityTag(operation)) {
     responses[304] = {
       description: 'Not modified: `If-None-Match` contains the current entity tag.',
       headers: { ...commonHeaders(304, operation), ...successHeaders(operation) },
       ...markIfAdded(operation, 304),
     };
   }
-  for (const [status, codes] of Map.groupBy(errorsOf(operation), (code) => errors[code].status)) {
+  for (const [status, codes] of Map.groupBy(possibleErrors(operation), (code) => errors[code].status)) {
     const name = sharedNameOf(operation, status, codes);
     responses[status] =
       name === undefined
@@ -147,7 +147,7 @@ const streamExamples = {
 function successHeaders(operation: Operation): HeaderRefs {
   const { success, paginated, feed, deprecation } = operation;
   return {
-    ...(success.schema && isTagged(operation) && refs('ETag')),
+    ...(success.schema && hasEntityTag(operation) && refs('ETag')),
     ...(success.location && refs('Location')),
     ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
     ...(paginated && !deprecation && { Link: ref('PageLinks') }),

@@ -1,6 +1,6 @@
 /** Webhooks in the OpenAPI document (OpenAPI 3.1, section 4.8.1). */
 import type { ZodOpenApiPathItemObject } from 'zod-openapi';
-import { SentEvent } from '../../src/contract/events.ts';
+import { DeliveredEvent } from '../../src/contract/events.ts';
 import { webhookOperations } from '../../src/contract/webhooks.ts';
 
 const header = (name: string, description: string, example: string) => ({
@@ -35,7 +35,7 @@ export const webhooks: Readonly<Record<string, ZodOpenApiPathItemObject>> = {
           'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
         ),
       ],
-      requestBody: { required: true, content: { 'application/json': { schema: SentEvent } } },
+      requestBody: { required: true, content: { 'application/json': { schema: DeliveredEvent } } },
       responses: {
         '2XX': {
           description: 'The event was received. Respond within 15 seconds. Any other status is retried.',

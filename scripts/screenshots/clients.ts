@@ -12,7 +12,7 @@ export interface ShopKeys {
 const tickMs = 50;
 
 /** Runs clients until they are stopped. Most requests succeed, some are invalid, and one client exceeds its limit. */
-export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
+export function startClients(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
   let isOver = false;
   const send = (key: string, path: string, method = 'GET', body?: unknown) =>
     fetch(`${apiUrl}/v1${path}`, {

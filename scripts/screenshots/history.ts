@@ -1,5 +1,5 @@
 /** Generates a month of usage records: requests by operation with latency, and requests by key. */
-import { latencyBucketOf } from '../../src/domain/latency.ts';
+import { findLatencyBucket } from '../../src/domain/latency.ts';
 import type { UsageRows } from '../../src/storage/admin.ts';
 import type { TestConsole } from '../../test/support/console.ts';
 import { newReport } from '../../test/support/usage.ts';
@@ -46,7 +46,11 @@ function minuteRows(minute: number, requests: number): Pick<UsageRows, 'minutes'
       }))
       .filter((row) => row.requests > 0),
     latencies: latencies
-      .map(([ms, share]) => ({ minute, bucket: latencyBucketOf(ms), requests: Math.round(requests * share) }))
+      .map(([ms, share]) => ({
+        minute,
+        bucket: findLatencyBucket(ms),
+        requests: Math.round(requests * share),
+      }))
       .filter((row) => row.requests > 0),
   };
 }
@@ -68,7 +72,7 @@ function keyRow(hour: number): UsageRows['keys'][number] {
 }
 
 /** Records requests per minute for the last day, and per hour for the 29 days before that. */
-export async function pastRequests({ app }: TestConsole): Promise<void> {
+export async function insertPastRequests({ app }: TestConsole): Promise<void> {
   const now = Date.now();
   const lastDay = Math.floor(now / hourMs) * hourMs - dayMs;
   const hours = Array.from({ length: 29 * 24 }, (_, n) => lastDay - (n + 1) * hourMs);

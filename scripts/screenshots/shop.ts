@@ -9,7 +9,7 @@ import {
   succeededDelivery,
 } from '../../test/support/webhooks.ts';
 import type { ShopKeys } from './clients.ts';
-import { pastRequests } from './history.ts';
+import { insertPastRequests } from './history.ts';
 
 export interface Shop {
   /** Token of the operator who takes the screenshots. */
@@ -31,7 +31,7 @@ export async function openShop(console: TestConsole): Promise<Shop> {
   const keys = await accounts(send);
   await operators(send);
   await orders(send);
-  await pastRequests(console);
+  await insertPastRequests(console);
   await webhooks(console);
   await send('POST', '/backups');
   return { token, keys };

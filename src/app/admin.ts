@@ -8,37 +8,37 @@ import type { Actor } from '../domain/actor.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import { Console } from '../http/admin/console.ts';
-import { consoleFiles } from '../http/admin/console-files.ts';
+import { bundleConsole } from '../http/admin/console-files.ts';
 import type { AdminContext } from '../http/admin/context.ts';
-import { metricsText, metricsType } from '../http/admin/metrics.ts';
+import { formatMetrics, metricsContentType } from '../http/admin/metrics.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
-import { FreeResponses } from '../http/listener/free-budget.ts';
-import { addressOf, listeningAddress } from '../http/listener/host.ts';
-import type { Outages } from '../http/logs/outages.ts';
-import { requestIds } from '../http/pipeline/head.ts';
+import { localUrl, resolveHost } from '../http/listener/host.ts';
+import { UnmeteredResponses } from '../http/listener/unmetered-responses.ts';
+import type { OutageLog } from '../http/logs/outage-log.ts';
+import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
 import { AdminOperations } from '../operations/admin/admin-operations.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
-import { troublesOf } from '../operations/observability/concerns.ts';
+import { listTroubles } from '../operations/observability/concerns.ts';
 import type { SendTest } from '../operations/resources/webhooks.ts';
 import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
 import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
 import { SessionOperations } from '../operations/sign-in/sessions.ts';
 import type { Store } from '../operations/units.ts';
-import { systemUser } from './services.ts';
+import { createSystemOperations, type Watch } from './service-watch.ts';
+import { systemUserName } from './services.ts';
 import { sqlitePath } from './store.ts';
-import { systemOf, type Watch } from './watch.ts';
 
 interface AdminOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly log: Logger;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   readonly watch: Watch;
   readonly backups: BackupOperations;
   readonly feed: EventFeed;
@@ -64,11 +64,11 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   if (admin === undefined) return undefined;
   const { port, origin, isPortSet } = admin;
   const { clock, randomBytes, log } = options;
-  const hostname = await addressOf(admin.host, { log, setting: 'ADMIN_HOST' });
+  const hostname = await resolveHost(admin.host, { log, setting: 'ADMIN_HOST' });
   const code = new OneTimeCode(clock, randomBytes);
-  const system = systemOf(options.watch, config, options);
-  const context = contextOf(config, options, code, system);
-  const console = new Console(consoleFiles);
+  const system = createSystemOperations(options.watch, config, options);
+  const context = createContext(config, options, code, system);
+  const console = new Console(bundleConsole);
   let server: AdminServer;
   try {
     server = startAdminServer({ context, console, hostname, port, trustedProxies });
@@ -87,19 +87,19 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   }
   return {
     port: server.port,
-    url: origin ?? listeningAddress(server.hostname ?? hostname, server.port),
+    url: origin ?? localUrl(server.hostname ?? hostname, server.port),
     makeCode: () => code.make(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 
-function contextOf(
+function createContext(
   { admin, databaseUrl, events: eventSettings }: Config,
   { store, clock, randomBytes, log, outages, watch, backups, feed, sendTest }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
 ): AdminContext {
-  const codeActor: Actor = { kind: 'console', name: systemUser() };
+  const codeActor: Actor = { kind: 'console', name: systemUserName() };
   return {
     site: new Site(admin?.origin),
     sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
@@ -110,17 +110,17 @@ function contextOf(
       failedRequests: watch.failedRequests,
       ...{
         importList: new ImportList(clock),
-        uploadFolder: uploadFolderOf(databaseUrl),
+        uploadFolder: uploadFolder(databaseUrl),
         feed,
         eventSettings,
       },
     }),
-    troubles: () => troublesOf(store),
-    metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
+    troubles: () => listTroubles(store),
+    metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
     log,
     outages,
-    freeResponses: new FreeResponses(clock),
-    makeRequestId: requestIds(randomBytes),
+    freeResponses: new UnmeteredResponses(clock),
+    makeRequestId: createRequestIdGenerator(randomBytes),
   };
 }
 
@@ -128,7 +128,7 @@ function contextOf(
  * The folder of an embedded store, because a service in a container may not be able to write anywhere else; otherwise,
  * the folder in TMPDIR.
  */
-function uploadFolderOf(databaseUrl: string): string {
+function uploadFolder(databaseUrl: string): string {
   const path = sqlitePath(databaseUrl);
   return path === undefined ? tmpdir() : dirname(realpathSync(path));
 }

@@ -5,35 +5,35 @@
  * 2. `service.ts`: one process that answers requests.
  * 3. `services.ts` and `store.ts`: the store, and operator services for a store that is not being served; `runtime.ts`:
  *    clock and randomness.
- * 4. `admin.ts`, `watch.ts`, `backups.ts`, `secrets.ts`: the admin listener, observability, scheduled backups, and the
+ * 4. `admin.ts`, `service-watch.ts`, `backups.ts`, `secrets.ts`: the admin listener, observability, scheduled backups, and the
  *    encryption of secrets.
  * 5. `writer-thread.ts`: the thread that writes to an embedded store.
  */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { maskedUrl } from '../domain/masked-url.ts';
-import { addressOf, expectFreePort, reservePort } from '../http/listener/host.ts';
-import { Outages } from '../http/logs/outages.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { expectFreePort, reservePort, resolveHost } from '../http/listener/host.ts';
+import { OutageLog } from '../http/logs/outage-log.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
+import { ifAvailable } from '../operations/errors.ts';
 import { EventFeed } from '../operations/events/feed.ts';
-import { ifAvailable } from '../operations/refusals.ts';
 import type { Port } from '../storage/storage.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { startBackups } from './backups.ts';
-import { type Runtime, systemRuntime } from './runtime.ts';
-import { startSealing } from './secrets.ts';
-import { type OpenapiOf, startService, supervisorPoolSize, withPoolOf } from './service.ts';
+import { createSystemRuntime, type Runtime } from './runtime.ts';
+import { startReencryption } from './secrets.ts';
+import { type CreateOpenapi, startService, supervisorPoolSize, withPoolSize } from './service.ts';
+import { type ServiceWatch, type Watch, watchWorkers } from './service-watch.ts';
 import { type AdminServices, openAdminServices } from './services.ts';
 import { isEmbedded } from './store.ts';
-import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 
-export { partialName, removeLeftOvers } from '../backup/leftovers.ts';
-export { listeningAddress } from '../http/listener/host.ts';
+export { partialName, removeLeftovers } from '../backup/leftovers.ts';
+export { localUrl } from '../http/listener/host.ts';
 export { createFile, inheritOwner, isStoreFile, makeFolder } from '../store-files/files.ts';
-export { WorkerEnded } from '../supervisor/worker-process.ts';
-export { type Runtime, systemRuntime } from './runtime.ts';
-export { type OpenapiOf, type Service, startService } from './service.ts';
+export { WorkerExitedError } from '../supervisor/worker-process.ts';
+export { createSystemRuntime, type Runtime } from './runtime.ts';
+export { type CreateOpenapi, type Service, startService } from './service.ts';
 export { type AdminServices, type OpenOptions, openAdminServices } from './services.ts';
 export { openCopy } from './store.ts';
 
@@ -54,7 +54,7 @@ export interface App extends AsyncDisposable {
   readonly watch: Watch;
 }
 
-export interface LocalApp extends App {
+export interface SingleProcessApp extends App {
   readonly admin: AdminServices;
   readonly watch: ServiceWatch;
 }
@@ -62,23 +62,23 @@ export interface LocalApp extends App {
 /**
  * Maximum time for workers to drain, finish pending requests and close the store, so that shutdown takes at most 10 s.
  */
-const stopWorkersWithinMs = 9_750;
+const workersStopTimeoutMs = 9_750;
 
 /** Saves the first key of a new store where it outlives a failed startup. Must not throw. */
-export type KeepFirstKey = (key: IssuedKey) => void;
+export type SaveFirstKey = (key: IssuedKey) => void;
 
 /**
  * Disposing the app drains and stops the service. If `keepFirstKey` is given, it is called before the service listens.
- * Throws `StorageUnusable`, or an error if the host or port is unavailable.
+ * Throws `StoreUnusableError`, or an error if the host or port is unavailable.
  */
 export async function startApp(
   config: Config,
-  openapi: OpenapiOf,
+  openapi: CreateOpenapi,
   log: Logger,
-  runtime = systemRuntime(),
-  keepFirstKey?: KeepFirstKey,
-): Promise<LocalApp> {
-  const host = await addressOf(config.host, { log });
+  runtime = createSystemRuntime(),
+  keepFirstKey?: SaveFirstKey,
+): Promise<SingleProcessApp> {
+  const host = await resolveHost(config.host, { log });
   await using started = new AsyncDisposableStack();
   const first = new FirstKey(config, log, keepFirstKey);
   const prepare = async (store: AdminServices) => {
@@ -105,8 +105,8 @@ export async function startWorkers(
   environment: Readonly<Record<string, string | undefined>>,
   command: (worker: number) => readonly string[],
   log: Logger,
-  runtime = systemRuntime(),
-  keepFirstKey?: KeepFirstKey,
+  runtime = createSystemRuntime(),
+  keepFirstKey?: SaveFirstKey,
 ): Promise<App> {
   const { databaseUrl, workers } = config;
   const embedded = isEmbedded(databaseUrl);
@@ -115,12 +115,12 @@ export async function startWorkers(
   // The workers are started first, so that they load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());
-  const host = await addressOf(config.host, { log });
+  const host = await resolveHost(config.host, { log });
   started.use(await reservePort(host, config.port));
-  const outages = started.use(new Outages(log));
+  const outages = started.use(new OutageLog(log));
   // With PostgreSQL, this process serves only operators and creates the first key.
   const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
-  const settings = withPoolOf(config, supervisorPoolSize);
+  const settings = withPoolSize(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
   // If startup fails, workers must exit before the store closes, because they use it through this process.
   started.defer(() => supervisor.kill());
@@ -132,7 +132,7 @@ export async function startWorkers(
     port: config.port,
     startedAt,
   });
-  started.defer(() => supervisor.stop(stopWorkersWithinMs));
+  started.defer(() => supervisor.stop(workersStopTimeoutMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
   const feed = started.use(new EventFeed(admin.storage.events, admin.clock));
   const served = { url, firstKey: first, admin, feed, outages, watch };
@@ -141,24 +141,24 @@ export async function startWorkers(
   return { ...operated, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-interface Served extends Pick<App, 'url' | 'watch'> {
+interface StartedService extends Pick<App, 'url' | 'watch'> {
   readonly firstKey: FirstKey;
   readonly admin: AdminServices;
   readonly feed: EventFeed;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
 }
 
 /** Starts what operators use: backups, the encryption of secrets, and the admin listener. */
 async function startOperating(
   config: Config,
-  { url, firstKey, admin, feed, outages, watch }: Served,
+  { url, firstKey, admin, feed, outages, watch }: StartedService,
   runtime: Runtime,
   log: Logger,
 ): Promise<App> {
   const { storage: store, clock, sendTest, webhooks } = admin;
   await using started = new AsyncDisposableStack();
   const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
-  const secrets = started.use(startSealing(config, { store, ...webhooks, log }));
+  const secrets = started.use(startReencryption(config, { store, ...webhooks, log }));
   const console = started.use(
     await startAdmin(config, {
       ...{ ...runtime, clock, store, sendTest, outages, backups, secrets, feed, log, watch },
@@ -188,10 +188,10 @@ async function hasActiveOperators({ storage }: AdminServices): Promise<boolean> 
 class FirstKey {
   readonly #config: Config;
   readonly #log: Logger;
-  readonly #keep: KeepFirstKey | undefined;
+  readonly #keep: SaveFirstKey | undefined;
   #made: Promise<IssuedKey | undefined> | undefined;
 
-  constructor(config: Config, log: Logger, keep: KeepFirstKey | undefined) {
+  constructor(config: Config, log: Logger, keep: SaveFirstKey | undefined) {
     this.#config = config;
     this.#log = log;
     this.#keep = keep;
@@ -210,7 +210,7 @@ class FirstKey {
   /** Logs that a store was created, and creates its first key. */
   async #make({ storage, keys }: AdminServices): Promise<IssuedKey | undefined> {
     if (storage.created)
-      this.#log.info({ database: maskedUrl(this.#config.databaseUrl) }, 'created a new store');
+      this.#log.info({ database: maskUrl(this.#config.databaseUrl) }, 'created a new store');
     const key = await keys.createFirst('default', 'free', 'first');
     if (key === undefined) return undefined;
     this.#keep?.(key);

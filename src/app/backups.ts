@@ -11,25 +11,25 @@ import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../backu
 import { verifyFile } from '../backup/verify.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
-import { BackupOperations, type BackupParts } from '../operations/admin/backups.ts';
+import { type BackupBackend, BackupOperations } from '../operations/admin/backups.ts';
 import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
-import { runTask, TaskEnded, TaskFailed, type TaskResult } from '../supervisor/task-process.ts';
+import { runTask, TaskExitedError, TaskFailedError, type TaskResult } from '../supervisor/task-process.ts';
 import { sqlitePath } from './store.ts';
 
 export { BackupError, type VerifiedFile } from '../backup/backup.ts';
-export { type Restored, restoreBackup } from '../backup/restore.ts';
+export { type RestoreResult, restoreBackup } from '../backup/restore.ts';
 export type { StoreContents } from '../storage/storage.ts';
-export { sqlitePath, verifyServer } from './store.ts';
+export { readServerContents, sqlitePath } from './store.ts';
 
 const checkIntervalMs = 1_000;
 
 /**
- * Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; without it, backups
+ * Makes backups of the embedded store at a path. `command` starts a process that calls `executeTask`; without it, backups
  * run in this process.
  */
-export function backupMaker(path: string, command?: readonly string[]): BackupMaker {
-  const run: RunBackupTask = command === undefined ? async (task) => perform(task) : inProcess(command);
+export function createBackupMaker(path: string, command?: readonly string[]): BackupMaker {
+  const run: RunBackupTask = command === undefined ? async (task) => perform(task) : runInProcess(command);
   return new SqliteBackupMaker({ path, madeBy: packageJson.version, run });
 }
 
@@ -44,20 +44,20 @@ export interface ScheduledBackups extends AsyncDisposable {
   readonly operations: BackupOperations;
 }
 
-export function backupOperations(
+export function createBackupOperations(
   { databaseUrl, backups: { folder, everyMs, keep } }: Config,
   { store, clock, backupCommand }: Omit<ServiceBackups, 'log'>,
 ): BackupOperations {
   const path = sqlitePath(databaseUrl);
-  const parts: BackupParts | undefined =
+  const backend: BackupBackend | undefined =
     path === undefined || folder === undefined
       ? undefined
-      : { maker: backupMaker(path, backupCommand), folder: new SqliteBackupFolder(folder, path) };
-  return new BackupOperations({ store, clock, parts, everyMs, keep });
+      : { maker: createBackupMaker(path, backupCommand), folder: new SqliteBackupFolder(folder, path) };
+  return new BackupOperations({ store, clock, backend, everyMs, keep });
 }
 
 export function startBackups(config: Config, { log, ...services }: ServiceBackups): ScheduledBackups {
-  const operations = backupOperations(config, services);
+  const operations = createBackupOperations(config, services);
   const schedule = new PeriodicTask(checkIntervalMs, async () => {
     const done = await operations.makeDue();
     if (done?.kind === 'made') log.info({ ...done.backup, removed: done.removed }, 'backup made');
@@ -72,13 +72,13 @@ export function startBackups(config: Config, { log, ...services }: ServiceBackup
   };
 }
 
-function inProcess(command: readonly string[]): RunBackupTask {
+function runInProcess(command: readonly string[]): RunBackupTask {
   return async (task, signal, onRead) => {
     try {
       return await runTask(command, task, { signal, onRead });
     } catch (error) {
-      if (error instanceof TaskFailed) throw new BackupError(error.fault as BackupFault, error.message);
-      if (!(error instanceof TaskEnded)) throw error;
+      if (error instanceof TaskFailedError) throw new BackupError(error.fault as BackupFault, error.message);
+      if (!(error instanceof TaskExitedError)) throw error;
       const what = task.kind === 'make' ? 'The backup failed' : 'The verification failed';
       if (signal?.aborted) throw new BackupError('failed', `Interrupted. ${what}.`);
       throw new BackupError('failed', `${what}: ${error.message}`, error);
@@ -86,7 +86,7 @@ function inProcess(command: readonly string[]): RunBackupTask {
   };
 }
 
-export async function doTask(task: unknown): Promise<TaskResult> {
+export async function executeTask(task: unknown): Promise<TaskResult> {
   const asked = task as BackupTask;
   try {
     return { kind: 'done', result: perform(asked) };
@@ -101,7 +101,7 @@ function perform(task: BackupTask): unknown {
 }
 
 /** Deletes the partial files of an aborted task. */
-export function abandonTask(task: unknown): void {
+export function cleanUpTask(task: unknown): void {
   const asked = task as BackupTask;
   if (asked.kind === 'make') removePartial(asked.target);
 }

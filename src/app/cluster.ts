@@ -40,13 +40,13 @@
  * Redis; their counts restart at zero if Redis loses its data.
  */
 import { hostname } from 'node:os';
-import { maskedUrl } from '../domain/masked-url.ts';
-import { redisUrlsOf } from '../domain/redis-urls.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { parseRedisUrls } from '../domain/redis-urls.ts';
 import { maxStaleMs, pollIntervalMs, SharedVersions } from '../domain/shared-versions.ts';
-import { type Trouble, troubles } from '../domain/trouble.ts';
+import { type Trouble, troubles } from '../domain/troubles.ts';
 import { RedisLimits } from '../limits/redis/limits.ts';
 import { SharedRedis } from '../limits/redis/shared-redis.ts';
-import type { Notice } from '../outages/outage.ts';
+import type { Notify } from '../outages/outage.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 import type { StoreFacts } from '../storage/admin.ts';
 import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
@@ -56,7 +56,7 @@ import { isTimeout } from '../storage/postgres/failures.ts';
 import { type Identity, registerInstance } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
 import { readsOf } from '../storage/postgres/reads.ts';
-import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
+import { PostgresRedisObservations } from '../storage/postgres/redis-observations.ts';
 import { Replicas } from '../storage/postgres/replicas/replicas.ts';
 import { ServerClock } from '../storage/postgres/server-clock.ts';
 import { PostgresSnapshots } from '../storage/postgres/snapshots.ts';
@@ -77,7 +77,7 @@ export interface ClusterSettings {
 
 type ClusterOptions = ClusterSettings & LimitedStoreSettings & { readonly url: string };
 
-/** Throws `StorageUnusable`. The store opens even if Redis is down. */
+/** Throws `StoreUnusableError`. The store opens even if Redis is down. */
 export async function openCluster(options: ClusterOptions): Promise<LimitedStore> {
   await using opened = new AsyncDisposableStack();
   const { serving, create, migrates, units, notice, events } = options;
@@ -90,7 +90,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     ({ hasFormerInstances } = state);
     return state;
   };
-  const { encryption, identity } = await withSecondAttempt(notice, async () => {
+  const { encryption, identity } = await retryOnce(notice, async () => {
     await database.migrate(create, migrates);
     // A failure is not fatal here, because the next statement reports it.
     await read().catch(() => undefined);
@@ -99,10 +99,10 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     return { identity, encryption: await database.encryption() };
   });
   const versions = new SharedVersions();
-  const replicas = opened.use(replicasOf(options, database, versions) ?? null) ?? undefined;
+  const replicas = opened.use(createReplicas(options, database, versions) ?? null) ?? undefined;
   const lineage = opened.use(new Lineage(database, notice));
   const poll = () => pollVersions(read, { database, versions, lineage, replicas });
-  if (serving) opened.use(await watch(poll));
+  if (serving) opened.use(await startPolling(poll));
   else opened.use(new PeriodicTask(readClockEveryMs, read));
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
@@ -126,13 +126,13 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     facts: async () => ({
       ...{ engine: 'PostgreSQL and Redis', encryption },
       ...{ ...(await factsOf(database)), ...replicas?.facts },
-      ...{ ...(await redisFactsOf(limits)), ...writer.facts },
+      ...{ ...(await readRedisFacts(limits)), ...writer.facts },
     }),
     write: (name, input) => writer.write(name, input),
     health: () => {
       shared.expectShared();
       const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
-      return [...troublesOf(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
+      return [...findTroubles(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
     },
     maxStaleMs: maxStaleMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -140,7 +140,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
 }
 
 /** Tries again after a timeout, because a server that is briefly busy or locked must not prevent a start. */
-async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Promise<T> {
+async function retryOnce<T>(notice: Notify, open: () => Promise<T>): Promise<T> {
   try {
     return await open();
   } catch (error) {
@@ -150,7 +150,7 @@ async function withSecondAttempt<T>(notice: Notice, open: () => Promise<T>): Pro
   }
 }
 
-interface RedisParts {
+interface RedisDependencies {
   /** Closes Redis when the store is closed. */
   readonly opened: AsyncDisposableStack;
   readonly database: PostgresDatabase;
@@ -168,20 +168,20 @@ async function openRedis(
     serving,
     notice,
   }: ClusterSettings & LimitedStoreSettings,
-  { opened, database, clock, identity: { store, process }, versions }: RedisParts,
+  { opened, database, clock, identity: { store, process }, versions }: RedisDependencies,
 ) {
   const shared = opened.use(
     new SharedRedis({
       process,
-      origin: `${maskedUrl(redisUrl)} on ${hostname()}`,
-      readings: new PostgresRedisReadings(database),
+      origin: `${maskUrl(redisUrl)} on ${hostname()}`,
+      readings: new PostgresRedisObservations(database),
       identity: (proposed) => limits.servers.identity(proposed),
       notice,
     }),
   );
   const limits: RedisLimits = opened.use(
     new RedisLimits({
-      urls: redisUrlsOf(redisUrl),
+      urls: parseRedisUrls(redisUrl),
       // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${redisPrefix}${store}:`,
       snapshots: new PostgresSnapshots(database),
@@ -197,7 +197,7 @@ async function openRedis(
 /**
  * Management commands read from the primary. Without Redis, a command cannot tell which versions a replica must have.
  */
-function replicasOf(
+function createReplicas(
   { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,
   database: PostgresDatabase,
   versions: SharedVersions,
@@ -215,7 +215,7 @@ function replicatedReads(runner: Runner, { select }: Replicas, primary: Replicat
   return { pets, orders, categories, webhooks, deliveries };
 }
 
-function troublesOf(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {
+function findTroubles(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {
   const found: Trouble[] = [];
   if (isLost) found.push(troubles.postgres);
   if (replicas?.isTroubled) found.push(troubles.replica);
@@ -223,7 +223,7 @@ function troublesOf(isLost: boolean, { servers }: RedisLimits, replicas: Replica
   return found;
 }
 
-async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
+async function readRedisFacts({ servers }: RedisLimits): Promise<StoreFacts> {
   return {
     redisVersion: servers.version ?? null,
     redisTrouble: servers.trouble ?? null,
@@ -235,7 +235,7 @@ async function redisFactsOf({ servers }: RedisLimits): Promise<StoreFacts> {
 /** Interval at which a process that does not poll the versions, such as a supervisor, reads the server's clock. */
 const readClockEveryMs = 10_000;
 
-interface Polled {
+interface PollTargets {
   readonly database: PostgresDatabase;
   readonly versions: SharedVersions;
   readonly lineage: Lineage;
@@ -248,12 +248,12 @@ async function readPrimary(database: PostgresDatabase, clock: ServerClock): Prom
   const { now, clockSteps } = state;
   const steps = clock.apply(now, sentAt, clockSteps);
   // A failure is not fatal, because the next reading detects the step again.
-  if (steps !== undefined) await recordSteps(database, clockSteps, steps).catch(() => undefined);
+  if (steps !== undefined) await recordClockSteps(database, clockSteps, steps).catch(() => undefined);
   return state;
 }
 
 /** Does nothing if another process has recorded a step in the meantime. */
-async function recordSteps(database: PostgresDatabase, before: number, after: number): Promise<void> {
+async function recordClockSteps(database: PostgresDatabase, before: number, after: number): Promise<void> {
   await database.write(
     (sql) => sql`UPDATE store SET clock_steps_ms = ${after} WHERE clock_steps_ms = ${before}`,
   );
@@ -261,7 +261,7 @@ async function recordSteps(database: PostgresDatabase, before: number, after: nu
 
 async function pollVersions(
   read: () => Promise<ServerState>,
-  { database, versions, lineage, replicas }: Polled,
+  { database, versions, lineage, replicas }: PollTargets,
 ): Promise<void> {
   const askedAt = performance.now();
   const state = await read();
@@ -275,7 +275,7 @@ async function pollVersions(
   replicas?.applyPrimary(isMarked ? state : undefined);
 }
 
-async function watch(poll: () => Promise<void>): Promise<PeriodicTask> {
+async function startPolling(poll: () => Promise<void>): Promise<PeriodicTask> {
   // A failed poll does not prevent startup, because /readyz reports the failure.
   await poll().catch(() => undefined);
   return new PeriodicTask(pollIntervalMs, poll);

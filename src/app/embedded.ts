@@ -2,39 +2,39 @@ import { existsSync } from 'node:fs';
 import { finishRestore, isRestoreUnfinished, removeCopy } from '../backup/restored-limits.ts';
 import { isStoreIntact } from '../backup/verify.ts';
 import type { Caller } from '../domain/caller.ts';
-import { troubles } from '../domain/trouble.ts';
+import { troubles } from '../domain/troubles.ts';
 import type { Limits } from '../limits/file/limits.ts';
 import { openLimits } from '../limits/file/open-limits.ts';
 import {
-  expectChanges,
+  clearServedRecord,
+  expectNoLostChanges,
   expectServedFiles,
-  forgetServed,
   isMarkedClosed,
+  readRecordedChanges,
   recordClosed,
-  recordedChanges,
 } from '../limits/file/served-files.ts';
 import type { BanRules } from '../limits/limit.ts';
 import type { Admission, LimitStore } from '../limits/limit-store.ts';
-import { StorageUnusable } from '../outages/errors.ts';
-import type { Notice } from '../outages/outage.ts';
-import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
-import { damageOf, type Migrations } from '../storage/sqlite/database.ts';
+import { StoreUnusableError } from '../outages/errors.ts';
+import type { Notify } from '../outages/outage.ts';
+import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
+import { type Migrations, toDamageError } from '../storage/sqlite/database.ts';
 import {
-  changesIn,
-  nextAccount,
+  findNextAccount,
   openDataFile,
   openSqlite,
+  readChangeCount,
   type SqliteStore,
 } from '../storage/sqlite/sqlite.ts';
-import { storeIdentity } from '../store-files/file-identity.ts';
-import { openToOthers, type StoreFiles, storeFiles } from '../store-files/files.ts';
+import { readStoreIdentity } from '../store-files/file-identity.ts';
+import { listExposedFiles, prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import { OpenFiles } from '../store-files/open-files.ts';
-import { lockOnce, tryLock } from '../store-files/serving-lock.ts';
+import { createServingLock, tryLock } from '../store-files/serving-lock.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 interface EmbeddedOptions extends LimitedStoreSettings {
   readonly path: string;
-  readonly writer: WriterPlace;
+  readonly writer: WriterLocation;
   readonly migrations?: Migrations;
 }
 
@@ -43,22 +43,24 @@ const managingLockWaitMs = 500;
 
 /**
  * Opens the embedded store: a data file, and a file next to it with the limit state. A serving process acquires the
- * serving lock before it changes anything, and holds it until its files are closed. Throws `StorageUnusable`.
+ * serving lock before it changes anything, and holds it until its files are closed. Throws `StoreUnusableError`.
  */
 export function openEmbedded(options: EmbeddedOptions): LimitedStore {
   try {
     return openFiles(options);
   } catch (error) {
-    throw damageOf(error, options.path) ?? error;
+    throw toDamageError(error, options.path) ?? error;
   }
 }
 
-/** The files of the store that the supervisor has open. Throws `StorageUnusable` instead of creating another store. */
-function servedFiles(path: string): StoreFiles {
+/** The files of the store that the supervisor has open. Throws `StoreUnusableError` instead of creating another store. */
+function findServedFiles(path: string): StoreFiles {
   if (!existsSync(path)) {
-    throw new StorageUnusable(`The data file ${path} was moved, or is not mounted any longer. Put it back.`);
+    throw new StoreUnusableError(
+      `The data file ${path} was moved, or is not mounted any longer. Put it back.`,
+    );
   }
-  return storeFiles(path, false);
+  return prepareStoreFiles(path, false);
 }
 
 function openFiles(options: EmbeddedOptions): LimitedStore {
@@ -67,19 +69,19 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
-  const files = role === 'worker' ? servedFiles(path) : storeFiles(path, create);
-  expectFiles(files, role, notice);
+  const files = role === 'worker' ? findServedFiles(path) : prepareStoreFiles(path, create);
+  expectConsistentFiles(files, role, notice);
   let isOpen = false;
   // A command that is rejected, such as by an older store, does not change the record.
   if (isMarkedClosed(files.limits)) opened.defer(() => void (isOpen || recordClosed(files)));
-  const lock = lockFor(role === 'serving', files, opened);
+  const lock = createLock(role === 'serving', files, opened);
   const descriptors = opened.use(new OpenFiles());
   const dataFile = opened.use(openDataFile({ ...options, files, isWorker: role === 'worker', lock }));
   if (role !== 'worker') {
     if (isRestoreUnfinished(dataFile.data)) {
       using held = lock();
       if (held !== undefined) finishRestore(files);
-    } else expectChanges(files, recordedChanges(files.limits), changesIn(dataFile));
+    } else expectNoLostChanges(files, readRecordedChanges(files.limits), readChangeCount(dataFile));
     // If another process holds the lock, it removes the record.
     if (isMarkedClosed(files.limits)) lock()?.[Symbol.dispose]();
   }
@@ -88,7 +90,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     removeCopy(files);
   }
   const isCommand = role === 'beside';
-  const identity = storeIdentity(
+  const identity = readStoreIdentity(
     path,
     files,
     !isCommand,
@@ -96,15 +98,15 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   );
   const limits = openLimits({
     ...{ files, identity, role, worker, clock, rules, notice },
-    changes: () => changesIn(dataFile),
-    nextAccount: (least) => nextAccount(dataFile, least),
+    changes: () => readChangeCount(dataFile),
+    nextAccount: (least) => findNextAccount(dataFile, least),
   });
-  if (role === 'serving') reportOpenToOthers(files, notice);
+  if (role === 'serving') warnOfExposedFiles(files, notice);
   const store = openSqlite(dataFile, { ...options, identity });
   isOpen = true;
   const kept = opened.move();
   return withLimits(store, limits, {
-    limits: limitStore(limits, store, rules.ban),
+    limits: createLimitStore(limits, store, rules.ban),
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
       const isLost = store.dataLoss?.() !== undefined;
@@ -117,8 +119,12 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   });
 }
 
-/** Throws `StorageUnusable` unless the files belong together. */
-export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'beside', notice: Notice): void {
+/** Throws `StoreUnusableError` unless the files belong together. */
+export function expectConsistentFiles(
+  files: StoreFiles,
+  role: 'serving' | 'worker' | 'beside',
+  notice: Notify,
+): void {
   expectServedFiles(files, role, (data) => {
     if (!isStoreIntact(data)) return false;
     notice(
@@ -132,14 +138,14 @@ export function expectFiles(files: StoreFiles, role: 'serving' | 'worker' | 'bes
  * Returns a function that acquires the serving lock. Must be called before the data file is opened: a service removes the
  * record of its files after it has closed the data file, which deletes the WAL.
  */
-function lockFor(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
-  const acquire = isServing ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
+function createLock(isServing: boolean, files: StoreFiles, opened: DisposableStack) {
+  const acquire = isServing ? createServingLock(files, opened) : () => tryLock(files, managingLockWaitMs);
   let isLocked = false;
-  if (isServing) opened.defer(() => isLocked && forgetServed(files));
+  if (isServing) opened.defer(() => isLocked && clearServedRecord(files));
   return (): Disposable | undefined => {
     const held = acquire();
     isLocked = held !== undefined;
-    if (isLocked) forgetServed(files);
+    if (isLocked) clearServedRecord(files);
     return held;
   };
 }
@@ -172,8 +178,8 @@ function withLimits(
   };
 }
 
-function reportOpenToOthers(files: StoreFiles, notice: Notice): void {
-  const open = openToOthers(files);
+function warnOfExposedFiles(files: StoreFiles, notice: Notify): void {
+  const open = listExposedFiles(files);
   if (open.length === 0) return;
   notice(
     `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
@@ -181,7 +187,7 @@ function reportOpenToOthers(files: StoreFiles, notice: Notice): void {
 }
 
 /** Counts a request only if its caller is up to date. */
-function limitStore(limits: Limits, store: SqliteStore, banRules: BanRules): LimitStore {
+function createLimitStore(limits: Limits, store: SqliteStore, banRules: BanRules): LimitStore {
   return {
     banRules,
     versions: () => store.versions(),

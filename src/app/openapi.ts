@@ -9,7 +9,7 @@ export type Deployment = Pick<Config, 'publicUrl' | 'stagingUrl' | 'operatorUrl'
  * `listening`, the address the service listens on. A relative URL would not work in generated clients, and the Host
  * header of a request is not trusted.
  */
-export function openapiText(
+export function openapiDocument(
   { publicUrl, stagingUrl, operatorUrl: url, operatorEmail: email }: Deployment,
   listening: string,
 ): string {

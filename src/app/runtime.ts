@@ -28,7 +28,7 @@ export interface Runtime {
   readonly aroundSend?: (send: Send) => Send;
 }
 
-export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({
+export const createSystemRuntime = (backupCommand?: readonly string[]): Runtime => ({
   clock: systemClock(),
   randomBytes: systemRandomBytes,
   ...(backupCommand && { backupCommand }),

@@ -3,32 +3,36 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Concern } from '../contract/admin/system.ts';
 import type { Store } from '../operations/units.ts';
-import { type ReencryptSecret, resealSecrets, type SealingReport } from '../operations/webhook-secrets.ts';
+import {
+  type ReencryptionReport,
+  type ReencryptSecret,
+  reencryptSecrets,
+} from '../operations/webhook-secrets.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 
 /** The check is repeated because other instances may have different keys. */
 const checkIntervalMs = 600_000;
 
-interface SealingParts {
+interface ReencryptionDependencies {
   readonly store: Pick<Store, 'webhooks' | 'write'>;
   readonly reencryptSecret: ReencryptSecret;
   readonly log: Logger;
 }
 
-export interface SecretSealing extends AsyncDisposable {
+export interface SecretReencryption extends AsyncDisposable {
   /** Warning if requests to some webhooks cannot be signed; otherwise undefined. */
   readonly concern: Concern | undefined;
 }
 
 /** Re-encrypts secrets immediately, then checks periodically. */
-export function startSealing(
+export function startReencryption(
   { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
-  { store, reencryptSecret, log }: SealingParts,
-): SecretSealing {
+  { store, reencryptSecret, log }: ReencryptionDependencies,
+): SecretReencryption {
   const ending = new AbortController();
-  let known: SealingReport | undefined;
+  let known: ReencryptionReport | undefined;
   const check = async () => {
-    const report = await resealSecrets(store, reencryptSecret, ending.signal);
+    const report = await reencryptSecrets(store, reencryptSecret, ending.signal);
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };
@@ -50,8 +54,8 @@ export function startSealing(
 function logReport(
   log: Logger,
   keys: number,
-  { all, resealed, unreadable }: SealingReport,
-  before?: SealingReport,
+  { all, resealed, unreadable }: ReencryptionReport,
+  before?: ReencryptionReport,
 ): void {
   const isFirst = before === undefined;
   if (unreadable !== (before?.unreadable ?? 0)) {
@@ -59,7 +63,7 @@ function logReport(
     else
       log.error(
         { webhooks: unreadable },
-        `webhooks cannot be signed: ${reasonOf(keys)}; their deliveries wait`,
+        `webhooks cannot be signed: ${unreadableReason(keys)}; their deliveries wait`,
       );
   }
   if (keys === 0 && isFirst && all > unreadable)
@@ -72,7 +76,7 @@ function logReport(
     );
 }
 
-function reasonOf(keys: number): string {
+function unreadableReason(keys: number): string {
   return keys === 0
     ? 'their secrets are encrypted, and SECRETS_KEY is not set'
     : 'SECRETS_KEY does not include the key used to encrypt their secrets';
@@ -83,7 +87,7 @@ export function secretsConcern(keys: number, unreadable: number): Concern | unde
   if (unreadable === 0) return undefined;
   const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;
   return {
-    what: `Deliveries to ${webhooks} wait, because ${reasonOf(keys)}.`,
+    what: `Deliveries to ${webhooks} wait, because ${unreadableReason(keys)}.`,
     remedy:
       'Set SECRETS_KEY to the missing key, alone or after the new key, and restart. If the missing key is lost, accounts must rotate their webhook secrets.',
   };

@@ -1,12 +1,12 @@
 /** One serving process: the store, the public listener and the counters. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { listeningAddress } from '../http/listener/host.ts';
+import { localUrl } from '../http/listener/host.ts';
 import type { Listener } from '../http/listener/listener.ts';
-import { Outages } from '../http/logs/outages.ts';
+import { OutageLog } from '../http/logs/outage-log.ts';
 import type { RequestContext } from '../http/pipeline/context.ts';
-import { requestIds } from '../http/pipeline/head.ts';
-import { routesOf } from '../http/pipeline/routes.ts';
+import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
+import { createApiRoutes } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
@@ -14,9 +14,9 @@ import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type Runtime, systemRuntime } from './runtime.ts';
+import { createSystemRuntime, type Runtime } from './runtime.ts';
+import { ServiceWatch } from './service-watch.ts';
 import { type AdminServices, openAdminServices } from './services.ts';
-import { ServiceWatch } from './watch.ts';
 import { startSending } from './webhooks.ts';
 
 /** The service in one process. Disposing the service drains and stops it. */
@@ -25,17 +25,17 @@ export interface Service extends AsyncDisposable {
   readonly port: number;
   readonly admin: AdminServices;
   readonly feed: EventFeed;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   readonly watch: ServiceWatch;
 }
 
-export type OpenapiOf = (listening: string) => string;
+export type CreateOpenapi = (listening: string) => string;
 
 /**
  * Maximum time to drain and finish pending requests. The store is closed afterwards; shutdown must take at most 10 s in
  * total.
  */
-const stopWithinMs = 9_500;
+const stopTimeoutMs = 9_500;
 
 /** PostgreSQL connections that the supervisor reserves for operators: one for reads and one for writes. */
 export const supervisorPoolSize = 2;
@@ -44,9 +44,9 @@ export const supervisorPoolSize = 2;
  * Returns the configuration of one process. PostgreSQL connections that the supervisor does not reserve are divided
  * among the workers.
  */
-function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
+function processConfig(config: Config, worker: ServingWorker | undefined): Config {
   const all = config.cluster?.poolSize ?? 0;
-  return withPoolOf(
+  return withPoolSize(
     config,
     worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers),
   );
@@ -56,30 +56,36 @@ function configOfProcess(config: Config, worker: ServingWorker | undefined): Con
  * Returns the configuration with a different PostgreSQL pool size (at least 1). The configured size applies to all
  * workers combined.
  */
-export function withPoolOf(config: Config, size: number): Config {
+export function withPoolSize(config: Config, size: number): Config {
   const { cluster } = config;
   return { ...config, cluster: cluster && { ...cluster, poolSize: Math.max(1, size) } };
 }
 
-function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies }: Config) {
+function listenerOptions({
+  host: hostname,
+  port,
+  maxConnections,
+  idleTimeoutSeconds,
+  trustedProxies,
+}: Config) {
   return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
 }
 
-interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
+interface ContextDependencies extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
   readonly storage: Store;
   readonly randomBytes: Runtime['randomBytes'];
   readonly watch: ServiceWatch;
 }
 
-function contextOf(
+function createContext(
   { publicUrl, corsOrigins }: Config,
-  { storage, randomBytes, watch, ...parts }: ContextParts,
+  { storage, randomBytes, watch, ...dependencies }: ContextDependencies,
 ): RequestContext {
   const { clock } = storage;
   return {
-    ...parts,
+    ...dependencies,
     admission: new AdmissionOperations(storage.keys, storage.limits, clock, ({ message, fields }) =>
-      parts.log.info(fields, message),
+      dependencies.log.info(fields, message),
     ),
     pageCache: watch.pageCache,
     changedIds: storage.changedIds,
@@ -91,12 +97,12 @@ function contextOf(
     get requestLog() {
       return watch.logging.requestLog;
     },
-    makeRequestId: requestIds(randomBytes),
+    makeRequestId: createRequestIdGenerator(randomBytes),
   };
 }
 
 /** The listener counts open streams as requests in flight; here they are counted separately. */
-function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
+function watchServer(server: Listener, streams: EventStreams, { tail }: EventFeed) {
   const openStreams = () => streams.open;
   const eventListeners = () => tail.listeners;
   return { port: server.port, inFlight: () => server.inFlight - openStreams(), openStreams, eventListeners };
@@ -108,23 +114,23 @@ function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
  */
 export async function startService(
   config: Config,
-  openapi: OpenapiOf,
+  openapi: CreateOpenapi,
   log: Logger,
-  runtime = systemRuntime(),
+  runtime = createSystemRuntime(),
   worker?: ServingWorker & { readonly startedAt: number },
   prepare?: (admin: AdminServices) => Promise<void>,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
-  const outages = started.use(new Outages(log));
+  const outages = started.use(new OutageLog(log));
   const how = { serving: true, worker, notice: outages.notice };
-  const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
+  const admin = started.use(await openAdminServices(processConfig(config, worker), runtime, how));
   const { storage, webhooks } = admin;
   const { randomBytes, output } = runtime;
   const { clock } = storage;
   const watch = started.use(
     new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker }),
   );
-  await leaveGap(storage, config.events.areRecorded);
+  await skipEventIds(storage, config.events.areRecorded);
   const events = started.use(new EventFeed(storage.events, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
@@ -132,8 +138,8 @@ export async function startService(
   let draining = false;
   const isDraining = () => draining;
   const server = startServer({
-    context: contextOf(config, { operations, storage, randomBytes, log, outages, watch, isDraining }),
-    routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
+    context: createContext(config, { operations, storage, randomBytes, log, outages, watch, isDraining }),
+    routes: createApiRoutes(config.publicUrl, { getPet: config.getPetSunset }),
     publicRoutes: {
       openapi: () => openapi(url()),
       publicUrl: config.publicUrl,
@@ -141,12 +147,12 @@ export async function startService(
       perMinute: config.publicRequestsPerMinute,
       health: () => storage.health(),
     },
-    ...listenerOf(config),
+    ...listenerOptions(config),
     processes: worker?.workers ?? 1,
     middleware: runtime.middleware,
   });
-  const url = () => listeningAddress(server.hostname ?? config.host, server.port);
-  const parts = {
+  const url = () => localUrl(server.hostname ?? config.host, server.port);
+  const dependencies = {
     randomBytes,
     clock,
     webhooks,
@@ -155,15 +161,15 @@ export async function startService(
     log,
     counter: watch.counter,
   };
-  const sending = startSending(config, { ...parts, worker: worker?.number });
+  const sending = startSending(config, { ...dependencies, worker: worker?.number });
   started.defer(async () => {
     // `Connection: close` makes keep-alive clients reconnect elsewhere before the sockets close.
     draining = true;
     streams[Symbol.dispose]();
     events[Symbol.dispose]();
-    await Promise.all([server.stop(config.drainSeconds * 1_000, stopWithinMs), sending.stop()]);
+    await Promise.all([server.stop(config.drainSeconds * 1_000, stopTimeoutMs), sending.stop()]);
   });
-  watch.begin(watched(server, streams, events));
+  watch.begin(watchServer(server, streams, events));
   const kept = started.move();
   return {
     url: url(),
@@ -177,13 +183,13 @@ export async function startService(
  * Leaves a gap in the event ids, both when recording is turned off and when it is turned on again. Every reader that
  * reaches a gap starts over, including one that read the resources while recording was off.
  */
-async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
-  if (areRecorded && !(await endsWithGap(store.events))) return;
+async function skipEventIds(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
+  if (areRecorded && !(await hasTrailingGap(store.events))) return;
   while (!(await store.write('skipEvents', null)));
 }
 
 /** Whether the event with the highest id is missing, because ids were skipped or all events have expired. */
-async function endsWithGap(events: Store['events']): Promise<boolean> {
+async function hasTrailingGap(events: Store['events']): Promise<boolean> {
   const { last } = await events.bounds();
   // The newest event is read after the bounds, because another process may be recording events.
   const [newest] = await events.newest(1);

@@ -4,17 +4,17 @@ import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
-import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
+import { type OperatorServices, servicesFor } from '../operations/admin/services.ts';
 import type { Store } from '../operations/units.ts';
-import type { Notice } from '../outages/outage.ts';
+import type { Notify } from '../outages/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { systemRuntime } from './runtime.ts';
+import { createSystemRuntime } from './runtime.ts';
 import { openStore } from './store.ts';
-import { type WebhookParts, webhookParts } from './webhooks.ts';
+import { createWebhookServices, type WebhookServices } from './webhooks.ts';
 
 export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly storage: Store;
-  readonly webhooks: WebhookParts;
+  readonly webhooks: WebhookServices;
 }
 
 /** The defaults open an existing store for management only, without serving it. */
@@ -25,26 +25,26 @@ export interface OpenOptions {
   readonly migrates?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;
-  readonly notice?: Notice;
+  readonly notice?: Notify;
   /** The actor recorded in the audit log. Defaults to the system user that runs this program. */
   readonly actor?: Actor;
 }
 
-/** Opens the store, even if another process is serving it. Throws `StorageUnusable`. */
+/** Opens the store, even if another process is serving it. Throws `StoreUnusableError`. */
 export async function openAdminServices(
   config: Config,
-  runtime = systemRuntime(),
-  { serving = false, actor = { kind: 'cli', name: systemUser() }, ...how }: OpenOptions = {},
+  runtime = createSystemRuntime(),
+  { serving = false, actor = { kind: 'cli', name: systemUserName() }, ...how }: OpenOptions = {},
 ): Promise<AdminServices> {
   const { randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules, events } = config;
   const settings = { url, cluster, clock: runtime.clock, rules, events: events.areRecorded };
   const storage = await openStore({ ...settings, serving, ...how });
   const { clock } = storage;
-  const webhooks = webhookParts(config, { ...runtime, clock }, how.notice);
+  const webhooks = createWebhookServices(config, { ...runtime, clock }, how.notice);
   const { sendTest } = webhooks;
   return {
-    ...servicesAs({ store: storage, clock, randomBytes, sendTest }, actor),
+    ...servicesFor({ store: storage, clock, randomBytes, sendTest }, actor),
     storage,
     webhooks,
     [Symbol.asyncDispose]: async () => {
@@ -55,13 +55,13 @@ export async function openAdminServices(
 }
 
 /** Name or uid of the user that runs this program. Not read from the environment, which can be forged. */
-export function systemUser(): string {
+export function systemUserName(): string {
   const uid = process.getuid?.();
-  return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
+  return uid === undefined ? userInfo().username : (findUserName(uid) ?? String(uid));
 }
 
 /** Undefined if the user is not in `/etc/passwd`, as on macOS or with a directory service. */
-function nameOf(uid: number): string | undefined {
+function findUserName(uid: number): string | undefined {
   try {
     const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
     return lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid))?.[0];

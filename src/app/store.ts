@@ -1,16 +1,16 @@
-import { maskedUrl } from '../domain/masked-url.ts';
-import { printable } from '../domain/printable.ts';
-import { forgetServed, recordClosed } from '../limits/file/served-files.ts';
-import { CopyOperations, instancesServing } from '../operations/copies.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
+import { maskUrl } from '../domain/mask-url.ts';
+import { clearServedRecord, recordClosed } from '../limits/file/served-files.ts';
+import { CopyOperations, listRunningInstances } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
-import { StorageUnusable } from '../outages/errors.ts';
-import type { Notice } from '../outages/outage.ts';
-import type { WriterPlace } from '../storage/sqlite/connect-writer.ts';
+import { StoreUnusableError } from '../outages/errors.ts';
+import type { Notify } from '../outages/outage.ts';
+import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
 import type { ServingWorker, StoreContents, Tables } from '../storage/storage.ts';
 import type { Units } from '../storage/transaction.ts';
-import { storeFiles } from '../store-files/files.ts';
+import { prepareStoreFiles } from '../store-files/files.ts';
 import type { ClusterSettings } from './cluster.ts';
-import { expectFiles, openEmbedded } from './embedded.ts';
+import { expectConsistentFiles, openEmbedded } from './embedded.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 export interface StorageOptions<All extends Units>
@@ -21,14 +21,14 @@ export interface StorageOptions<All extends Units>
   /** Defaults to `serving`. */
   readonly migrates?: boolean;
   /** Thread that runs the units of work of an embedded store; defaults to this thread. */
-  readonly writer?: WriterPlace;
+  readonly writer?: WriterLocation;
   /** Additional settings for a PostgreSQL store; undefined if Redis is not used. */
   readonly cluster?: ClusterSettings | undefined;
   /** By default, writes lines to standard error. */
-  readonly notice?: Notice;
+  readonly notice?: Notify;
 }
 
-/** Opens the store at a URL. Throws `StorageUnusable` with a remedy. */
+/** Opens the store at a URL. Throws `StoreUnusableError` with a remedy. */
 export async function openStorage<All extends Units>(
   options: StorageOptions<All>,
 ): Promise<LimitedStore<All>> {
@@ -45,8 +45,8 @@ export async function openStorage<All extends Units>(
   const settings = { ...others, serving, create, migrates, notice };
   const path = sqlitePath(url);
   if (path !== undefined) return openEmbedded({ ...settings, path, writer });
-  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
-  if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
+  if (!isPostgres(url)) throw new StoreUnusableError(`Unsupported database URL "${maskUrl(url)}".`);
+  if (cluster === undefined) throw new StoreUnusableError('PostgreSQL requires Redis. Set REDIS_URL.');
   // Drivers are loaded only if the store needs them.
   const { openCluster } = await import('./cluster.ts');
   return openCluster({ ...settings, url, ...cluster });
@@ -56,37 +56,37 @@ export async function openStorage<All extends Units>(
 const copyTimeoutMs = 60_000;
 
 /**
- * Opens the store at a URL for copying rows. Throws `StorageUnusable`, including when another process is serving the
+ * Opens the store at a URL for copying rows. Throws `StoreUnusableError`, including when another process is serving the
  * store (SQLite).
  */
 export async function openTables(url: string, mustExist: boolean): Promise<Tables> {
   const path = sqlitePath(url);
   if (path !== undefined) {
     const { openSqliteTables } = await import('../storage/sqlite/tables.ts');
-    const files = storeFiles(path, !mustExist);
-    expectFiles(files, 'beside', warn);
+    const files = prepareStoreFiles(path, !mustExist);
+    expectConsistentFiles(files, 'beside', warn);
     const tables = openSqliteTables(files, mustExist);
-    forgetServed(files);
+    clearServedRecord(files);
     const closing = async () => {
       await tables[Symbol.asyncDispose]();
       recordClosed(files);
     };
     return { ...tables, [Symbol.asyncDispose]: closing };
   }
-  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
+  if (!isPostgres(url)) throw new StoreUnusableError(`Unsupported database URL "${maskUrl(url)}".`);
   const { openPostgresTables } = await import('../storage/postgres/tables.ts');
   const limits = { poolSize: 1, statementTimeoutMs: copyTimeoutMs };
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
 }
 
-/** Reads the contents of a store on a server. Throws `StorageUnusable`. */
-export async function verifyServer(url: string): Promise<StoreContents> {
-  const { verifyPostgres } = await import('../storage/postgres/tables.ts');
-  return verifyPostgres({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
+/** Reads the contents of a store on a server. Throws `StoreUnusableError`. */
+export async function readServerContents(url: string): Promise<StoreContents> {
+  const { readPostgresContents } = await import('../storage/postgres/tables.ts');
+  return readPostgresContents({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
 }
 
 function warn(text: string): void {
-  process.stderr.write(`animal-store: ${printable(text)}\n`);
+  process.stderr.write(`animal-store: ${escapeUnprintable(text)}\n`);
 }
 
 export function isEmbedded(url: string): boolean {
@@ -113,13 +113,13 @@ interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'wri
   readonly supervising?: boolean;
 }
 
-/** Opens the store at a URL. Throws `StorageUnusable`. */
+/** Opens the store at a URL. Throws `StoreUnusableError`. */
 export function openStore({ worker, supervising = false, ...options }: StoreOptions): Promise<Store> {
-  return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
+  return openStorage({ ...options, units, writer: chooseWriter(options.serving && !supervising, worker) });
 }
 
 /** Chooses where writes run: a serving process never writes to an embedded store on its main thread. */
-function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPlace {
+function chooseWriter(answers: boolean, worker: ServingWorker | undefined): WriterLocation {
   if (worker !== undefined) return { kind: 'supervisor', worker };
   if (!answers) return { kind: 'here' };
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
@@ -129,12 +129,16 @@ function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPla
  * Replaces DATABASE_URL with the option's name in error messages, because `copy` takes its database URLs from options
  * rather than from the setting.
  */
-async function openNamed(option: string, url: string, mustExist: boolean): Promise<Tables & AsyncDisposable> {
+async function openForOption(
+  option: string,
+  url: string,
+  mustExist: boolean,
+): Promise<Tables & AsyncDisposable> {
   try {
     return await openTables(url, mustExist);
   } catch (error) {
-    if (!(error instanceof StorageUnusable)) throw error;
-    throw new StorageUnusable(error.message.replaceAll('DATABASE_URL', option), { cause: error });
+    if (!(error instanceof StoreUnusableError)) throw error;
+    throw new StoreUnusableError(error.message.replaceAll('DATABASE_URL', option), { cause: error });
   }
 }
 
@@ -144,13 +148,13 @@ type OpenCopy = CopyOperations &
     readonly servedBy: readonly string[];
   };
 
-/** Opens two stores, so that one can be copied into the other. Throws `StorageUnusable`. */
+/** Opens two stores, so that one can be copied into the other. Throws `StoreUnusableError`. */
 export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy> {
   await using opened = new AsyncDisposableStack();
-  const from = opened.use(await openNamed('--from', fromUrl, true));
-  const to = opened.use(await openNamed('--to', toUrl, false));
+  const from = opened.use(await openForOption('--from', fromUrl, true));
+  const to = opened.use(await openForOption('--to', toUrl, false));
   // An embedded store needs no check, because it cannot be opened while it is being served.
-  const servedBy = from.now === undefined ? [] : await instancesServing(from, await from.now());
+  const servedBy = from.now === undefined ? [] : await listRunningInstances(from, await from.now());
   const kept = opened.move();
   return Object.assign(new CopyOperations(from, to), {
     servedBy,

@@ -5,32 +5,32 @@ import type { Clock } from '../domain/clock.ts';
 import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
-import type { Notice } from '../outages/outage.ts';
-import { longestDelayMs, sendTest, sendWith, type TestedWebhook } from '../webhooks/attempt.ts';
+import type { Notify } from '../outages/outage.ts';
+import { createSend, maxDelayMs, sendTest, type TestedWebhook } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
-import { localReceivers, ReceiverThread } from '../webhooks/receivers.ts';
-import { openSecret, reencryptSecret, sealSecret } from '../webhooks/secrets.ts';
-import { makeWebhookSecret } from '../webhooks/signature.ts';
+import { createReceivers, ReceiverThread } from '../webhooks/receivers.ts';
+import { decryptSecret, encryptSecret, reencryptSecret } from '../webhooks/secrets.ts';
+import { generateWebhookSecret } from '../webhooks/signature.ts';
 import type { Runtime } from './runtime.ts';
 import { isEmbedded } from './store.ts';
 
-export type WebhookParts = ReturnType<typeof webhookParts>;
+export type WebhookServices = ReturnType<typeof createWebhookServices>;
 
 /** Dependencies of webhook operations and deliveries, without the store. */
-export function webhookParts(
+export function createWebhookServices(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
   { clock, randomBytes, aroundSend = (send) => send, ...runtime }: Runtime,
-  notice?: Notice,
+  notice?: Notify,
 ) {
   const { resolve } = runtime;
   const receivers =
-    resolve === undefined ? new ReceiverThread(allowed) : localReceivers({ resolve, allowed, clock });
+    resolve === undefined ? new ReceiverThread(allowed) : createReceivers({ resolve, allowed, clock });
   const secrets = {
-    make: () => makeWebhookSecret(randomBytes),
-    seal: (secret: string) => sealSecret(secret, keys, randomBytes),
-    open: (sealed: string) => openSecret(sealed, keys),
+    make: () => generateWebhookSecret(randomBytes),
+    seal: (secret: string) => encryptSecret(secret, keys, randomBytes),
+    open: (sealed: string) => decryptSecret(sealed, keys),
   };
-  const send = aroundSend(sendWith(receivers, secrets.open));
+  const send = aroundSend(createSend(receivers, secrets.open));
   return {
     checkEndpoint: async (url: string, accountId: number) => {
       const { mistake, inward } = await receivers.check(url, accountId);
@@ -48,10 +48,10 @@ export function webhookParts(
   };
 }
 
-interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
+interface SendingDependencies extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly store: Store;
   readonly tail: EventTail;
-  readonly webhooks: WebhookParts;
+  readonly webhooks: WebhookServices;
   readonly log: Logger;
   readonly counter: TrafficCounter;
   /** The number of this worker; undefined if the instance has only one process. */
@@ -62,17 +62,17 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
  * Sends the events of a store to webhooks. With an embedded store, only the first process sends; with PostgreSQL, all
  * processes do.
  */
-export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
+export function startSending(config: Config, dependencies: SendingDependencies): Pick<Dispatcher, 'stop'> {
   const { areSent, perSecond } = config.webhooks;
-  const { clock, log, store, worker = 1, webhooks, counter } = parts;
+  const { clock, log, store, worker = 1, webhooks, counter } = dependencies;
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
-    store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
+    store: createDeliveryStore(store, clock, isEmbedded(config.databaseUrl)),
     send: webhooks.send,
     clock,
     perSecond,
-    random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
-    follow: follower(store, parts.tail),
+    random: () => Buffer.from(dependencies.randomBytes(4)).readUInt32BE() / 2 ** 32,
+    follow: createFollower(store, dependencies.tail),
     count: (outcome, attempts) => {
       counter.deliveries[outcome] += attempts;
     },
@@ -80,14 +80,14 @@ export function startSending(config: Config, parts: SendingParts): Pick<Dispatch
   });
 }
 
-function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
+function createDeliveryStore(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
   return {
     hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
     prepare: async () => {
       while (await store.write('addPaces', null));
       while (isAlone && (await store.write('releaseDeliveries', clock.now())));
       const now = clock.now();
-      const latest = { latestLease: now + maxLeaseMs, latestRetry: now + longestDelayMs };
+      const latest = { latestLease: now + maxLeaseMs, latestRetry: now + maxDelayMs };
       for (let after: bigint | undefined = 0n; after !== undefined; )
         after = await store.write('rescheduleDeliveries', { after, now, ...latest });
     },
@@ -105,7 +105,7 @@ function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): Delivery
 }
 
 /** Subscribes to the events of all processes on the first call. */
-function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
+function createFollower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
   let isListening = false;
   return async (wake) => {
     if (isListening) return;

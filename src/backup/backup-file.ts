@@ -6,12 +6,12 @@
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { dataMigrations } from '../storage/sqlite/migrations.ts';
-import { fileReason } from '../store-files/files.ts';
+import { explainFileError } from '../store-files/files.ts';
 import { backupApplicationId } from '../store-files/sqlite-file.ts';
 import { BackupError } from './backup.ts';
 
 const headerBytes = 100;
-const headerAt = { pageSize: 16, pageCount: 28, freePages: 36, applicationId: 68 } as const;
+const headerOffsets = { pageSize: 16, pageCount: 28, freePages: 36, applicationId: 68 } as const;
 const sqliteMagic = 'SQLite format 3\0';
 
 export interface FileHeader {
@@ -23,8 +23,8 @@ export interface FileHeader {
 }
 
 /** Reads the header without SQLite. Throws `BackupError` unless the file is a database. */
-export function headerOf(path: string): FileHeader {
-  const file = open(path);
+export function readHeader(path: string): FileHeader {
+  const file = openFile(path);
   try {
     const found = fstatSync(file);
     if (!found.isFile()) throw new BackupError('foreign', `${path} is not a regular file.`);
@@ -34,13 +34,13 @@ export function headerOf(path: string): FileHeader {
     if (read < headerBytes || !header.toString('latin1').startsWith(sqliteMagic)) {
       throw new BackupError('foreign', `${path} is not a backup: it is not an SQLite database.`);
     }
-    const pageSize = header.readUInt16BE(headerAt.pageSize);
+    const pageSize = header.readUInt16BE(headerOffsets.pageSize);
     return {
-      applicationId: header.readUInt32BE(headerAt.applicationId),
+      applicationId: header.readUInt32BE(headerOffsets.applicationId),
       // The largest page size does not fit into two bytes, and is stored as 1.
       pageBytes: pageSize === 1 ? 65_536 : pageSize,
-      pages: header.readUInt32BE(headerAt.pageCount),
-      freePages: header.readUInt32BE(headerAt.freePages),
+      pages: header.readUInt32BE(headerOffsets.pageCount),
+      freePages: header.readUInt32BE(headerOffsets.freePages),
       bytes: found.size,
     };
   } finally {
@@ -48,26 +48,26 @@ export function headerOf(path: string): FileHeader {
   }
 }
 
-function open(path: string): number {
+function openFile(path: string): number {
   try {
     // Opening a pipe must not block.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new BackupError('missing', `File not found: ${path}`);
-    throw new BackupError('failed', `Cannot read ${path}: ${fileReason(error as Error, path)}.`, error);
+    throw new BackupError('failed', `Cannot read ${path}: ${explainFileError(error as Error, path)}.`, error);
   }
 }
 
 export function isBackup(path: string): boolean {
   try {
-    return headerOf(path).applicationId === backupApplicationId;
+    return readHeader(path).applicationId === backupApplicationId;
   } catch {
     return false;
   }
 }
 
-export interface Notes {
+export interface BackupMetadata {
   readonly createdAt: number;
   readonly madeBy: string;
   readonly format: number;
@@ -78,29 +78,29 @@ export interface Notes {
 export const newestFormat = dataMigrations.length;
 
 /** Tables that describe the backup itself, except `backup_limits`. */
-export const noteTables = ['backup', 'backup_seal'] as const;
+export const metadataTables = ['backup', 'backup_seal'] as const;
 export const limitTable = 'backup_limits';
 
 /** Size of the limit state in a backup. */
-export function limitBytesIn(database: Database): number {
+export function readLimitBytes(database: Database): number {
   const [limits] = database
     .query<{ bytes: number | null }, []>(`SELECT sum(length(bytes)) AS bytes FROM ${limitTable}`)
     .all();
   return limits?.bytes ?? 0;
 }
 
-export function countsOf(database: Database): Record<string, number> {
+export function countRows(database: Database): Record<string, number> {
   const names = database
     .query<{ name: string }, []>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`,
     )
     .all()
     .map(({ name }) => name)
-    .filter((name) => name !== limitTable && !noteTables.includes(name as 'backup'));
-  return Object.fromEntries(names.map((name) => [name, rowsIn(database, name)]));
+    .filter((name) => name !== limitTable && !metadataTables.includes(name as 'backup'));
+  return Object.fromEntries(names.map((name) => [name, countTable(database, name)]));
 }
 
-function rowsIn(database: Database, table: string): number {
+function countTable(database: Database, table: string): number {
   const name = `"${table.replaceAll('"', '""')}"`;
   const [row] = database.query<{ count: number | bigint }, []>(`SELECT count(*) AS count FROM ${name}`).all();
   return Number(row?.count);

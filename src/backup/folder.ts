@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { makeFile, makeFolder } from '../store-files/files.ts';
 import type { BackupFolder, NamedFile, VerificationResult } from './backup.ts';
 import { isBackup } from './backup-file.ts';
-import { removeLeftOvers } from './leftovers.ts';
+import { removeLeftovers } from './leftovers.ts';
 
 const suffix = '.backup';
 /**
@@ -44,7 +44,7 @@ export class SqliteBackupFolder implements BackupFolder {
 
   async make(): Promise<void> {
     makeFolder(this.path);
-    removeLeftOvers(this.path, (name) => this.#partsOf(name) !== undefined);
+    removeLeftovers(this.path, (name) => this.#partsOf(name) !== undefined);
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {

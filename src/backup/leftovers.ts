@@ -22,8 +22,8 @@ function remove(path: string): void {
 }
 
 /** Removes the partial files of processes that were killed. Does nothing if the folder cannot be read. */
-export function removeLeftOvers(folder: string, isConcerned: (name: string) => boolean): void {
-  for (const entry of entriesOf(folder)) {
+export function removeLeftovers(folder: string, isConcerned: (name: string) => boolean): void {
+  for (const entry of listEntries(folder)) {
     const [, name = '', pid] = partial.exec(entry) ?? [];
     if (pid !== undefined && isConcerned(name) && !isRunning(Number(pid))) {
       remove(join(folder, entry));
@@ -31,7 +31,7 @@ export function removeLeftOvers(folder: string, isConcerned: (name: string) => b
   }
 }
 
-function entriesOf(folder: string): string[] {
+function listEntries(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {

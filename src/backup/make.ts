@@ -1,18 +1,18 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
 import { extentBytes } from '../limits/file/layout.ts';
-import { sizeOf, syncFile } from '../store-files/disk.ts';
-import { fileReason, makeFile } from '../store-files/files.ts';
+import { fileSize, syncFile } from '../store-files/disk.ts';
+import { explainFileError, makeFile } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
   hasTable,
-  pragma,
+  readPragma,
   storeApplicationId,
 } from '../store-files/sqlite-file.ts';
 import { BackupError, type BackupFacts } from './backup.ts';
-import { checkStore, countsOf, limitBytesIn, limitTable, newestFormat } from './backup-file.ts';
-import { makeSealTable, seal, sealPageOf } from './verify.ts';
+import { checkStore, countRows, limitTable, newestFormat, readLimitBytes } from './backup-file.ts';
+import { createDigestTable, findDigestPage, writeDigest } from './verify.ts';
 
 export interface MakeTask {
   readonly data: string;
@@ -26,7 +26,7 @@ export interface MakeTask {
 /** Time to wait for another process's lock before the copy begins. */
 const busyTimeoutMs = 10_000;
 
-const limitCopyOf = (target: string) => `${target}.limits`;
+const limitCopyPath = (target: string) => `${target}.limits`;
 
 /**
  * Copies a store, which may be served at the same time. Blocks the thread. Throws `BackupError`; the caller removes the
@@ -39,16 +39,16 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
     // store would assign these ids again.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
-      makeFile(limitCopyOf(target));
-      copyFileSync(limits, limitCopyOf(target));
+      makeFile(limitCopyPath(target));
+      copyFileSync(limits, limitCopyPath(target));
     }
     copyData(data, target);
-    const facts = complete(target, { createdAt: now, madeBy, hasLimits });
-    rmSync(limitCopyOf(target), { force: true });
+    const facts = completeBackup(target, { createdAt: now, madeBy, hasLimits });
+    rmSync(limitCopyPath(target), { force: true });
     syncFile(target);
-    return { ...facts, bytes: sizeOf(target) };
+    return { ...facts, bytes: fileSize(target) };
   } catch (error) {
-    throw makeFailure({ data, limits, target }, error);
+    throw toBackupError({ data, limits, target }, error);
   }
 }
 
@@ -56,7 +56,7 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
 function copyData(data: string, target: string): void {
   using source = new Database(data, { readonly: true, strict: true });
   source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-  if (pragma(source, 'application_id') !== storeApplicationId) {
+  if (readPragma(source, 'application_id') !== storeApplicationId) {
     throw new BackupError('foreign', `${data} is not the data file of a store. Check DATABASE_URL.`);
   }
   // The copy is synced once, when it is complete.
@@ -71,31 +71,34 @@ interface MakeMode {
 }
 
 /** Checks the copy, and adds the limit state, the notes and the digest. */
-function complete(target: string, { createdAt, madeBy, hasLimits }: MakeMode): Omit<BackupFacts, 'bytes'> {
+function completeBackup(
+  target: string,
+  { createdAt, madeBy, hasLimits }: MakeMode,
+): Omit<BackupFacts, 'bytes'> {
   const database = new Database(target, { readwrite: true, strict: true });
   try {
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('PRAGMA synchronous = OFF');
     checkStore(database, 'quick_check');
-    const counts = countsOf(database);
-    const format = pragma(database, 'user_version');
+    const counts = countRows(database);
+    const format = readPragma(database, 'user_version');
     const notes = database.transaction(() => {
       // A store whose restore was interrupted contains its limit state. The limit file is that of the former store.
       const isRestored = hasTable(database, limitTable);
       if (!isRestored)
         database.run(`CREATE TABLE ${limitTable} (extent INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT`);
-      if (!isRestored && hasLimits) addLimits(database, limitCopyOf(target));
-      const limitBytes = limitBytesIn(database);
+      if (!isRestored && hasLimits) addLimits(database, limitCopyPath(target));
+      const limitBytes = readLimitBytes(database);
       const noted = { createdAt, madeBy, format, limitBytes, counts };
       database.run('CREATE TABLE backup (notes TEXT NOT NULL) STRICT');
       database.query('INSERT INTO backup VALUES (?)').run(JSON.stringify(noted));
-      makeSealTable(database);
+      createDigestTable(database);
       database.run(`PRAGMA application_id = ${backupApplicationId}`);
       return noted;
     })();
-    const page = sealPageOf(database);
+    const page = findDigestPage(database);
     database.close();
-    seal(target, page);
+    writeDigest(target, page);
     return { ...notes, newestFormat };
   } finally {
     database.close();
@@ -118,7 +121,7 @@ function addLimits(database: Database, path: string): void {
   }
 }
 
-function makeFailure(
+function toBackupError(
   { data, limits, target }: Pick<MakeTask, 'data' | 'limits' | 'target'>,
   error: unknown,
 ): BackupError {
@@ -129,6 +132,6 @@ function makeFailure(
       `The store ${data} is damaged (${error.message}). Restore an earlier backup.`,
     );
   }
-  const reason = fileReason(error as Error, target, data, limits);
+  const reason = explainFileError(error as Error, target, data, limits);
   return new BackupError('failed', `Cannot make the backup: ${reason}.`, error);
 }

@@ -1,8 +1,8 @@
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { expectServedFiles } from '../limits/file/served-files.ts';
-import { figure, freeBytesOf, sizeOf, syncFolderOf } from '../store-files/disk.ts';
-import { type StoreFiles, storeFiles } from '../store-files/files.ts';
+import { fileSize, readFreeBytes, readOrNull, syncParentFolder } from '../store-files/disk.ts';
+import { prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import {
   BackupError,
   type BackupFacts,
@@ -12,7 +12,7 @@ import {
   type VerifyOptions,
 } from './backup.ts';
 import { isBackup } from './backup-file.ts';
-import { partialName, removeLeftOvers, removePartial } from './leftovers.ts';
+import { partialName, removeLeftovers, removePartial } from './leftovers.ts';
 import type { MakeTask } from './make.ts';
 import { isStoreIntact } from './verify.ts';
 
@@ -31,7 +31,7 @@ const checkIntervalMs = 100;
 /**
  * Estimated number of times that a verification reads the file: for the digest, for SQLite's check, and to count rows.
  */
-const timesRead = 3.25;
+const readPasses = 3.25;
 const extraBytes = 1_048_576;
 /**
  * Disk space reserved for the service: a backup stops if less is free. On a nearly full disk, half of the space that
@@ -54,28 +54,28 @@ export class SqliteBackupMaker implements BackupMaker {
 
   async make(path: string, { replace, now, signal, onProgress }: MakeOptions): Promise<BackupFacts> {
     const { madeBy, run } = this.#options;
-    const files = storeFiles(this.#options.path, false);
+    const files = prepareStoreFiles(this.#options.path, false);
     expectServedFiles(files, 'beside', isStoreIntact, true);
-    const name = targetOf(path, replace);
-    removeLeftOvers(dirname(name), (other) => other === basename(name));
-    const total = expectedBytes(files);
+    const name = resolveTarget(path, replace);
+    removeLeftovers(dirname(name), (other) => other === basename(name));
+    const total = estimateBytes(files);
     expectSpace(name, total + extraBytes, `for the backup in ${dirname(name)}`);
-    const reserve = reserveOf(files.data, name, total);
+    const reserve = diskReserve(files.data, name, total);
     const target = partialName(name);
     const task: BackupTask = { kind: 'make', data: files.data, limits: files.limits, target, now, madeBy };
     const stop = new AbortController();
     const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const timer = setInterval(() => {
-      onProgress?.(figure(() => sizeOf(target)) ?? 0, total);
+      onProgress?.(readOrNull(() => fileSize(target)) ?? 0, total);
       // An error thrown by a timer would end the service.
-      if ((figure(() => freeBytesOf(files.data)) ?? reserve) < reserve) stop.abort();
+      if ((readOrNull(() => readFreeBytes(files.data)) ?? reserve) < reserve) stop.abort();
     }, checkIntervalMs);
     try {
       const facts = (await run(task, ending)) as BackupFacts;
       publish(target, name, replace);
       return facts;
     } catch (error) {
-      throw stop.signal.aborted ? noRoomLeft(files.data, reserve) : error;
+      throw stop.signal.aborted ? diskFullError(files.data, reserve) : error;
     } finally {
       clearInterval(timer);
       removePartial(target);
@@ -83,7 +83,7 @@ export class SqliteBackupMaker implements BackupMaker {
   }
 
   async verify(path: string, { signal, onProgress }: VerifyOptions = {}): Promise<VerifiedFile> {
-    const total = timesRead * sizeOf(path);
+    const total = readPasses * fileSize(path);
     const onRead = (bytes: number) => onProgress?.(bytes, total);
     return (await this.#options.run({ kind: 'verify', path: resolve(path) }, signal, onRead)) as VerifiedFile;
   }
@@ -92,7 +92,7 @@ export class SqliteBackupMaker implements BackupMaker {
 /**
  * Returns the path of the backup, with links resolved. Throws `BackupError` if a file at the path must not be replaced.
  */
-function targetOf(path: string, replace: boolean): string {
+function resolveTarget(path: string, replace: boolean): string {
   const name = resolve(path);
   if (!existsSync(dirname(name))) {
     throw new BackupError(
@@ -107,11 +107,11 @@ function targetOf(path: string, replace: boolean): string {
       `${path} exists and is not a backup, so it cannot be replaced. Choose another file.`,
     );
   }
-  if (!replace) throw exists(path);
+  if (!replace) throw alreadyExistsError(path);
   return realpathSync(name);
 }
 
-function exists(path: string): BackupError {
+function alreadyExistsError(path: string): BackupError {
   return new BackupError(
     'exists',
     `${path} already exists. Use --replace to replace it, or choose another file.`,
@@ -122,33 +122,33 @@ function exists(path: string): BackupError {
  * Largest expected size of a backup. The data file is not opened to count its free pages: closing a descriptor of the
  * file would release the locks of a service in this process (sqlite.org/howtocorrupt.html section 2.2).
  */
-function expectedBytes({ data, limits }: StoreFiles): number {
-  return sizeOf(data) + sizeOf(`${data}-wal`) + sizeOf(limits);
+function estimateBytes({ data, limits }: StoreFiles): number {
+  return fileSize(data) + fileSize(`${data}-wal`) + fileSize(limits);
 }
 
 /** Throws `BackupError` unless the disk has enough free space. */
 export function expectSpace(path: string, needed: number, purpose: string): void {
-  const free = freeBytesOf(path);
+  const free = readFreeBytes(path);
   if (free >= needed) return;
-  const found = `about ${mib(needed)} needed, ${mib(free)} free`;
+  const found = `about ${formatMib(needed)} needed, ${formatMib(free)} free`;
   throw new BackupError('space', `Not enough space ${purpose}: ${found}.`);
 }
 
-function reserveOf(data: string, target: string, expected: number): number {
+function diskReserve(data: string, target: string, expected: number): number {
   const isSameDisk = statSync(dirname(data)).dev === statSync(dirname(target)).dev;
-  const left = freeBytesOf(data) - (isSameDisk ? expected + extraBytes : 0);
+  const left = readFreeBytes(data) - (isSameDisk ? expected + extraBytes : 0);
   return Math.min(reserveBytes, left / 2);
 }
 
-function noRoomLeft(data: string, reserve: number): BackupError {
+function diskFullError(data: string, reserve: number): BackupError {
   return new BackupError(
     'space',
-    `The backup was stopped because less than ${mib(reserve)} is free on the disk of the store ${data}. Free some ` +
+    `The backup was stopped because less than ${formatMib(reserve)} is free on the disk of the store ${data}. Free some ` +
       'space, or back up to another disk.',
   );
 }
 
-function mib(bytes: number): string {
+function formatMib(bytes: number): string {
   return `${Math.ceil(bytes / 1_048_576).toLocaleString('en-US')} MiB`;
 }
 
@@ -156,7 +156,7 @@ function publish(partial: string, name: string, replace: boolean): void {
   try {
     if (replace) renameSync(partial, name);
     else linkAs(partial, name);
-    syncFolderOf(name);
+    syncParentFolder(name);
   } catch (error) {
     if (error instanceof BackupError) throw error;
     throw new BackupError('failed', `Cannot write ${name}: ${(error as Error).message}.`, error);
@@ -170,9 +170,9 @@ function linkAs(partial: string, name: string): void {
     rmSync(partial);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw exists(name);
+    if (code === 'EEXIST') throw alreadyExistsError(name);
     // Some file systems do not support hard links.
-    if (existsSync(name)) throw exists(name);
+    if (existsSync(name)) throw alreadyExistsError(name);
     renameSync(partial, name);
   }
 }

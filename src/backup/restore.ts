@@ -17,22 +17,22 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { recordClosed } from '../limits/file/served-files.ts';
-import { syncFile, syncFolderOf, writeAll } from '../store-files/disk.ts';
+import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import {
-  fileReason,
+  explainFileError,
+  findRemains,
   makeFile,
   makeFolder,
-  remainsOf,
+  resolveStoreFiles,
   type StoreFiles,
-  storeFileNames,
 } from '../store-files/files.ts';
 import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
-import { restoreGap, restoreGapSpread } from '../tables/events.ts';
+import { skippedIdsPerRestore, skippedIdsSpread } from '../tables/events.ts';
 import { BackupError, type BackupFacts, type VerifiedFile } from './backup.ts';
-import { headerOf, noteTables } from './backup-file.ts';
+import { metadataTables, readHeader } from './backup-file.ts';
 import { expectSpace } from './maker.ts';
-import { copyOf, finishRestore, removeCopy } from './restored-limits.ts';
+import { copyPath, finishRestore, removeCopy } from './restored-limits.ts';
 
 interface RestoreOptions {
   readonly backup: string;
@@ -46,7 +46,7 @@ interface RestoreOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-export interface Restored extends BackupFacts {
+export interface RestoreResult extends BackupFacts {
   readonly path: string;
   readonly replaced: boolean;
 }
@@ -56,40 +56,40 @@ const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
 /** Additional disk space required for the separate file with the limit state. */
 const extraBytes = 4_194_304;
-/** If this throws `BackupError` or `StorageUnusable`, nothing was changed. */
-export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+/** If this throws `BackupError` or `StoreUnusableError`, nothing was changed. */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const restored = await restoreLocked(options);
-  recordClosed(storeFileNames(options.path));
+  recordClosed(resolveStoreFiles(options.path));
   return restored;
 }
 
-async function restoreLocked(options: RestoreOptions): Promise<Restored> {
+async function restoreLocked(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, path, replace } = options;
-  const header = headerOf(backup);
+  const header = readHeader(backup);
   if (header.applicationId !== backupApplicationId) {
     throw new BackupError('foreign', `${backup} is not a backup made by "animal-store backup".`);
   }
-  const files = storeFileNames(path);
+  const files = resolveStoreFiles(path);
   const replaced = existsSync(files.data);
   if (replaced) checkReplaced(files.data, replace);
   else if (!replace) expectNoRemains(files.data);
-  using _place = placeFor(files);
+  using _place = createStoreFolder(files);
   using lock = tryLock(files, commandLockMs);
   if (lock === undefined) {
     throw new BackupError('exists', `A service is using the store ${files.data}. Stop it first.`);
   }
   removeCopy(files);
   expectSpace(files.data, header.bytes + extraBytes, `to restore to ${files.data}`);
-  const copy = copyOf(files);
+  const copy = copyPath(files);
   try {
     await copyFile(backup, copy, files.data, options, header.bytes);
     // Verifies the copy, because the copy will be served.
-    const facts = await verified(copy, options);
-    makeStoreOf(copy, options.now);
-    takeIntoUse(copy, files);
+    const facts = await verifyCopy(copy, options);
+    convertToStore(copy, options.now);
+    replaceStore(copy, files);
     return { ...facts, path: files.data, replaced };
   } catch (error) {
-    throw error instanceof Error && 'code' in error ? restoreFailure(files.data, error) : error;
+    throw error instanceof Error && 'code' in error ? toRestoreError(files.data, error) : error;
   } finally {
     rmSync(copy, { force: true });
   }
@@ -113,7 +113,7 @@ function checkReplaced(path: string, replace: boolean): void {
 
 /** Throws `BackupError` if only the data file of a store is missing, because its WAL may contain its latest changes. */
 function expectNoRemains(path: string): void {
-  const remains = remainsOf(path);
+  const remains = findRemains(path);
   if (remains.length === 0) return;
   throw new BackupError(
     'exists',
@@ -123,14 +123,14 @@ function expectNoRemains(path: string): void {
 }
 
 /** Creates a store's folder. If the restore fails, removes the folder and the lock file that it created. */
-function placeFor({ data, lock }: StoreFiles): Disposable {
+function createStoreFolder({ data, lock }: StoreFiles): Disposable {
   const hadLock = existsSync(lock);
   const folder = dirname(data);
   let made: string | undefined;
   try {
     made = makeFolder(folder);
   } catch (error) {
-    throw restoreFailure(data, error as Error);
+    throw toRestoreError(data, error as Error);
   }
   return {
     [Symbol.dispose]: () => {
@@ -146,7 +146,7 @@ function placeFor({ data, lock }: StoreFiles): Disposable {
 
 function isStore(path: string): boolean {
   try {
-    return headerOf(path).applicationId === storeApplicationId;
+    return readHeader(path).applicationId === storeApplicationId;
   } catch {
     return statSync(path).size === 0;
   }
@@ -171,7 +171,7 @@ async function copyFile(
       at += bytes;
       onProgress?.(at, total);
       await new Promise((next) => setImmediate(next));
-      if (signal?.aborted) throw interrupted();
+      if (signal?.aborted) throw interruptedError();
     }
   } finally {
     closeSync(source);
@@ -179,13 +179,13 @@ async function copyFile(
   }
 }
 
-function interrupted(): BackupError {
+function interruptedError(): BackupError {
   return new BackupError('failed', 'Interrupted. Nothing was changed.');
 }
 
-async function verified(copy: string, { backup, verify, signal }: RestoreOptions): Promise<BackupFacts> {
+async function verifyCopy(copy: string, { backup, verify, signal }: RestoreOptions): Promise<BackupFacts> {
   const facts = await verify(copy).catch((error: unknown) => {
-    if (signal?.aborted) throw interrupted();
+    if (signal?.aborted) throw interruptedError();
     if (!(error instanceof BackupError)) throw error;
     throw new BackupError(error.fault, error.message.replaceAll(copy, backup), error);
   });
@@ -199,13 +199,13 @@ async function verified(copy: string, { backup, verify, signal }: RestoreOptions
 }
 
 /** Converts a copy of a backup into a store's data file. The file still contains the limit state. */
-function makeStoreOf(copy: string, now: number): void {
+function convertToStore(copy: string, now: number): void {
   using database = new Database(copy, { readwrite: true, strict: true });
   database.run('PRAGMA journal_mode = MEMORY');
   database.run('PRAGMA synchronous = OFF');
   database.run('PRAGMA secure_delete = OFF');
   database.transaction(() => {
-    for (const table of noteTables) database.run(`DROP TABLE ${table}`);
+    for (const table of metadataTables) database.run(`DROP TABLE ${table}`);
     // Sessions that ended after the backup must not become valid again.
     if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
     skipLostIds(database, now);
@@ -222,38 +222,38 @@ function skipLostIds(database: Database, now: number): void {
     INSERT INTO sqlite_sequence (name, seq) SELECT name, 0 FROM sqlite_schema
     WHERE sql LIKE '%AUTOINCREMENT%' AND name NOT IN (SELECT name FROM sqlite_sequence)`);
   database.run('UPDATE sqlite_sequence SET seq = max(seq, ?) + ? + abs(random() % ?)', [
-    ...[now * 1_000, restoreGap, restoreGapSpread],
+    ...[now * 1_000, skippedIdsPerRestore, skippedIdsSpread],
   ]);
 }
 
-function takeIntoUse(copy: string, files: StoreFiles): void {
-  using old = existsSync(files.data) ? closed(files.data) : undefined;
+function replaceStore(copy: string, files: StoreFiles): void {
+  using old = existsSync(files.data) ? closeStore(files.data) : undefined;
   // If the old data file can be opened, it was checkpointed and is complete without these files; otherwise, these files
   // are useless.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
-  syncFolderOf(files.data);
+  syncParentFolder(files.data);
   renameSync(copy, files.data);
-  syncFolderOf(files.data);
+  syncParentFolder(files.data);
   try {
     old?.disown();
     finishRestore(files);
   } catch (error) {
     throw new BackupError(
       'failed',
-      `The store was restored, but its limit state is not yet in a separate file (${fileReason(error as Error, files.limits)}). ` +
+      `The store was restored, but its limit state is not yet in a separate file (${explainFileError(error as Error, files.limits)}). ` +
         'The service writes that file the next time it starts.',
       error,
     );
   }
 }
 
-interface Old extends Disposable {
+interface ClosedStore extends Disposable {
   /** Changes the old file so that a command waiting for the file no longer recognizes it as a store. */
   disown(): void;
 }
 
 /** Checkpoints the old store's WAL, and locks the store; undefined if the store is too damaged to be opened. */
-function closed(path: string): Old | undefined {
+function closeStore(path: string): ClosedStore | undefined {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true });
@@ -283,6 +283,6 @@ function closed(path: string): Old | undefined {
   };
 }
 
-function restoreFailure(path: string, error: Error): BackupError {
-  return new BackupError('failed', `Cannot restore to ${path}: ${fileReason(error, path)}.`, error);
+function toRestoreError(path: string, error: Error): BackupError {
+  return new BackupError('failed', `Cannot restore to ${path}: ${explainFileError(error, path)}.`, error);
 }

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, renameSync, rmSync } from 'node:fs';
-import { forgetStore } from '../limits/file/served-files.ts';
-import { syncFile, syncFolderOf, writeAll } from '../store-files/disk.ts';
+import { clearStoreRecord } from '../limits/file/served-files.ts';
+import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import { makeFile, type StoreFiles } from '../store-files/files.ts';
 import { hasTable } from '../store-files/sqlite-file.ts';
 import { limitTable } from './backup-file.ts';
@@ -9,13 +9,13 @@ import { limitTable } from './backup-file.ts';
 const busyTimeoutMs = 5_000;
 
 /** The unfinished copy of a backup. */
-export function copyOf({ data }: StoreFiles): string {
+export function copyPath({ data }: StoreFiles): string {
   return `${data}.restoring`;
 }
 
 /** Removes the copy of a killed restore. Requires the serving lock, because a restore keeps it while it copies. */
 export function removeCopy(files: StoreFiles): void {
-  rmSync(copyOf(files), { force: true });
+  rmSync(copyPath(files), { force: true });
 }
 
 /** Whether the store was restored and its limit state is still in the data file. */
@@ -38,10 +38,10 @@ export function finishRestore(files: StoreFiles): void {
   const hasLimits = writePieces(data, made);
   if (hasLimits) {
     // It was recorded for another data file, and possibly after later changes than those in the backup.
-    forgetStore(made);
+    clearStoreRecord(made);
     renameSync(made, files.limits);
   } else for (const path of [made, files.limits]) rmSync(path, { force: true });
-  syncFolderOf(files.limits);
+  syncParentFolder(files.limits);
   data.run('PRAGMA synchronous = FULL');
   data.run(`DROP TABLE ${limitTable}`);
 }

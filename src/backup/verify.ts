@@ -1,28 +1,28 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { dataTable } from '../storage/sqlite/database.ts';
-import { fileReason } from '../store-files/files.ts';
+import { explainFileError } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
   hasTable,
-  pragma,
+  readPragma,
   storeApplicationId,
 } from '../store-files/sqlite-file.ts';
 import { BackupError, type VerifiedFile } from './backup.ts';
 import {
+  type BackupMetadata,
   checkStore,
-  countsOf,
+  countRows,
   type FileHeader,
-  headerOf,
-  limitBytesIn,
-  type Notes,
   newestFormat,
+  readHeader,
+  readLimitBytes,
 } from './backup-file.ts';
 
 /** Reads a whole backup or store without changing it. Blocks the thread. Throws `BackupError`. */
 export function verifyFile(path: string): VerifiedFile {
-  const header = headerOf(path);
+  const header = readHeader(path);
   if (header.applicationId !== backupApplicationId && header.applicationId !== storeApplicationId) {
     throw new BackupError('foreign', `${path} is another program's database, not a backup.`);
   }
@@ -34,7 +34,7 @@ export function verifyFile(path: string): VerifiedFile {
     database.run('PRAGMA cell_size_check = ON');
     return isBackup ? verifyBackup(database, path, header) : verifyStore(database, path, header);
   } catch (error) {
-    throw verifyFailure(path, isBackup, error);
+    throw toVerifyError(path, isBackup, error);
   }
 }
 
@@ -53,8 +53,8 @@ function verifyStore(database: Database, path: string, { bytes }: FileHeader): V
     throw new BackupError('foreign', `${path} belongs to a store, but is not its data file.`);
   }
   checkStore(database, 'integrity_check');
-  const format = pragma(database, 'user_version');
-  return { kind: 'store', format, newestFormat, counts: countsOf(database), bytes };
+  const format = readPragma(database, 'user_version');
+  return { kind: 'store', format, newestFormat, counts: countRows(database), bytes };
 }
 
 function verifyBackup(
@@ -67,33 +67,37 @@ function verifyBackup(
     throw new BackupError('damaged', `The backup ${path} is incomplete: ${missing}. Copy it again.`);
   }
   const [seal] = database.query<{ sha256: string }, []>('SELECT sha256 FROM backup_seal').all();
-  if (!isIntact(path, sealPageOf(database), seal?.sha256 ?? '')) {
+  if (!isIntact(path, findDigestPage(database), seal?.sha256 ?? '')) {
     throw new BackupError(
       'damaged',
       `The backup ${path} is damaged: its content has changed since it was created (SHA-256 differs). Use another copy.`,
     );
   }
   const [backup] = database.query<{ notes: string }, []>('SELECT notes FROM backup').all();
-  const notes = JSON.parse(backup?.notes ?? '') as Notes;
+  const notes = JSON.parse(backup?.notes ?? '') as BackupMetadata;
   checkStore(database, 'integrity_check');
-  const counts = countsOf(database);
+  const counts = countRows(database);
   if (JSON.stringify(counts) !== JSON.stringify(notes.counts)) {
     throw new BackupError(
       'damaged',
       `The row counts of the backup ${path} do not match those recorded in it.`,
     );
   }
-  if (limitBytesIn(database) !== notes.limitBytes) {
+  if (readLimitBytes(database) !== notes.limitBytes) {
     throw new BackupError('damaged', `The backup ${path} is missing part of the limit state.`);
   }
   return { kind: 'backup', ...notes, newestFormat, bytes };
 }
 
-function verifyFailure(path: string, isBackup: boolean, error: unknown): Error {
+function toVerifyError(path: string, isBackup: boolean, error: unknown): Error {
   if (error instanceof BackupError) return error;
   const { message } = error as Error;
   if (hasCode(error, /^SQLITE_(CANTOPEN|IOERR|BUSY|PERM|NOMEM|READONLY)/)) {
-    return new BackupError('failed', `Cannot read ${path}: ${fileReason(error as Error, path)}.`, error);
+    return new BackupError(
+      'failed',
+      `Cannot read ${path}: ${explainFileError(error as Error, path)}.`,
+      error,
+    );
   }
   // Any other SQLite error means that the file is damaged.
   const [what, remedy] = isBackup ? ['backup', 'Use another copy'] : ['store', 'Restore a backup'];
@@ -104,21 +108,21 @@ function verifyFailure(path: string, isBackup: boolean, error: unknown): Error {
  * Placeholder for the SHA-256 of a backup while the digest is computed. The table has a single row, so the digest has a
  * page to itself.
  */
-const blank = '0'.repeat(64);
+const blankDigest = '0'.repeat(64);
 const chunkBytes = 1_048_576;
 
-export function makeSealTable(database: Database): void {
+export function createDigestTable(database: Database): void {
   database.run('CREATE TABLE backup_seal (sha256 TEXT NOT NULL) STRICT');
-  database.query('INSERT INTO backup_seal VALUES (?)').run(blank);
+  database.query('INSERT INTO backup_seal VALUES (?)').run(blankDigest);
 }
 
-interface SealPage {
+interface DigestPage {
   readonly at: number;
   readonly bytes: number;
 }
 
 /** Returns the page that contains the digest. Throws `BackupError` if there is no digest. */
-export function sealPageOf(database: Database): SealPage {
+export function findDigestPage(database: Database): DigestPage {
   const [page] = database
     .query<{ at: number | bigint; bytes: number | bigint }, []>(
       `SELECT pgoffset AS at, pgsize AS bytes FROM dbstat WHERE name = 'backup_seal'`,
@@ -128,37 +132,37 @@ export function sealPageOf(database: Database): SealPage {
   return { at: Number(page.at), bytes: Number(page.bytes) };
 }
 
-export function seal(path: string, page: SealPage): void {
+export function writeDigest(path: string, page: DigestPage): void {
   const file = openSync(path, 'r+');
   try {
-    const place = placeOf(file, page, blank);
-    writeSync(file, digestOf(file, place), place, 'latin1');
+    const place = digestOffset(file, page, blankDigest);
+    writeSync(file, computeDigest(file, place), place, 'latin1');
   } finally {
     closeSync(file);
   }
 }
 
 /** Whether the file is unchanged since it was sealed with this digest. */
-function isIntact(path: string, page: SealPage, digest: string): boolean {
+function isIntact(path: string, page: DigestPage, digest: string): boolean {
   const file = openSync(path, 'r');
   try {
-    return digestOf(file, placeOf(file, page, digest)) === digest;
+    return computeDigest(file, digestOffset(file, page, digest)) === digest;
   } finally {
     closeSync(file);
   }
 }
 
-function placeOf(file: number, { at, bytes }: SealPage, digest: string): number {
+function digestOffset(file: number, { at, bytes }: DigestPage, digest: string): number {
   const content = Buffer.alloc(bytes);
   readSync(file, content, 0, bytes, at);
   const place = content.indexOf(digest, 'latin1');
-  if (place === -1 || digest.length !== blank.length) {
+  if (place === -1 || digest.length !== blankDigest.length) {
     throw new BackupError('damaged', 'The backup is damaged: its digest cannot be read.');
   }
   return at + place;
 }
 
-function digestOf(file: number, place: number): string {
+function computeDigest(file: number, place: number): string {
   const hash = new Bun.CryptoHasher('sha256');
   const chunk = Buffer.alloc(chunkBytes);
   for (let at = 0; ; ) {
@@ -166,8 +170,8 @@ function digestOf(file: number, place: number): string {
     if (bytes === 0) return hash.digest('hex');
     const part = chunk.subarray(0, bytes);
     const from = Math.max(place, at);
-    const to = Math.min(place + blank.length, at + bytes);
-    if (from < to) part.fill(blank.slice(0, to - from), from - at, to - at, 'latin1');
+    const to = Math.min(place + blankDigest.length, at + bytes);
+    if (from < to) part.fill(blankDigest.slice(0, to - from), from - at, to - at, 'latin1');
     hash.update(part);
     at += bytes;
   }

@@ -2,15 +2,15 @@ import { CommanderError } from 'commander';
 import { readEnvFiles } from '../config/env-files.ts';
 import { settings } from '../config/settings.ts';
 import { ConfigError } from '../config.ts';
+import { ApiError } from '../contract/api-error.ts';
 import type { ErrorCode } from '../contract/errors.ts';
-import { Refusal } from '../contract/refusal.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { PlanError } from '../domain/plan.ts';
-import { printable } from '../domain/printable.ts';
-import type { Environment, Tool } from './command.ts';
+import type { Environment, StandaloneCommand } from './command.ts';
 import { processOutput } from './process-output.ts';
-import { backupTask, lastLinesMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
-import { programOf } from './program.ts';
-import { CommandError, expectOutput, messageOf } from './terminal.ts';
+import { backupTask, flushTimeoutMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
+import { createProgramParser } from './program.ts';
+import { CommandError, errorMessage, expectOutput } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
@@ -29,38 +29,43 @@ export async function run(
   argv: readonly string[],
   environment: Environment,
   envFileMistakes: readonly string[] = [],
-  tools: readonly Tool[] = [],
+  tools: readonly StandaloneCommand[] = [],
 ): Promise<ExitCode> {
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();
     if (argv[0] === backupTask) return await runBackupTask();
-    const program = await programOf(environment, { words: argv, isSilent: asJson, envFileMistakes, tools });
-    await program.parseAsync(argv, { from: 'user' }).catch(ifNotHelp);
+    const program = await createProgramParser(environment, {
+      words: argv,
+      isSilent: asJson,
+      envFileMistakes,
+      tools,
+    });
+    await program.parseAsync(argv, { from: 'user' }).catch(rethrowUnlessHelp);
     if (!isService(argv[0], tools)) await expectOutput();
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {
       // Without --json, Commander has already printed the error and a reference to the help.
-      if (asJson) printFailureAsJson(wrongUse(error));
+      if (asJson) printFailureAsJson(usageErrorMessage(error));
       return 2;
     }
-    if (asJson) printFailureAsJson(messageOf(error), error instanceof Refusal ? error.code : undefined);
-    else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
+    if (asJson) printFailureAsJson(errorMessage(error), error instanceof ApiError ? error.code : undefined);
+    else process.stderr.write(`animal-store: ${escapeUnprintable(errorMessage(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) process.stderr.write(`${Bun.inspect(error)}\n`);
-    return exitCodeOf(error);
+    return toExitCode(error);
   }
 }
 
 /** Commander throws an error after it has printed help or the version. */
-function ifNotHelp(error: unknown): void {
+function rethrowUnlessHelp(error: unknown): void {
   if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
 }
 
 const services: readonly (string | undefined)[] = ['serve', serveWorker, backupTask];
 
 /** Whether a command runs until it is stopped, or for another process. Its output must never delay it. */
-function isService(command: string | undefined, tools: readonly Tool[]): boolean {
+function isService(command: string | undefined, tools: readonly StandaloneCommand[]): boolean {
   return services.includes(command) || tools.some(({ name }) => name === command);
 }
 
@@ -69,7 +74,10 @@ function isService(command: string | undefined, tools: readonly Tool[]): boolean
  * Other commands write results to standard output as fast as they are read. Returns a function that writes the last
  * lines before the process exits.
  */
-export function takeOverOutput([command]: readonly string[], tools: readonly Tool[]): () => Promise<void> {
+export function bufferOutput(
+  [command]: readonly string[],
+  tools: readonly StandaloneCommand[],
+): () => Promise<void> {
   if (!isService(command, tools)) {
     // On a terminal, progress and results keep their order.
     if (!process.stderr.isTTY) processOutput.takeOver(process.stderr);
@@ -77,13 +85,13 @@ export function takeOverOutput([command]: readonly string[], tools: readonly Too
   }
   processOutput.takeOver(process.stdout, process.stderr);
   const finish = async () => {
-    if (!(await processOutput.flush(lastLinesMs))) process.exit();
+    if (!(await processOutput.flush(flushTimeoutMs))) process.exit();
   };
   // By default, the runtime prints the error itself, and the process would hang instead of exiting.
   const crash = async (error: unknown) => {
     process.stderr.write(`${Bun.inspect(error)}\n`);
     process.exitCode = 1;
-    await processOutput.flush(lastLinesMs);
+    await processOutput.flush(flushTimeoutMs);
     process.exit();
   };
   process.on('uncaughtException', crash);
@@ -93,16 +101,16 @@ export function takeOverOutput([command]: readonly string[], tools: readonly Too
 
 /** Prints a failure to standard error as one line of JSON, with the API's error code if it has one. */
 function printFailureAsJson(message: string, code?: ErrorCode): void {
-  process.stderr.write(`${printable(JSON.stringify({ error: { code, message } }))}\n`);
+  process.stderr.write(`${escapeUnprintable(JSON.stringify({ error: { code, message } }))}\n`);
 }
 
-function wrongUse({ code, message }: CommanderError): string {
+function usageErrorMessage({ code, message }: CommanderError): string {
   return code === 'commander.help'
     ? 'No command given. See "animal-store --help".'
     : message.replace(/^error: /, '');
 }
 
-function exitCodeOf(error: unknown): ExitCode {
+function toExitCode(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode;
   return error instanceof ConfigError || error instanceof PlanError ? 2 : 1;
 }

@@ -1,19 +1,19 @@
 /** Shared by all commands: help with examples, errors that refer to the help, and common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
-import { nearest } from '../config/misspellings.ts';
+import { findNearest } from '../config/misspellings.ts';
 import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
-import { printable } from '../domain/printable.ts';
-import { asInApi, countOrAll, instantOrAgo, int64 } from './values.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
+import { createSchemaParser, parseCountOrAll, parseInt64Argument, parseTimeOrAge } from './parsers.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export type ReadConfig = () => Config;
 
 /** A command that is not part of the service and runs until it is stopped. `main.ts` lists all tools. */
-export interface Tool {
+export interface StandaloneCommand {
   readonly name: string;
   /** Adds the command to the program. */
   readonly add: (program: Command, environment: Environment) => void;
@@ -22,14 +22,15 @@ export interface Tool {
 const settingsHint =
   'Settings are read from the environment or a .env file. To list them: animal-store serve --help';
 
-export function newProgram(version: string, isSilent: boolean): Command {
+export function createProgram(version: string, isSilent: boolean): Command {
   const program = new Command('animal-store')
     .description('Run and manage the Animal Store API, a self-hosted HTTP/JSON service for a pet store.')
     .version(version)
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .configureOutput({
-      outputError: (text, write) => write(printable(text.replace(/^error: /, 'animal-store: '), '\n')),
+      outputError: (text, write) =>
+        write(escapeUnprintable(text.replace(/^error: /, 'animal-store: '), '\n')),
     })
     .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')
@@ -68,13 +69,13 @@ export function addCommand(
 
 export function addListOptions(command: Command, id: (text: string) => bigint): Command {
   return command
-    .option('--limit <number>', 'number of items to list, or all', countOrAll, pageLimit.default)
+    .option('--limit <number>', 'number of items to list, or all', parseCountOrAll, pageLimit.default)
     .option('--after <id>', 'list only items after this id', id);
 }
 
 export function addGroup(program: Command, name: string, summary: string): Command {
   const group = program.command(name).description(summary);
-  group.on('command:*', ([word = '']: readonly string[]) => failForUnknown(word, group));
+  group.on('command:*', ([word = '']: readonly string[]) => failUnknownCommand(word, group));
   return group
     .showHelpAfterError(`See "${fullName(group)} --help".`)
     .addHelpText('after', `\nFor details of a command: ${fullName(group)} COMMAND --help\n${settingsHint}`);
@@ -94,7 +95,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
   update: ['edit', 'set', 'change'],
 };
 
-function failForUnknown(word: string, group: Command): never {
+function failUnknownCommand(word: string, group: Command): never {
   const suggestion = similarCommand(word, group);
   const hint = suggestion === undefined ? '' : `\n(Did you mean ${suggestion}?)`;
   return group.error(`error: unknown command '${word}'${hint}`, { code: 'commander.unknownCommand' });
@@ -102,7 +103,7 @@ function failForUnknown(word: string, group: Command): never {
 
 function similarCommand(word: string, group: Command): string | undefined {
   const names = group.commands.map((command) => command.name());
-  return names.find((name) => synonyms[name]?.includes(word)) ?? nearest(word, names);
+  return names.find((name) => synonyms[name]?.includes(word)) ?? findNearest(word, names);
 }
 
 /** Adds a `help` command for commands at all levels. Commander's `help` supports only the first level. */
@@ -114,7 +115,7 @@ export function addHelp(program: Command): void {
     let found = program;
     for (const word of words) {
       const next = found.commands.find((command) => command.name() === word);
-      found = next ?? failForUnknown(word, found);
+      found = next ?? failUnknownCommand(word, found);
     }
     found.help();
   });
@@ -124,23 +125,24 @@ function fullName(command: Command): string {
   return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
-export const delayNote = 'Takes effect on the next request; with several instances, within 1 s.';
+export const takesEffectNote = 'Takes effect on the next request; with several instances, within 1 s.';
 
-export const timeForms =
+export const timeFormats =
   'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or a duration before now: 24h, 7d.';
 
 export function addTimeRangeOptions(command: Command): Command {
   return command
-    .option('--since <time>', 'only entries at or after this time', instantOrAgo)
-    .option('--until <time>', 'only entries before this time', instantOrAgo);
+    .option('--since <time>', 'only entries at or after this time', parseTimeOrAge)
+    .option('--until <time>', 'only entries before this time', parseTimeOrAge);
 }
 
 export const jsonOption = () => new Option('--json', 'print the result, or the error, as one line of JSON');
 
 export const statusOption = (what: string) =>
-  new Option('--status <status>', what).argParser(asInApi(PetStatus));
+  new Option('--status <status>', what).argParser(createSchemaParser(PetStatus));
 
-export const categoryOption = (what: string) => new Option('--category <category-id>', what).argParser(int64);
+export const categoryOption = (what: string) =>
+  new Option('--category <category-id>', what).argParser(parseInt64Argument);
 
 export const formatOption = () =>
   new Option('--format <format>', 'file format (default: from the file name)').choices(['csv', 'ndjson']);

@@ -16,7 +16,7 @@ export function restartWithMemoryOptions(words: readonly string[], environment: 
   const isComplete = Object.keys(memoryOptions).every((name) => environment[name] !== undefined);
   if (isComplete || process.execve === undefined) return;
   try {
-    process.execve(process.execPath, [...ownCommand(), ...words], { ...memoryOptions, ...environment });
+    process.execve(process.execPath, [...currentCommand(), ...words], { ...memoryOptions, ...environment });
   } catch {
     // Windows has no execve, and a sandbox may forbid it. Without these options, the service works but uses more
     // memory.
@@ -24,6 +24,6 @@ export function restartWithMemoryOptions(words: readonly string[], environment: 
 }
 
 /** Returns a command that starts this program with the same runtime options. */
-export function ownCommand(): string[] {
+export function currentCommand(): string[] {
   return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }

@@ -14,7 +14,7 @@ const stalledAfterMs = 5_000;
 /** How long lost lines are shown as a current problem. */
 const recentLossMs = 60_000;
 
-const slowReader = 'its reader is too slow or has stopped';
+const slowReaderReason = 'its reader is too slow or has stopped';
 
 type FormatLoss = (lines: number) => string;
 
@@ -65,7 +65,7 @@ class Stream {
     if (this.#failure !== undefined) return this.#failure;
     const now = performance.now();
     const isStalled = this.#startedAt !== undefined && now - this.#startedAt > stalledAfterMs;
-    return isStalled || now - this.#lostAt < recentLossMs ? slowReader : undefined;
+    return isStalled || now - this.#lostAt < recentLossMs ? slowReaderReason : undefined;
   }
 
   add(line: string): void {

@@ -1,22 +1,22 @@
 /** Starts the program's processes, runs their internal commands, and sets up logging. */
 import { setPriority } from 'node:os';
 import type { Logger } from 'pino';
-import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
+import type { WorkerQuery } from '../operations/observability/worker-queries.ts';
 import type { Environment } from './command.ts';
-import { ownCommand } from './memory-options.ts';
+import { currentCommand } from './memory-options.ts';
 import { processOutput } from './process-output.ts';
-import { ignoreInterruption } from './signals.ts';
-import { messageOf, shellWord } from './terminal.ts';
+import { ignoreStopSignals } from './signals.ts';
+import { errorMessage, quoteForShell } from './terminal.ts';
 
-export function commandInShell({ npm_command: npm }: Environment): string {
-  if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
+export function shellCommand({ npm_command: npm }: Environment): string {
+  if (Bun.isStandaloneExecutable) return quoteForShell(process.execPath);
   if (npm !== undefined) return 'npx animal-store';
   // Without these options, Bun would read a bunfig.toml and .env files in the working directory.
-  return [process.execPath, '--config=/dev/null', '--no-env-file', Bun.main].map(shellWord).join(' ');
+  return [process.execPath, '--config=/dev/null', '--no-env-file', Bun.main].map(quoteForShell).join(' ');
 }
 
 /** Logs to standard error: plain text on a terminal, otherwise JSON lines that include `fields`. */
-export async function openLog(
+export async function createLog(
   level: string,
   fields: Readonly<Record<string, unknown>> | null = null,
 ): Promise<Logger> {
@@ -37,53 +37,53 @@ export async function openLog(
 export const backupTask = 'backup-task';
 
 export function backupTaskCommand(): string[] {
-  return [...ownCommand(), backupTask];
+  return [...currentCommand(), backupTask];
 }
 
 /** Gives this process a lower priority than the processes that serve requests. */
-const politePriority = 15;
+const lowPriority = 15;
 
 export async function runBackupTask(): Promise<0> {
-  ignoreInterruption();
-  setPriority(politePriority);
-  const [{ respondToTask }, { abandonTask, doTask }] = await Promise.all([
+  ignoreStopSignals();
+  setPriority(lowPriority);
+  const [{ respondToTask }, { cleanUpTask, executeTask }] = await Promise.all([
     import('../supervisor/task-link.ts'),
     import('../app/backups.ts'),
   ]);
-  await respondToTask(doTask, abandonTask);
+  await respondToTask(executeTask, cleanUpTask);
   return 0;
 }
 
 /** Maximum time to write the last lines before a service exits. */
-export const lastLinesMs = 1_000;
+export const flushTimeoutMs = 1_000;
 
 export const serveWorker = 'serve-worker';
 
 /** Starts a worker. The number identifies the worker in process lists. */
 export function workerCommand(worker: number): string[] {
-  return [...ownCommand(), serveWorker, String(worker)];
+  return [...currentCommand(), serveWorker, String(worker)];
 }
 
 /** Serves until the supervisor stops it. Exits with code 1 as soon as the supervisor exits, to free the port. */
 export async function runWorker(): Promise<0 | 1> {
-  ignoreInterruption();
+  ignoreStopSignals();
   const { SupervisorLink } = await import('../supervisor/link.ts');
-  using link = new SupervisorLink(() => void processOutput.flush(lastLinesMs).then(() => process.exit(1)));
-  const [{ startService, systemRuntime }, { readConfig }, { openapiText }] = await Promise.all([
+  using link = new SupervisorLink(() => void processOutput.flush(flushTimeoutMs).then(() => process.exit(1)));
+  const [{ startService, createSystemRuntime }, { readConfig }, { openapiDocument }] = await Promise.all([
     import('../app/app.ts'),
     import('../config.ts'),
     import('../app/openapi.ts'),
   ]);
   const { environment, worker, workers, port, startedAt } = await link.started;
   const config = { ...readConfig(environment), port };
-  const log = await openLog(config.logLevel, { worker });
-  const openapi = (listening: string) => openapiText(config, listening);
+  const log = await createLog(config.logLevel, { worker });
+  const openapi = (listening: string) => openapiDocument(config, listening);
   try {
     await using service = await startService(
       config,
       openapi,
       log,
-      { ...systemRuntime(), output: processOutput },
+      { ...createSystemRuntime(), output: processOutput },
       {
         number: worker,
         workers,
@@ -91,12 +91,12 @@ export async function runWorker(): Promise<0 | 1> {
         startedAt,
       },
     );
-    link.answer((question) => service.watch.answer(question as WorkerQuestion));
+    link.answer((question) => service.watch.answer(question as WorkerQuery));
     link.serving({ url: service.url, port: service.port });
     await link.stopped;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-    link.failed({ message: messageOf(error), code });
+    link.failed({ message: errorMessage(error), code });
     return 1;
   }
   return 0;

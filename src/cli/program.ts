@@ -2,12 +2,19 @@ import type { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../config/settings.ts';
 import { readConfig } from '../config.ts';
-import { printable } from '../domain/printable.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { addBackup, addRestore } from './backup/commands.ts';
-import { addCommand, addHelp, type Environment, newProgram, type ReadConfig, type Tool } from './command.ts';
+import {
+  addCommand,
+  addHelp,
+  createProgram,
+  type Environment,
+  type ReadConfig,
+  type StandaloneCommand,
+} from './command.ts';
 import { addExport, addImport } from './files/commands.ts';
 import { addCopy } from './files/copy.ts';
-import { commandInShell } from './processes.ts';
+import { shellCommand } from './processes.ts';
 import { resources } from './resources/names.ts';
 import { addUsage } from './resources/usage.ts';
 import { addMigrate } from './serve/migrate.ts';
@@ -20,7 +27,7 @@ interface ProgramOptions {
   /** Whether usage errors are only thrown, and neither they nor warnings are printed to standard error. */
   readonly isSilent?: boolean;
   readonly envFileMistakes?: readonly string[];
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly StandaloneCommand[];
 }
 
 /**
@@ -28,16 +35,17 @@ interface ProgramOptions {
  * takes most of the startup time. Parsing also runs the command, and throws its errors. Usage errors are thrown as
  * `CommanderError`.
  */
-export async function programOf(
+export async function createProgramParser(
   environment: Environment,
   { words = Object.keys(resources), isSilent = false, envFileMistakes = [], tools = [] }: ProgramOptions = {},
 ): Promise<Command> {
-  const program = newProgram(packageJson.version, isSilent);
+  const program = createProgram(packageJson.version, isSilent);
   const read = () => readConfig(environment, envFileMistakes);
   const config = () => {
     const checked = read();
     if (!isSilent)
-      for (const warning of checked.warnings) process.stderr.write(`animal-store: ${printable(warning)}\n`);
+      for (const warning of checked.warnings)
+        process.stderr.write(`animal-store: ${escapeUnprintable(warning)}\n`);
     return checked;
   };
   // `serve` logs the warnings, and `ready` runs too often to repeat them.
@@ -81,7 +89,7 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
     const checked = config();
     const { serve } = await import('./serve/serve.ts');
     const startedByNpx = environment.npm_command === 'exec';
-    await serve(checked, { environment, startedByNpx, command: commandInShell(environment) });
+    await serve(checked, { environment, startedByNpx, command: shellCommand(environment) });
   });
 }
 
@@ -90,12 +98,12 @@ function addOpenapi(program: Command, config: ReadConfig): void {
     summary: 'Print the OpenAPI document that the service sends at /openapi.json.',
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
-    const [{ listeningAddress }, { openapiText }, { printLine: say }] = await Promise.all([
+    const [{ localUrl }, { openapiDocument }, { printLine: say }] = await Promise.all([
       import('../app/app.ts'),
       import('../app/openapi.ts'),
       import('./terminal.ts'),
     ]);
     const checked = config();
-    say(openapiText(checked, listeningAddress(checked.host, checked.port)));
+    say(openapiDocument(checked, localUrl(checked.host, checked.port)));
   });
 }

@@ -1,4 +1,4 @@
-import { grouped } from './terminal.ts';
+import { formatInteger } from './terminal.ts';
 
 /** Width of the progress bar, on wide and on narrow terminals. */
 const [wideBar, narrowBar] = [24, 10];
@@ -61,7 +61,7 @@ export class Progress implements Disposable {
     this.#first ??= now;
     if (now.at - this.#drawnAt < redrawMs) return;
     this.#drawnAt = now.at;
-    this.#draw(done, count, rates(this.#first, now, this.#total));
+    this.#draw(done, count, formatRates(this.#first, now, this.#total));
   }
 
   [Symbol.dispose](): void {
@@ -70,7 +70,7 @@ export class Progress implements Disposable {
 
   #draw(done: number, count: number, [rate, left]: readonly string[]): void {
     if (!this.#visible) return;
-    const counted = `${grouped(count)} ${this.#noun}`;
+    const counted = `${formatInteger(count)} ${this.#noun}`;
     const lines = [
       [this.#bar(done, wideBar), counted, rate, left],
       [this.#bar(done, narrowBar), counted, rate, left],
@@ -91,29 +91,29 @@ export class Progress implements Disposable {
 }
 
 /** Shows an activity of unknown duration on a terminal, and clears the line when it ends. */
-export function doing(what: string): Disposable {
+export function showActivity(what: string): Disposable {
   const isVisible = process.stderr.isTTY === true;
   if (isVisible) process.stderr.write(`${what} …`);
   return { [Symbol.dispose]: () => void (isVisible && process.stderr.write(eraseLine)) };
 }
 
 /** Returns the rate per second and the remaining time at this rate. */
-function rates(first: Moment, now: Moment, total: number | undefined): string[] {
+function formatRates(first: Moment, now: Moment, total: number | undefined): string[] {
   const seconds = (now.at - first.at) / 1_000;
   if (seconds === 0 || now.done === first.done) return [];
-  const rate = `${grouped(Math.round((now.count - first.count) / seconds))}/s`;
+  const rate = `${formatInteger(Math.round((now.count - first.count) / seconds))}/s`;
   if (total === undefined) return [rate];
   const left = ((total - now.done) / (now.done - first.done)) * seconds;
-  return [rate, `${remaining(Math.max(0, left))} left`];
+  return [rate, `${formatRemaining(Math.max(0, left))} left`];
 }
 
-function remaining(seconds: number): string {
+function formatRemaining(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`;
   const minutes = Math.ceil(seconds / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-const mib = 1_048_576;
+const bytesPerMib = 1_048_576;
 
 export class BytesProgress implements Disposable {
   readonly #noun: string;
@@ -125,7 +125,7 @@ export class BytesProgress implements Disposable {
 
   update(done: number, total: number): void {
     this.#bar ??= new Progress(this.#noun, total);
-    this.#bar.update(done, Math.floor(done / mib));
+    this.#bar.update(done, Math.floor(done / bytesPerMib));
   }
 
   [Symbol.dispose](): void {
@@ -144,7 +144,7 @@ export class BackupProgress implements Disposable {
     this.#written.update(done, total);
     if (done > 0 && done === this.#done) {
       this.#written[Symbol.dispose]();
-      this.#line = doing('Verifying the backup');
+      this.#line = showActivity('Verifying the backup');
     }
     this.#done = done;
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Signals within this time count as one, because npm forwards Ctrl-C, and systemd signals both npm and its children.
@@ -8,8 +8,8 @@ const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const repeatedSignalMs = 1_000;
 
 /** Ignores stop signals. Terminals and supervisors send such signals to all processes, and the parent handles them. */
-export function ignoreInterruption(): void {
-  for (const name of endings) process.on(name, () => {});
+export function ignoreStopSignals(): void {
+  for (const name of stopSignals) process.on(name, () => {});
 }
 
 /**
@@ -27,9 +27,9 @@ export interface Interruption extends Disposable {
 }
 
 /** The first signal ends a command cleanly. A second signal, after `repeatedSignalMs`, ends the process immediately. */
-export function interruption(): Interruption {
+export function catchInterruption(): Interruption {
   const controller = new AbortController();
-  const caught = endings.filter((name) => name !== 'SIGHUP' || !ignoresHangup());
+  const caught = stopSignals.filter((name) => name !== 'SIGHUP' || !ignoresHangup());
   const release = () => {
     for (const name of caught) process.off(name, stop);
   };
@@ -54,7 +54,7 @@ function ignoresHangup(): boolean {
 }
 
 /** Resolves on a signal, or when the watched parent exits. */
-export async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
+export async function waitForStop(signal: AbortSignal, parent: number | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const check = () => {
     if (process.ppid !== parent) resolve();

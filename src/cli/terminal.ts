@@ -1,8 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { styleText } from 'node:util';
+import { ApiError } from '../contract/api-error.ts';
 import { errors } from '../contract/errors.ts';
-import { Refusal } from '../contract/refusal.ts';
-import { printable } from '../domain/printable.ts';
+import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { resources } from './resources/names.ts';
 
 export class CommandError extends Error {
@@ -14,9 +14,9 @@ export class CommandError extends Error {
   }
 }
 
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
-  if (error.code !== 'service_unavailable') return refusalMessage(error);
+export function errorMessage(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  if (error.code !== 'service_unavailable') return formatApiError(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   if (reason.startsWith('the data file ')) return `${reason.replace('the', 'The')}.`;
   if (error.message === undefined) return `The store is temporarily unavailable (${reason}). Try again.`;
@@ -29,7 +29,7 @@ export function messageOf(error: unknown): string {
  * Returns the message for a rejected request. If an object was not found, the message refers to the command that lists
  * such objects.
  */
-function refusalMessage({ code, message, details }: Refusal): string {
+function formatApiError({ code, message, details }: ApiError): string {
   const said =
     details.length === 0
       ? (message ?? errors[code].message)
@@ -41,8 +41,8 @@ function refusalMessage({ code, message, details }: Refusal): string {
     : said;
 }
 
-export function cannotWrite(path: string, error: unknown): CommandError {
-  const reason = messageOf(error).replace(/, \w+( '.*)?$/, '');
+export function writeError(path: string, error: unknown): CommandError {
+  const reason = errorMessage(error).replace(/, \w+( '.*)?$/, '');
   return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
 }
 
@@ -53,14 +53,14 @@ export function printLine(line = ''): void {
 /** Writes a value to standard output as one line of JSON. */
 export function printJson(value: unknown): void {
   // In JSON, control characters occur only in strings, where an escape has the same meaning.
-  printLine(printable(JSON.stringify(value)));
+  printLine(escapeUnprintable(JSON.stringify(value)));
 }
 
 /**
  * Writes text to standard output, and resolves when the stream accepts more. Rejects with `CommandError`, or with the
  * system error if the pipe was closed.
  */
-export function written(text: string): Promise<void> {
+export function writeOutput(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(outputError(error)) : resolve()));
   });
@@ -71,8 +71,8 @@ export function written(text: string): Promise<void> {
  * pipe was closed.
  */
 export async function printSecret(text: string, remedy: string): Promise<void> {
-  await written(`${text}\n`).catch((error) => {
-    const { message } = isClosedPipe(error) ? cannotWrite('standard output', error) : error;
+  await writeOutput(`${text}\n`).catch((error) => {
+    const { message } = isBrokenPipe(error) ? writeError('standard output', error) : error;
     throw new CommandError(`${message} ${remedy}`, 1, error);
   });
 }
@@ -92,7 +92,7 @@ export function watchOutput(): void {
     lastWrite = promise;
     const done = others.at(-1);
     const settle = (error?: Error | null) => {
-      if (error && !isClosedPipe(error)) outputFailure ??= error;
+      if (error && !isBrokenPipe(error)) outputFailure ??= error;
       if (typeof done === 'function') done(error);
       resolve();
     };
@@ -121,39 +121,39 @@ function isOutputClosed(): boolean {
 const closeOnExec = 0o2_000_000;
 
 function outputError(error: Error): Error {
-  return isClosedPipe(error) ? error : cannotWrite('standard output', error);
+  return isBrokenPipe(error) ? error : writeError('standard output', error);
 }
 
-export function isClosedPipe(error: unknown): boolean {
+export function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
 type Format = Parameters<typeof styleText>[0];
 
 /** Styles text if the terminal supports it (NO_COLOR and FORCE_COLOR apply). */
-export function styled(format: Format, text: string): string {
+export function styleIfSupported(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stdout, validateStream: true });
 }
 
-export function grouped(count: number | bigint): string {
+export function formatInteger(count: number | bigint): string {
   return count.toLocaleString('en-US');
 }
 
-export function counted(count: number | bigint, noun: string, plural = `${noun}s`): string {
-  return `${grouped(count)} ${Number(count) === 1 ? noun : plural}`;
+export function pluralize(count: number | bigint, noun: string, plural = `${noun}s`): string {
+  return `${formatInteger(count)} ${Number(count) === 1 ? noun : plural}`;
 }
 
 /** Formats a time (Unix ms) in UTC, to the second. */
-export function instant(ms: number): string {
+export function formatTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  return new Table(header).add(rows);
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  return new PagedTable(header).add(rows);
 }
 
 /** A table that is printed page by page. Each column is as wide, in terminal columns, as its widest cell so far. */
-export class Table {
+export class PagedTable {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
 
@@ -162,7 +162,7 @@ export class Table {
   }
 
   add(rows: readonly (readonly string[])[]): string {
-    const cells = rows.map((row) => row.map((cell) => printable(cell)));
+    const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell)));
     const before = this.#widths;
     const widths = this.#header.map((title, column) =>
       Math.max(before?.[column] ?? title.length, ...cells.map((row) => Bun.stringWidth(row[column] ?? ''))),
@@ -173,11 +173,11 @@ export class Table {
         .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
         .join('  ')
         .trimEnd();
-    const head = before === undefined ? [styled('bold', line(this.#header))] : [];
+    const head = before === undefined ? [styleIfSupported('bold', line(this.#header))] : [];
     return [...head, ...cells.map(line)].join('\n');
   }
 }
 
-export function shellWord(text: string): string {
+export function quoteForShell(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,7 @@
 /** Reads the `.env` files in a working directory. Bun's reader is off, because it skips invalid lines silently. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { misspelledSetting } from './misspellings.ts';
+import { findMisspelledSetting } from './misspellings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +12,7 @@ interface EnvFiles {
 }
 
 /** The file names in ascending precedence, as in Bun. */
-function namesFor(mode: string | undefined): string[] {
+function envFileNames(mode: string | undefined): string[] {
   const known = mode === 'production' || mode === 'test' ? mode : 'development';
   return ['.env', `.env.${known}`, '.env.local', `.env.${known}.local`];
 }
@@ -28,16 +28,16 @@ export function readEnvFiles(
 ): EnvFiles {
   const values: Record<string, string> = {};
   const mistakes: string[] = [];
-  for (const file of namesFor(environment.NODE_ENV)) {
-    const text = readIfThere(join(folder, file));
+  for (const file of envFileNames(environment.NODE_ENV)) {
+    const text = readIfExists(join(folder, file));
     if (text instanceof Error) {
       mistakes.push(`${file} in the working directory cannot be read: ${text.message}.`);
       continue;
     }
-    const read = variablesIn(text, (name) => environment[name] ?? values[name], settingNames);
+    const read = parseVariables(text, (name) => environment[name] ?? values[name], settingNames);
     mistakes.push(...read.mistakes.map((mistake) => `${file} ${mistake}`));
     for (const [name, value] of Object.entries(read.values)) {
-      const meant = misspelledSetting(name, settingNames);
+      const meant = findMisspelledSetting(name, settingNames);
       if (meant !== undefined) mistakes.push(`${file} sets ${name}, which is not a setting. Use ${meant}.`);
       if (environment[name] === undefined) values[name] = value;
     }
@@ -46,7 +46,7 @@ export function readEnvFiles(
 }
 
 /** Returns '' if there is no file. */
-function readIfThere(path: string): string | Error {
+function readIfExists(path: string): string | Error {
   try {
     const bytes = readFileSync(path);
     const latin1 = bytes.toString('latin1');
@@ -75,7 +75,7 @@ const unquoted = /(?<bare>(?!['"`])[^\n]*?)(?:(?<=\s)#[^\n]*)?(?:\n|$)/y;
 const restOfLine = /[^\n]*(?:\n|$)/y;
 
 /** Mistakes contain no part of a value, because it may be a password. */
-function variablesIn(text: string, outer: LookUp, settingNames: readonly string[]): EnvFiles {
+function parseVariables(text: string, outer: LookUp, settingNames: readonly string[]): EnvFiles {
   const values: Record<string, string> = {};
   const mistakes: string[] = [];
   const lines = new Map<string, number>();
@@ -100,7 +100,9 @@ function variablesIn(text: string, outer: LookUp, settingNames: readonly string[
       const { single, backtick, double, bare = '' } = found.groups ?? {};
       const literal = single ?? backtick;
       const read =
-        literal === undefined ? expanded(double ?? bare.trim(), double !== undefined, lookUp) : literal;
+        literal === undefined
+          ? expandVariables(double ?? bare.trim(), double !== undefined, lookUp)
+          : literal;
       if (typeof read === 'string') values[name] = read;
       else {
         mistakes.push(
@@ -126,7 +128,11 @@ const lineBreaks: Readonly<Record<string, string>> = { n: '\n', r: '\r' };
  * Resolves `$NAME`, `${NAME}`, `${NAME:-default}` and escapes. Without quotes, `\$` is the only escape, so that Windows
  * paths are unchanged.
  */
-function expanded(text: string, isQuoted: boolean, lookUp: LookUp): string | { readonly mistake: string } {
+function expandVariables(
+  text: string,
+  isQuoted: boolean,
+  lookUp: LookUp,
+): string | { readonly mistake: string } {
   let mistake: string | undefined;
   const value = text.replace(special, (all, escaped, plain, braced, fallback) => {
     if (escaped !== undefined) return isQuoted || escaped === '$' ? (lineBreaks[escaped] ?? escaped) : all;

@@ -1,7 +1,7 @@
 /** Finds variables that are probably misspelled settings. */
 
 /** Returns the setting that an unknown name is a misspelling of. */
-export function misspelledSetting(found: string, settingNames: readonly string[]): string | undefined {
+export function findMisspelledSetting(found: string, settingNames: readonly string[]): string | undefined {
   if (settingNames.includes(found)) return undefined;
   return settingNames.find((known) => editDistance(found.toUpperCase(), known) <= maxEdits(known));
 }
@@ -16,25 +16,25 @@ function maxEdits({ length }: string): number {
 }
 
 /** Returns the name with the fewest edits, at most two. */
-export function nearest(found: string, names: readonly string[]): string | undefined {
+export function findNearest(found: string, names: readonly string[]): string | undefined {
   const edits = names.map((name) => ({ name, distance: editDistance(found, name) }));
   return edits.sort((a, b) => a.distance - b.distance).find(({ distance }) => distance <= 2)?.name;
 }
 
 /** First words of settings that are also common in the settings of other programs. */
-const wordsOfOthers = ['DATABASE', 'OPERATOR', 'POSTGRES', 'REDIS'];
+const genericPrefixes = ['DATABASE', 'OPERATOR', 'POSTGRES', 'REDIS'];
 
 /**
  * Returns a warning for each variable that resembles a setting: a misspelling, or a name that begins like several
  * settings. These are not errors, because other programs may use the same environment.
  */
-export function resemblingVariables(
+export function findResemblingVariables(
   environment: Readonly<Record<string, string | undefined>>,
   settingNames: readonly string[],
 ): string[] {
   return Object.entries(environment).flatMap(([name, value]) => {
     if (settingNames.includes(name) || isServiceLink(name, value)) return [];
-    const meant = misspelledSetting(name, settingNames);
+    const meant = findMisspelledSetting(name, settingNames);
     const similar = meant === undefined ? relatedSettings(name, settingNames) : [meant];
     if (similar.length === 0) return [];
     return [`The environment variable ${name} is not a setting. Similar settings: ${similar.join(', ')}.`];
@@ -44,7 +44,7 @@ export function resemblingVariables(
 function relatedSettings(name: string, settingNames: readonly string[]): string[] {
   const [word = '', ...more] = name.toUpperCase().split('_');
   const related = settingNames.filter((known) => known.startsWith(`${word}_`));
-  return more.length > 0 && related.length > 1 && !wordsOfOthers.includes(word) ? related : [];
+  return more.length > 0 && related.length > 1 && !genericPrefixes.includes(word) ? related : [];
 }
 
 /** Kubernetes sets such variables for each Service in the namespace; a Service may be named "backup". */

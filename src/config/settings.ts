@@ -27,7 +27,7 @@ import {
   text,
   webAddress,
   workers,
-} from './values.ts';
+} from './parsers.ts';
 
 interface Setting<T> {
   readonly default: string;

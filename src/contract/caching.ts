@@ -9,6 +9,6 @@ export const cacheControl = { success: 'private, no-cache', error: 'no-store', s
  * Returns a strong entity tag (RFC 9110, section 8.8.3) for a body. The hash only distinguishes versions of a resource,
  * so it need not be cryptographic.
  */
-export function etagOf(body: string): string {
+export function computeEtag(body: string): string {
   return `"${Bun.hash.xxHash64(body).toString(36)}"`;
 }

@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { noContent, ok, okPage, rowsOf, type Success } from './operation.ts';
-import { categoryJson, type PutCategory } from './representations.ts';
+import { defineOperations, noContent, ok, okPage, type Success } from './operation.ts';
+import { categoryJson, type PutCategoryResult } from './representations.ts';
 import {
-  bodyShape,
+  bodySchema,
   cursorParameter,
   int64,
   int64Hint,
   limitParameter,
-  pageShape,
-  shape,
+  objectSchema,
+  pageSchema,
   text,
 } from './values.ts';
 
@@ -16,11 +16,11 @@ const name = text("The category's name.", 'Dogs');
 
 const CategoryId = int64(`ID of the category, chosen by the client. ${int64Hint}`, 1);
 
-const CategoryName = bodyShape('CategoryName', 'The name of a category.', 'a category', { name });
+const CategoryName = bodySchema('CategoryName', 'The name of a category.', 'a category', { name });
 
-export const Category = shape('Category', 'The name of an animal category.', { id: CategoryId, name });
+export const Category = objectSchema('Category', 'The name of an animal category.', { id: CategoryId, name });
 
-const Categories = pageShape(Category, 'Categories', 'A page of categories.');
+const Categories = pageSchema(Category, 'Categories', 'A page of categories.');
 
 const ListCategoriesQuery = z.strictObject({
   limit: limitParameter('categories'),
@@ -29,14 +29,14 @@ const ListCategoriesQuery = z.strictObject({
 
 const params = { categoryId: { schema: CategoryId, otherwise: 'category_not_found' } } as const;
 
-const put: Success<PutCategory> = {
+const put: Success<PutCategoryResult> = {
   descriptions: { 200: 'The category was renamed.', 201: 'The category was added.' },
   statusOf: ({ isNew }) => (isNew ? 201 : 200),
   schema: Category,
   json: ({ category }) => categoryJson(category),
 };
 
-export const categoryOperations = rowsOf(
+export const categoryOperations = defineOperations(
   { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategories: {

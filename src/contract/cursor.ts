@@ -1,6 +1,6 @@
+import { ApiError } from './api-error.ts';
 import { maxCursorLength } from './bounds.ts';
 import type { ErrorDetail } from './errors.ts';
-import { Refusal } from './refusal.ts';
 
 interface Cursor {
   readonly filters: string;
@@ -15,7 +15,7 @@ const int64Max = 2n ** 63n - 1n;
 const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
 
 /** Returns the names and values of a list's filters, in schema order. Filters that are numbers are times in Unix ms. */
-export function filtersOf(query: ListQuery): [string, string][] {
+export function collectFilters(query: ListQuery): [string, string][] {
   const filters: [string, string][] = [];
   // A loop, because this runs twice for each page.
   for (const name in query) {
@@ -31,10 +31,10 @@ export function filtersOf(query: ListQuery): [string, string][] {
  * may contain a hundred ids. `list` is the path of the list. The path `/pets` is omitted, for compatibility with older
  * cursors.
  */
-export function filtersText(list: string, query: ListQuery): string {
+export function encodeFilters(list: string, query: ListQuery): string {
   let status = '';
   const rest = list === '/pets' ? [] : [list];
-  for (const [name, value] of filtersOf(query)) {
+  for (const [name, value] of collectFilters(query)) {
     if (name === 'status') status = value;
     else rest.push(`${name}=${value.replace(/[%&]/g, encodeURIComponent)}`);
   }
@@ -43,7 +43,7 @@ export function filtersText(list: string, query: ListQuery): string {
 }
 
 /** Encodes a cursor as opaque text: base64url of the filters, the id and the name. */
-export function writeCursor({ filters, after, name }: Cursor): string {
+export function encodeCursor({ filters, after, name }: Cursor): string {
   return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
 }
 
@@ -51,10 +51,10 @@ export function writeCursor({ filters, after, name }: Cursor): string {
  * Throws `invalid_cursor` if the cursor was not created by the service, was created for another list or with other
  * filters, or has an `after` below `minAfter`.
  */
-export function readCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
+export function decodeCursor(text: string, filters: string, minAfter: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
   const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;
-  if (!isRight || cursor.after < minAfter) throw new Refusal('invalid_cursor', { details: [cursorMistake] });
+  if (!isRight || cursor.after < minAfter) throw new ApiError('invalid_cursor', { details: [cursorError] });
   return cursor;
 }
 
@@ -65,10 +65,10 @@ export function parseCursor(text: string): Cursor | undefined {
   if (filters === undefined) return undefined;
   const cursor = { filters, after: BigInt(after), name };
   const isInt64 = cursor.after <= int64Max && cursor.after >= -int64Max - 1n;
-  return isInt64 && writeCursor(cursor) === text ? cursor : undefined;
+  return isInt64 && encodeCursor(cursor) === text ? cursor : undefined;
 }
 
-export const cursorMistake: ErrorDetail = {
+export const cursorError: ErrorDetail = {
   in: 'query',
   name: 'cursor',
   message: 'is malformed or belongs to a different query; use the URL from the Link header unchanged',

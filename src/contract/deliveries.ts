@@ -3,21 +3,21 @@ import { deliveryStatuses } from '../domain/delivery-status.ts';
 import { eventTypes } from '../domain/event-type.ts';
 import {
   assignedId,
-  bodyShape,
+  bodySchema,
   count,
   cursorParameter,
-  enumOf,
+  enumSchema,
   instant,
   int64,
   limitParameter,
-  pageShape,
-  shape,
-  unselected,
+  objectSchema,
+  omittedExample,
+  pageSchema,
 } from './values.ts';
 
-const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'Type of the event.' });
+const EventTypeName = enumSchema(eventTypes).meta({ id: 'EventType', description: 'Type of the event.' });
 
-const DeliveryStatusName = enumOf(deliveryStatuses).meta({
+const DeliveryStatusName = enumSchema(deliveryStatuses).meta({
   id: 'DeliveryStatus',
   description: '`pending` until the receiver accepts the event, or the last attempt fails.',
 });
@@ -28,7 +28,7 @@ const outcomeMembers = {
   error: z.string().meta({ description: 'Reason for the failure.' }).optional(),
 };
 
-export const Delivery = shape('Delivery', 'The delivery of an event to a webhook.', {
+export const Delivery = objectSchema('Delivery', 'The delivery of an event to a webhook.', {
   id: assignedId('Unique ID'),
   eventId: int64('ID of the event.', 1),
   type: EventTypeName,
@@ -44,26 +44,26 @@ export const Delivery = shape('Delivery', 'The delivery of an event to a webhook
   nextAttemptAt: instant('Time of the next attempt (UTC); omitted if there is none.').optional(),
 });
 
-export const Deliveries = pageShape(Delivery, 'Deliveries', 'A page of deliveries.');
+export const Deliveries = pageSchema(Delivery, 'Deliveries', 'A page of deliveries.');
 
 export const ListDeliveriesQuery = z.strictObject({
   limit: limitParameter('deliveries'),
   status: DeliveryStatusName.optional().meta({
     description: 'Return only deliveries with this status.',
-    param: { examples: unselected('failed') },
+    param: { examples: omittedExample('failed') },
   }),
   cursor: cursorParameter,
 });
 
 export const DeliveryId = int64('ID of the delivery.', 1);
 
-export const Redelivery = bodyShape('Redelivery', 'The events to send again.', 'events to send again', {
+export const Redelivery = bodySchema('Redelivery', 'The events to send again.', 'events to send again', {
   after: int64('All events after this id are sent again.', 0),
 });
 
 const { error, ...withResponse } = outcomeMembers;
 
-export const WebhookTest = shape('WebhookTest', 'The outcome of a request to a receiver.', {
+export const WebhookTest = objectSchema('WebhookTest', 'The outcome of a request to a receiver.', {
   ...withResponse,
   body: z
     .string()
@@ -72,7 +72,7 @@ export const WebhookTest = shape('WebhookTest', 'The outcome of a request to a r
   error,
 });
 
-export const AccountWebhookTest = shape(
+export const AccountWebhookTest = objectSchema(
   'AccountWebhookTest',
   'The outcome of a request to a receiver. Only the account sees the body of the response.',
   outcomeMembers,

@@ -17,7 +17,7 @@ const ErrorDetail = z
 /**
  * Returns the schema of error bodies with one of these codes. `id` names the schema component in the OpenAPI document.
  */
-export function errorBodyOf(id: string, codes: readonly ErrorCode[]) {
+export function errorBodySchema(id: string, codes: readonly ErrorCode[]) {
   return z
     .object({
       code: z
@@ -40,4 +40,4 @@ export function errorBodyOf(id: string, codes: readonly ErrorCode[]) {
     .meta({ id, description: 'An error.' });
 }
 
-export const ErrorBody = errorBodyOf('Error', Object.keys(clientErrors) as ErrorCode[]);
+export const ErrorBody = errorBodySchema('Error', Object.keys(clientErrors) as ErrorCode[]);

@@ -1,23 +1,23 @@
 import * as z from 'zod';
 import { type EventSelector, eventSelectors, eventTypes } from '../domain/event-type.ts';
 import { Category } from './categories.ts';
-import { okPage, okStream, rowsOf } from './operation.ts';
+import { defineOperations, okPage, okStream } from './operation.ts';
 import { Order } from './orders.ts';
 import { Pet } from './pets.ts';
 import { eventJson, type StoreEvent } from './representations.ts';
 import {
   assignedId,
   count,
-  enumOf,
+  enumSchema,
   instant,
   int64,
   int64Filter,
   limitParameter,
   listHint,
-  pageShape,
-  shape,
+  objectSchema,
+  omittedExample,
+  pageSchema,
   text,
-  unselected,
 } from './values.ts';
 
 /** Formats an event as a server-sent event. The JSON has no line breaks, so `data` needs only one line. */
@@ -25,7 +25,7 @@ export function eventFrame(event: StoreEvent): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${eventJson(event)}\n\n`;
 }
 
-const PetsImported = shape(
+const PetsImported = objectSchema(
   'PetsImported',
   'A batch of imported animals. Other animals may also have ids in this range.',
   {
@@ -35,7 +35,7 @@ const PetsImported = shape(
   },
 );
 
-const WebhookDisabled = shape('WebhookDisabled', 'A webhook that was disabled.', {
+const WebhookDisabled = objectSchema('WebhookDisabled', 'A webhook that was disabled.', {
   id: int64('ID of the webhook.', 1),
   reason: text('Reason why the webhook was disabled.', 'gone'),
 });
@@ -51,7 +51,7 @@ const dataByGroup = {
 const eventShapes = eventTypes.map((type) => {
   const [group = 'pet', change = ''] = type.split('.');
   const name = [group, change].map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
-  return shape(`${name}Event`, `The event \`${type}\`.`, {
+  return objectSchema(`${name}Event`, `The event \`${type}\`.`, {
     id: assignedId('ID of the event'),
     type: z.literal(type),
     timestamp: instant('Time of the change (UTC).'),
@@ -60,15 +60,19 @@ const eventShapes = eventTypes.map((type) => {
 });
 
 /** Sent by `testWebhook`, but never recorded. */
-const WebhookTestEvent = shape('WebhookTestEvent', 'The event `webhook.test`, which only a test sends.', {
-  id: int64('Always 0, because the event is not recorded.', 0),
-  type: z.literal('webhook.test'),
-  timestamp: instant('Time of the test (UTC).'),
-  data: shape('WebhookTestData', 'The tested webhook.', { id: int64('ID of the webhook.', 1) }),
-});
+const WebhookTestEvent = objectSchema(
+  'WebhookTestEvent',
+  'The event `webhook.test`, which only a test sends.',
+  {
+    id: int64('Always 0, because the event is not recorded.', 0),
+    type: z.literal('webhook.test'),
+    timestamp: instant('Time of the test (UTC).'),
+    data: objectSchema('WebhookTestData', 'The tested webhook.', { id: int64('ID of the webhook.', 1) }),
+  },
+);
 
 /** The body of a request to a receiver. */
-export const SentEvent = z
+export const DeliveredEvent = z
   .discriminatedUnion('type', [...eventShapes, WebhookTestEvent] as unknown as [(typeof eventShapes)[0]])
   .meta({
     id: 'SentEvent',
@@ -80,9 +84,11 @@ export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventS
   description: 'A change. Contains the resource after the change, or before its deletion.',
 });
 
-const Events = pageShape(Event, 'Events', 'A page of events.');
+const Events = pageSchema(Event, 'Events', 'A page of events.');
 
-export const EventSelectorName = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
+export const EventSelectorName = enumSchema(
+  eventSelectors as readonly [EventSelector, ...EventSelector[]],
+).meta({
   id: 'EventSelector',
   description:
     'A type of event, or all types of a resource: `pet.*` selects all events about animals, including `pets.imported`.',
@@ -107,7 +113,7 @@ const types = z
       items: { $ref: '#/components/schemas/EventSelector' },
       maxItems: maxTypes,
     },
-    param: { examples: unselected(['pet.*']) },
+    param: { examples: omittedExample(['pet.*']) },
   });
 
 const ListEventsQuery = z.strictObject({
@@ -122,14 +128,14 @@ const ListEventsQuery = z.strictObject({
     .meta({
       description: 'Seconds to wait for an event before an empty page is returned (long polling).',
       override: { type: 'integer', format: 'int32', minimum: 0, maximum: maxWaitSeconds },
-      param: { examples: unselected(0) },
+      param: { examples: omittedExample(0) },
     }),
-  order: enumOf(['asc', 'desc'])
+  order: enumSchema(['asc', 'desc'])
     .optional()
     .meta({
       description:
         '`desc` returns the newest events first, searches only the newest 500 events of all types, and cannot be combined with `after` or `wait`.',
-      param: { examples: unselected('asc') },
+      param: { examples: omittedExample('asc') },
     }),
 });
 
@@ -143,7 +149,7 @@ export const maxStreams = 10;
 /** Delay before a reader reconnects, in ms. */
 export const reconnectAfterMs = 2_000;
 
-export const eventOperations = rowsOf(
+export const eventOperations = defineOperations(
   { tag: { name: 'Events', description: 'Changes in commit order.' } },
   {
     listEvents: {

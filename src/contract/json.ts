@@ -30,7 +30,7 @@ export class JsonError extends Error {}
 /**
  * Thrown for duplicate members and members named `__proto__`. `value` may be used only to validate the other members.
  */
-export class MemberError extends Error {
+export class InvalidMemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
   readonly outermost: ReadonlySet<string>;
@@ -44,11 +44,11 @@ export class MemberError extends Error {
 
 /**
  * Parses JSON text. Numbers are `bigint` if their value is an int64 (including `1.0` and `1e2`, as in JSON Schema),
- * otherwise `NotInt64`. Throws `JsonError` for text that is not JSON or is nested too deeply, and `MemberError` for
+ * otherwise `NotInt64`. Throws `JsonError` for text that is not JSON or is nested too deeply, and `InvalidMemberError` for
  * duplicate members.
  */
 export function parseJson(text: string): unknown {
-  return parseFlat(text) ?? parseAny(text);
+  return parseFlatObject(text) ?? parseAny(text);
 }
 
 /**
@@ -66,7 +66,7 @@ const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${
  * Parses a flat object without escapes or long numbers, ten times as fast as the full parser. Returns undefined for
  * other text. Almost all requests contain flat objects.
  */
-function parseFlat(text: string): unknown {
+function parseFlatObject(text: string): unknown {
   if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
   // The text has no escapes, so every quotation mark begins or ends a string. More quotation marks than the parsed
@@ -101,7 +101,7 @@ function parserReason({ message }: Error): string {
 function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number') return value;
   const source = context?.source ?? String(value);
-  return shortInteger.test(source) ? BigInt(value) : int64FromNumber(source);
+  return shortInteger.test(source) ? BigInt(value) : parseNumber(source);
 }
 
 /** Integers of up to 15 digits are exact in JavaScript. Most numbers are such integers. */
@@ -109,7 +109,7 @@ const shortInteger = /^-?\d{1,15}$/;
 const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** Returns the exact value of a JSON number. Never computes powers of ten beyond the range of an int64. */
-function int64FromNumber(source: string): bigint | NotInt64 {
+function parseNumber(source: string): bigint | NotInt64 {
   if (source.length > maxNumberLength) return new NotInt64(source);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
@@ -135,7 +135,7 @@ function checkStructure(text: string, value: unknown): void {
     else if (token === '}' || token === ']') open.pop();
     else if (token === ':') {
       const member = lastString.includes('\\') ? (JSON.parse(lastString) as string) : lastString.slice(1, -1);
-      const mistake = mistakeIn(member, open.at(-1));
+      const mistake = checkMember(member, open.at(-1));
       if (mistake !== undefined) {
         mistakes.set(member, mistake);
         if (open.length === 1) outermost.add(member);
@@ -143,11 +143,11 @@ function checkStructure(text: string, value: unknown): void {
     } else lastString = token;
     if (open.length > maxJsonDepth) throw new JsonError(tooDeep);
   }
-  if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
+  if (mistakes.size > 0) throw new InvalidMemberError(mistakes, value, outermost);
 }
 
 /** Adds a member to those already seen in the object. Returns an error if the member is duplicated or not allowed. */
-function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
+function checkMember(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);
   if (member === '__proto__') return 'is not allowed';

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { IdSpan } from '../domain/changed-ids.ts';
-import type { Resource, Unversioned } from '../domain/resources.ts';
+import type { Resource, UnversionedResource } from '../domain/resources.ts';
 import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { ErrorCode } from './errors.ts';
@@ -127,7 +127,7 @@ export interface Operation<Outcome = never> {
    * Resources in the response. The response is cached until one of them changes. Without resources, the response is not
    * cached.
    */
-  readonly reads: readonly (Resource | Unversioned)[];
+  readonly reads: readonly (Resource | UnversionedResource)[];
   /** Inputs in addition to the request. Responses that depend on such inputs are not cached. */
   readonly needs?: readonly Need[];
   /** Whether the operation returns a list with linked pages (RFC 8288). The outcome is a `Page`. */
@@ -157,16 +157,16 @@ const defaults = { stability: 'beta', reads: [], errors: [] } as const;
 
 type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & Omit<Common, keyof Own>;
 
-type OwnPart<Common> = Partial<Operation> &
+type OperationOverrides<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
 /**
  * Returns a resource's operations by operationId, after adding the `common` properties and the errors implied by path
  * parameters.
  */
-export function rowsOf<
+export function defineOperations<
   const Common extends Partial<Operation>,
-  const Own extends Readonly<Record<string, OwnPart<Common>>>,
+  const Own extends Readonly<Record<string, OperationOverrides<Common>>>,
 >(
   common: Common,
   own: Own,
@@ -185,41 +185,41 @@ export function isRead({ method }: Pick<Operation, 'method'>): boolean {
   return method === 'GET';
 }
 
-type ParamsOf<Row> = Row extends { params: infer Params extends Readonly<Record<string, PathParameter>> }
+type PathParams<Row> = Row extends { params: infer Params extends Readonly<Record<string, PathParameter>> }
   ? { readonly [Name in keyof Params]: bigint }
   : Readonly<Record<never, never>>;
 
-type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType } ? z.infer<Query> : undefined;
+type QueryInput<Row> = Row extends { query: infer Query extends z.ZodType } ? z.infer<Query> : undefined;
 
-type BodyOf<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
+type BodyInput<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
 
-export interface InputOfRow<Row> {
-  readonly params: ParamsOf<Row>;
-  readonly query: QueryOf<Row>;
-  readonly body: BodyOf<Row>;
+export interface OperationInput<Row> {
+  readonly params: PathParams<Row>;
+  readonly query: QueryInput<Row>;
+  readonly body: BodyInput<Row>;
 }
 
 /** The bytes of an upload as they arrive. They can be read only once. */
-export type UploadOfRow<Row> = Row extends { upload: Upload }
+export type OperationUpload<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
 
-export type OutcomeOfRow<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
+export type OperationOutcome<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
 
 /** The position of a page in its list. */
-interface PagePlace {
+interface PagePosition {
   /** Cursor of the next page; undefined on the last page. */
   readonly next: string | undefined;
   /** Range of ids that the page covers. The page does not change unless a row in this range changes. */
   readonly span?: IdSpan;
 }
 
-export interface Page<Item> extends PagePlace {
+export interface Page<Item> extends PagePosition {
   readonly items: readonly Item[];
 }
 
 /** A page that the database has formatted as JSON. */
-export interface JsonPage<Item> extends PagePlace {
+export interface JsonPage<Item> extends PagePosition {
   readonly json: string;
   /** Exists only at the type level. */
   readonly types?: { readonly item: Item };
@@ -300,11 +300,11 @@ export interface Result {
 }
 
 /** The part of an operation from which its results are made. */
-type ResultForm = Pick<Operation, 'paginated' | 'feed'> & {
+type ResultOptions = Pick<Operation, 'paginated' | 'feed'> & {
   readonly success: Response & Pick<Success, 'tagged' | 'stream'>;
 };
 
-export function resultOf({ success, paginated, feed }: ResultForm, outcome: unknown): Result {
+export function toResult({ success, paginated, feed }: ResultOptions, outcome: unknown): Result {
   const { statusOf, json, location, tagged } = success;
   const its = outcome as never;
   return {
@@ -312,8 +312,8 @@ export function resultOf({ success, paginated, feed }: ResultForm, outcome: unkn
     body: json?.(its),
     tagged: tagged?.(its),
     location: location?.(its),
-    next: paginated || feed ? (outcome as PagePlace).next : undefined,
+    next: paginated || feed ? (outcome as PagePosition).next : undefined,
     stream: success.stream && (outcome as StreamSource),
-    span: paginated ? (outcome as PagePlace).span : undefined,
+    span: paginated ? (outcome as PagePosition).span : undefined,
   };
 }

@@ -2,7 +2,7 @@
 import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
 import { eventOperations } from './events.ts';
-import { type InputOfRow, isRead, type Operation } from './operation.ts';
+import { isRead, type Operation, type OperationInput } from './operation.ts';
 import { orderOperations } from './orders.ts';
 import { petOperations } from './pets.ts';
 import { rateLimitOperations } from './rate-limit.ts';
@@ -27,7 +27,7 @@ export type OperationId = keyof Operations;
 export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] =
   Object.values(operations);
 
-export type InputOf<Id extends OperationId> = InputOfRow<Operations[Id]>;
+export type ClientInput<Id extends OperationId> = OperationInput<Operations[Id]>;
 
 export const commonErrors = [
   'invalid_parameter',
@@ -51,7 +51,7 @@ const limitErrors: ReadonlySet<ErrorCode> = new Set([
  * Returns all possible errors of an operation: those it declares, those implied by its definition, and those common to
  * all operations.
  */
-export function errorsOf(operation: Operation): ErrorCode[] {
+export function possibleErrors(operation: Operation): ErrorCode[] {
   const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
   const common: readonly ErrorCode[] = free
     ? commonErrors.filter((code) => !limitErrors.has(code))
@@ -81,11 +81,11 @@ export function isRepeatable({ method, repeatable }: Operation): boolean {
 }
 
 /** Whether a successful response contains a resource or a page. Such a response has an entity tag if it has a body. */
-export function isTagged(operation: Operation): boolean {
+export function hasEntityTag(operation: Operation): boolean {
   return !operation.isEffect && (!isRead(operation) || operation.reads.length > 0);
 }
 
 /** Returns the methods of an operation. GET implies HEAD (RFC 9110, section 9.3.2). */
-export function methodsOf({ method }: Operation): string[] {
+export function allowedMethods({ method }: Operation): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method];
 }

@@ -1,25 +1,25 @@
 import * as z from 'zod';
 import { orderStatuses } from '../domain/order-status.ts';
-import { ok, okPage, rowsOf } from './operation.ts';
+import { defineOperations, ok, okPage } from './operation.ts';
 import { orderJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
-  bodyShape,
+  bodySchema,
   cursorParameter,
-  enumOf,
+  emptyBody,
+  enumSchema,
   instant,
   int64,
   int64Filter,
   int64Hint,
   limitParameter,
-  noMembers,
-  pageShape,
-  shape,
+  objectSchema,
+  omittedExample,
+  pageSchema,
   text,
-  unselected,
 } from './values.ts';
 
-export const OrderStatus = enumOf(orderStatuses).meta({
+export const OrderStatus = enumSchema(orderStatuses).meta({
   id: 'OrderStatus',
   description: 'Status of the order.',
 });
@@ -27,12 +27,12 @@ export const OrderStatus = enumOf(orderStatuses).meta({
 const petId = int64(`ID of the ordered animal. ${int64Hint}`, 1);
 const reference = text("The client's reference.", 'cart-1042');
 
-const NewOrder = bodyShape('NewOrder', 'An order to place.', 'a new order', {
+const NewOrder = bodySchema('NewOrder', 'An order to place.', 'a new order', {
   petId,
   reference: reference.optional(),
 });
 
-export const Order = shape('Order', 'An order for one animal.', {
+export const Order = objectSchema('Order', 'An order for one animal.', {
   id: assignedId('Unique ID'),
   petId,
   status: OrderStatus,
@@ -41,13 +41,13 @@ export const Order = shape('Order', 'An order for one animal.', {
   updatedAt: instant('Time when the order was placed or its status last changed (UTC).'),
 });
 
-const Orders = pageShape(Order, 'Orders', 'A page of orders.');
+const Orders = pageSchema(Order, 'Orders', 'A page of orders.');
 
 const ListOrdersQuery = z.strictObject({
   limit: limitParameter('orders'),
   status: OrderStatus.optional().meta({
     description: 'Return only orders with this status.',
-    param: { examples: unselected('placed') },
+    param: { examples: omittedExample('placed') },
   }),
   petId: int64Filter('Return only orders for this animal.'),
   cursor: cursorParameter,
@@ -62,7 +62,7 @@ const params = { orderId: { schema: OrderId, otherwise: 'order_not_found' } } as
 const step = {
   method: 'POST',
   params,
-  body: noMembers,
+  body: emptyBody,
   scope: 'orders:write',
   readScope: 'orders:read',
   preconditions: ['If-Match'],
@@ -74,7 +74,7 @@ const step = {
   errors: ['order_transition_not_allowed'],
 } as const;
 
-export const orderOperations = rowsOf(
+export const orderOperations = defineOperations(
   { tag: { name: 'Orders', description: 'Orders for animals, from placed to delivered.' } },
   {
     placeOrder: {

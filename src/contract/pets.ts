@@ -1,28 +1,28 @@
 import * as z from 'zod';
 import { petStatuses } from '../domain/pet-status.ts';
 import { parseInt64 } from './json.ts';
-import { mediaTypes, noContent, ok, okJsonPage, rowsOf } from './operation.ts';
+import { defineOperations, mediaTypes, noContent, ok, okJsonPage } from './operation.ts';
 import { type Pet as PetRow, petJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
-  bodyShape,
+  bodySchema,
   count,
   cursorParameter,
-  enumOf,
+  enumSchema,
   int64,
   int64Filter,
   int64Hint,
   limitParameter,
   listHint,
-  pageShape,
-  shape,
+  objectSchema,
+  omittedExample,
+  pageSchema,
   text,
-  unselected,
 } from './values.ts';
 
 const maxIds = 100;
 
-export const PetStatus = enumOf(petStatuses).meta({
+export const PetStatus = enumSchema(petStatuses).meta({
   id: 'PetStatus',
   description: 'Availability of the animal.',
 });
@@ -35,14 +35,14 @@ const newStatus = PetStatus.default('available').meta({
   description: 'Availability of the animal. Defaults to `available`.',
 });
 
-export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
+export const NewPet = bodySchema('NewPet', 'An animal to add.', 'a new animal', {
   name,
   categoryId,
   status: newStatus,
 });
 
 /** A merge patch (RFC 7396). Members cannot be removed, so null is not allowed. */
-const PetPatch = bodyShape(
+const PetPatch = bodySchema(
   'PetPatch',
   'Changes to an animal. Omitted fields are unchanged.',
   'a change to an animal',
@@ -50,14 +50,14 @@ const PetPatch = bodyShape(
 );
 
 // The OpenAPI document allows additional members, because later v1 releases may add some.
-export const Pet = shape('Pet', 'An animal in the store.', {
+export const Pet = objectSchema('Pet', 'An animal in the store.', {
   id: assignedId('Unique ID'),
   name,
   categoryId,
   status: PetStatus,
 });
 
-export const Pets = pageShape(Pet, 'Pets', 'A page of animals.');
+export const Pets = pageSchema(Pet, 'Pets', 'A page of animals.');
 
 const idsForm = `must be 1 to ${maxIds} ids, separated by commas`;
 
@@ -73,14 +73,14 @@ const ids = z
   .meta({
     description: `Return only animals with these ids (1 to ${maxIds}, separated by commas). ${listHint}`,
     override: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: maxIds },
-    param: { 'x-stability': 'beta', style: 'form', explode: false, examples: unselected([7]) },
+    param: { 'x-stability': 'beta', style: 'form', explode: false, examples: omittedExample([7]) },
   });
 
 const ListPetsQuery = z.strictObject({
   limit: limitParameter('animals'),
   status: PetStatus.optional().meta({
     description: 'Return only animals with this status.',
-    param: { examples: unselected('available') },
+    param: { examples: omittedExample('available') },
   }),
   categoryId: int64Filter('Return only animals in this category.'),
   id: ids,
@@ -94,7 +94,7 @@ const PetId = int64('ID of the animal.', 1);
 export type PetStatus = z.infer<typeof PetStatus>;
 export type NewPet = z.infer<typeof NewPet>;
 
-export const Inventory = shape('Inventory', 'The number of animals in each status.', {
+export const Inventory = objectSchema('Inventory', 'The number of animals in each status.', {
   available: count,
   pending: count,
   sold: count,
@@ -110,7 +110,7 @@ function inventoryJson({ available, pending, sold }: Inventory): string {
   return `{"available":${available},"pending":${pending},"sold":${sold}}`;
 }
 
-export function total({ available, pending, sold }: Inventory): number {
+export function totalAnimals({ available, pending, sold }: Inventory): number {
   return available + pending + sold;
 }
 
@@ -121,7 +121,7 @@ const params = { petId: { schema: PetId, otherwise: 'pet_not_found' } } as const
 
 export const petTag = { name: 'Pets', description: 'Animals in the store.' } as const;
 
-export const petOperations = rowsOf(
+export const petOperations = defineOperations(
   { tag: petTag },
   {
     listPets: {

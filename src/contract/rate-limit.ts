@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { okJson, rowsOf } from './operation.ts';
-import { count, instant, shape } from './values.ts';
+import { defineOperations, okJson } from './operation.ts';
+import { count, instant, objectSchema } from './values.ts';
 
 const windowOf = (description: string) =>
   z
@@ -11,14 +11,14 @@ const windowOf = (description: string) =>
     })
     .meta({ description });
 
-const RateLimit = shape('RateLimit', "The account's rate limits and remaining requests.", {
+const RateLimit = objectSchema('RateLimit', "The account's rate limits and remaining requests.", {
   plan: z.string().meta({ description: "The account's plan.", examples: ['free'] }),
   minute: windowOf('The 60-second window.'),
   day: windowOf('The 86,400-second window.'),
   bannedUntil: instant('Time when the ban of the key ends (UTC); null if the key is not banned.').nullable(),
 });
 
-export const rateLimitOperations = rowsOf(
+export const rateLimitOperations = defineOperations(
   { tag: { name: 'Rate limits', description: "The account's rate limits and remaining requests." } },
   {
     getRateLimit: {

@@ -16,11 +16,11 @@ export interface Pet {
 }
 
 export function petJson(pet: Pet): string {
-  return `{"id":${pet.id}${jsonBehindId(pet)}`;
+  return `{"id":${pet.id}${petJsonWithoutId(pet)}`;
 }
 
 /** Formats an animal as JSON without its id, for an SQL statement that assigns the id. */
-export function jsonBehindId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
+export function petJsonWithoutId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
   return `,"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
@@ -45,7 +45,7 @@ export interface Category {
   readonly name: string;
 }
 
-export interface PutCategory {
+export interface PutCategoryResult {
   readonly category: Category;
   readonly isNew: boolean;
 }

@@ -24,7 +24,9 @@ export function int64(description: string, example: number, bounds: { minimum?: 
   return z
     .bigint({
       error: ({ input }) =>
-        input === undefined ? 'is required' : `must be an integer${rangeHint(input)}, not ${kindOf(input)}`,
+        input === undefined
+          ? 'is required'
+          : `must be an integer${rangeHint(input)}, not ${describeType(input)}`,
     })
     .meta({ description, override: { type: 'integer', format: 'int64', ...bounds, examples: [example] } });
 }
@@ -54,7 +56,7 @@ function rangeHint(input: unknown): string {
 
 const longNumber = `a number of more than ${maxNumberLength} characters`;
 
-export function kindOf(input: unknown): string {
+export function describeType(input: unknown): string {
   if (input instanceof NotInt64) return input.source.length > maxNumberLength ? longNumber : input.source;
   if (input === null) return 'null';
   if (Array.isArray(input)) return 'an array';
@@ -67,14 +69,15 @@ export const textHint =
 
 export function requiredString() {
   return z.string({
-    error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
+    error: ({ input }) =>
+      input === undefined ? 'is required' : `must be a string, not ${describeType(input)}`,
   });
 }
 
 export function text(description: string, example: string) {
   return requiredString()
     .superRefine((value, context) => {
-      for (const message of mistakesInText(value)) context.addIssue({ code: 'custom', message });
+      for (const message of textErrors(value)) context.addIssue({ code: 'custom', message });
     })
     .meta({
       description: `${description} ${textHint}`,
@@ -88,7 +91,7 @@ export function text(description: string, example: string) {
     });
 }
 
-function mistakesInText(value: string): string[] {
+function textErrors(value: string): string[] {
   if (value === '') return ['must not be empty'];
   const mistakes: string[] = [];
   // A code point has one or two UTF-16 code units, so the code points of a short string need not be counted.
@@ -103,20 +106,24 @@ function mistakesInText(value: string): string[] {
 }
 
 /** Returns the error message for a value outside an enumeration. */
-export function oneOf(words: readonly string[]): string {
+export function enumMessage(words: readonly string[]): string {
   return `must be one of ${words.map((word) => `"${word}"`).join(', ')}`;
 }
 
-export function enumOf<const Words extends readonly string[]>(words: Words) {
-  return z.enum(words, { error: oneOf(words) });
+export function enumSchema<const Words extends readonly string[]>(words: Words) {
+  return z.enum(words, { error: enumMessage(words) });
 }
 
-export function shape<Members extends z.ZodRawShape>(id: string, description: string, members: Members) {
+export function objectSchema<Members extends z.ZodRawShape>(
+  id: string,
+  description: string,
+  members: Members,
+) {
   return z.object(members).meta({ id, description });
 }
 
 /** Returns the schema of a request body. Error messages refer to the body as `what`. */
-export function bodyShape<Members extends z.ZodRawShape>(
+export function bodySchema<Members extends z.ZodRawShape>(
   id: string,
   description: string,
   what: string,
@@ -125,19 +132,19 @@ export function bodyShape<Members extends z.ZodRawShape>(
   const names = Object.keys(members)
     .join(', ')
     .replace(/, (\w+)$/, ' and $1');
-  const error = bodyError(what, names || 'no members');
+  const error = bodyErrorMap(what, names || 'no members');
   return z.strictObject(members, { error }).meta({ id, description });
 }
 
-export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
+export function bodyErrorMap(what: string, members: string): z.core.$ZodErrorMap {
   return (issue) =>
     issue.code === 'unrecognized_keys'
       ? `is unknown; ${what} has ${members}`
-      : `must be a JSON object, not ${kindOf(issue.input)}`;
+      : `must be a JSON object, not ${describeType(issue.input)}`;
 }
 
 /** Returns an example that the reference page omits from sample requests. */
-export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
+export const omittedExample = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
 
@@ -157,15 +164,15 @@ export function limitParameter(things: string) {
         maximum: pageLimit.max,
         default: pageLimit.default,
       },
-      param: { examples: unselected(pageLimit.default) },
+      param: { examples: omittedExample(pageLimit.default) },
     });
 }
 
-export const cursorParameter = cursorOf(64);
+export const cursorParameter = cursorSchema(64);
 
-export const namedCursorParameter = cursorOf(maxCursorLength);
+export const namedCursorParameter = cursorSchema(maxCursorLength);
 
-function cursorOf(maxLength: number) {
+function cursorSchema(maxLength: number) {
   return z
     .string()
     .optional()
@@ -191,15 +198,15 @@ export function int64Filter(description: string) {
   return int64Text.optional().meta({
     description,
     override: { type: 'integer', format: 'int64' },
-    param: { 'x-stability': 'beta', examples: unselected(1) },
+    param: { 'x-stability': 'beta', examples: omittedExample(1) },
   });
 }
 
-export function pageShape<Item extends z.ZodType>(item: Item, id: string, description: string) {
+export function pageSchema<Item extends z.ZodType>(item: Item, id: string, description: string) {
   return z.array(item).max(pageLimit.max).meta({ id, description });
 }
 
-const NoMembers = bodyShape('NoMembers', 'An empty object.', 'this request', {});
+const NoMembers = bodySchema('NoMembers', 'An empty object.', 'this request', {});
 
 /** Body of a state transition: absent, or an empty object. */
-export const noMembers = { schema: NoMembers, optional: true } as const;
+export const emptyBody = { schema: NoMembers, optional: true } as const;

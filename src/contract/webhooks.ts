@@ -12,20 +12,20 @@ import {
   webhookTestJson,
 } from './deliveries.ts';
 import { EventSelectorName } from './events.ts';
-import { mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import { defineOperations, mediaTypes, noContent, ok, okPage } from './operation.ts';
 import { deliveryJson, repeatableResponses, webhookJson } from './representations.ts';
 import {
   assignedId,
-  bodyShape,
+  bodySchema,
   cursorParameter,
+  describeType,
+  emptyBody,
   instant,
   int64,
-  kindOf,
   limitParameter,
-  noMembers,
-  pageShape,
+  objectSchema,
+  pageSchema,
   requiredString,
-  shape,
   text,
 } from './values.ts';
 
@@ -54,19 +54,21 @@ const typesOf = (description: string) =>
 
 const description = text('Purpose of the webhook.', 'Warehouse');
 
-const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${kindOf(input)}` }).meta({
-  description: 'Whether events are sent.',
-  examples: [false],
-});
+const enabled = z
+  .boolean({ error: ({ input }) => `must be true or false, not ${describeType(input)}` })
+  .meta({
+    description: 'Whether events are sent.',
+    examples: [false],
+  });
 
-const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
+const NewWebhook = bodySchema('NewWebhook', 'A webhook to create.', 'a new webhook', {
   url,
   types: typesOf('Types of the events to send. Defaults to all types that the key may read.').optional(),
   description: description.optional(),
 });
 
 /** A merge patch (RFC 7396): null removes the description. */
-const WebhookPatch = bodyShape(
+const WebhookPatch = bodySchema(
   'WebhookPatch',
   'Changes to a webhook. Omitted fields are unchanged. `null` removes the description.',
   'a change to a webhook',
@@ -96,9 +98,9 @@ export const webhookMembers = {
   createdAt: instant('Time when the webhook was created (UTC).'),
 };
 
-const Webhook = shape('Webhook', "A URL that receives an account's events.", webhookMembers);
+const Webhook = objectSchema('Webhook', "A URL that receives an account's events.", webhookMembers);
 
-const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
+const IssuedWebhook = objectSchema('IssuedWebhook', 'A webhook with its new secret.', {
   ...webhookMembers,
   secret: z.string().meta({
     description: 'Secret used to sign the requests (Standard Webhooks). Shown only in this response.',
@@ -106,7 +108,7 @@ const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
   }),
 });
 
-const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
+const Webhooks = pageSchema(Webhook, 'Webhooks', 'A page of webhooks.');
 
 const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cursor: cursorParameter });
 
@@ -119,7 +121,7 @@ const one = { path: '/webhooks/{webhookId}', params } as const;
 /** Appended to the descriptions of operations that make a webhook act. */
 const authority = ' Requires `events:read` and the read scopes of the types.';
 
-export const webhookOperations = rowsOf(
+export const webhookOperations = defineOperations(
   {
     tag: { name: 'Webhooks', description: 'URLs that receive events. Each webhook belongs to one account.' },
     scope: 'webhooks:write',
@@ -195,7 +197,7 @@ export const webhookOperations = rowsOf(
         'switch without rejecting requests.' +
         authority,
       params,
-      body: noMembers,
+      body: emptyBody,
       needs: ['caller', 'secret'],
       preconditions: ['If-Match'],
       success: {
@@ -213,7 +215,7 @@ export const webhookOperations = rowsOf(
         'Disabled webhooks can also be tested.' +
         authority,
       params,
-      body: noMembers,
+      body: emptyBody,
       reads: ['webhooks'],
       needs: ['caller'],
       repeatable: false,
@@ -247,7 +249,7 @@ export const webhookOperations = rowsOf(
         "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead." +
         authority,
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
-      body: noMembers,
+      body: emptyBody,
       needs: ['caller'],
       sends: true,
       success: {

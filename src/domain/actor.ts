@@ -9,11 +9,11 @@ export interface Actor {
 }
 
 /** The actor as the audit log stores it, such as `operator:anna`. */
-export function actorText({ kind, name }: Actor): string {
+export function formatActor({ kind, name }: Actor): string {
   return `${kind}:${name}`;
 }
 
-export function actorOf(text: string): Actor {
+export function parseActor(text: string): Actor {
   const [, kind, name = ''] = /^(\w+):(.*)$/s.exec(text) ?? [];
   return { kind: actorKinds.find((known) => known === kind) ?? 'operator', name };
 }

@@ -14,7 +14,7 @@ const mappedPrefix = '::ffff:';
  * Returns the address, converting an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) to IPv4. Undefined if the
  * text is not an address.
  */
-export function unmappedAddress(text: string): string | undefined {
+export function unmapAddress(text: string): string | undefined {
   const version = isIP(text);
   if (version === 4) return text;
   if (version === 0) return undefined;
@@ -28,7 +28,7 @@ export function unmappedAddress(text: string): string | undefined {
 /**
  * The network whose requests are counted: an IPv4 address or an IPv6 /64, the smallest block that a subscriber gets.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   if (isIP(address) !== 6) return address;
   const [a, b, c, d] = ipaddr.IPv6.parse(address).parts.map((part) => part.toString(16));
   return `${a}:${b}:${c}:${d}::/64`;
@@ -51,7 +51,7 @@ export function parseNetwork(text: string): Network | undefined {
 }
 
 /** Whether one of the networks contains the address, which must not be IPv4-mapped. */
-export function isWithin(address: string, networks: readonly Network[]): boolean {
+export function isInNetworks(address: string, networks: readonly Network[]): boolean {
   if (isIP(address) === 0) return false;
   const parsed = ipaddr.parse(address);
   return networks.some(([network, bits]) => parsed.kind() === network.kind() && parsed.match(network, bits));
@@ -61,7 +61,7 @@ export function isWithin(address: string, networks: readonly Network[]): boolean
  * Identifies the peer of a connection by its port and the text or the 4 or 16 bytes of its address. Both forms of an
  * address give the same result.
  */
-export function peerOf(address: string | Uint8Array, port: number): string {
+export function formatPeer(address: string | Uint8Array, port: number): string {
   // The text of a link-local address may name its interface (RFC 4007, section 11), which the bytes do not contain.
   const bytes =
     typeof address === 'string'

@@ -7,7 +7,7 @@ export const dayMs = 24 * hourMs;
 export const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: minuteMs, h: hourMs, d: dayMs };
 
 /** Start of the UTC day that contains a time, in Unix ms. */
-export function dayOf(ms: number): number {
+export function startOfDay(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;
 }
 
@@ -37,7 +37,7 @@ export interface Clock {
 }
 
 /** Converts a time from `storeTime` to a date, in Unix ms. Steps are rounded to seconds, so that the date stays the same. */
-export function dateOf(clock: Pick<Clock, 'now' | 'storeTime'>, storeTime: number): number {
+export function toSystemTime(clock: Pick<Clock, 'now' | 'storeTime'>, storeTime: number): number {
   return storeTime + Math.round((clock.now() - clock.storeTime()) / 1_000) * 1_000;
 }
 
@@ -92,7 +92,7 @@ export function systemClock(sources: TimeSources = systemSources): Clock {
   return new SystemClock(sources);
 }
 
-class OwnSteps implements ClockSteps {
+class LocalClockSteps implements ClockSteps {
   count = 0;
   aheadMs = 0;
 
@@ -105,7 +105,7 @@ class OwnSteps implements ClockSteps {
 
 class SystemClock implements Clock {
   readonly #sources: TimeSources;
-  #steps: ClockSteps = new OwnSteps();
+  #steps: ClockSteps = new LocalClockSteps();
   #followed = 0;
   #baseMs = 0;
   /**
@@ -150,7 +150,7 @@ class SystemClock implements Clock {
       const jumpedMs = date - (this.#baseMs + monotonic) - this.#aheadMs;
       if (Math.abs(jumpedMs) <= stepMs) return Math.floor(this.#baseMs + monotonic);
       const sleptMs = this.#sources.uptime() * 1_000 - monotonic;
-      const passedMs = passed(jumpedMs, sleptMs - this.#sleptMs);
+      const passedMs = suspendedMs(jumpedMs, sleptMs - this.#sleptMs);
       const aheadMs = this.#aheadMs + jumpedMs - passedMs;
       if (!this.#steps.add(this.#followed, aheadMs)) continue;
       this.#followed++;
@@ -186,7 +186,7 @@ class SystemClock implements Clock {
 }
 
 /** The part of a clock change that is due to a suspension of the machine. `sleptMs` is accurate to about a second. */
-function passed(jumpedMs: number, sleptMs: number): number {
+function suspendedMs(jumpedMs: number, sleptMs: number): number {
   if (sleptMs < uptimeErrorMs) return 0;
   return Math.abs(jumpedMs - sleptMs) <= uptimeErrorMs ? jumpedMs : sleptMs - uptimeErrorMs;
 }

@@ -21,7 +21,7 @@ export const maxHeldEvents = 5_000;
 export const leaseLimits = { webhooks: 50, events: 100, eventsOfAll: 500 } as const;
 
 /** Number of events to examine for each of the webhooks that are behind. */
-export function portionLength(behind: number): number {
+export function eventBatchSize(behind: number): number {
   return Math.min(leaseLimits.events, Math.floor(leaseLimits.eventsOfAll / Math.max(behind, 1)));
 }
 
@@ -105,7 +105,7 @@ export interface RescheduleRequest {
   readonly latestRetry: number;
 }
 
-export interface Leases {
+export interface LeaseResult {
   readonly deliveries: readonly LeasedDelivery[];
   /** Pass this as `after` in the next request. */
   readonly after: bigint;
@@ -121,7 +121,7 @@ export interface Leases {
   readonly sendingStates: Readonly<Record<string, SendingState>>;
 }
 
-export interface Dispatched extends Leases {
+export interface DispatchResult extends LeaseResult {
   /** The ids of deliveries whose outcomes must be stored later, because another transaction has locked them. */
   readonly locked: readonly bigint[];
 }
@@ -152,35 +152,35 @@ export interface SettledDelivery {
  * nothing about the webhook. `kept`: the webhook stays enabled, because a delivery has succeeded since, or the webhook was
  * enabled again.
  */
-export type Disabling = 'disabled' | 'kept' | 'moved';
+export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 
 /** Number of deliveries that a process leases for an account, in flight or queued. */
-const maxLeasedOfAccount = 32;
+const maxLeasedPerAccount = 32;
 /** Number of deliveries that a process leases, in flight or queued. */
-export const maxLeasedOfAll = 3 * maxInFlight.perProcess;
+export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 
 /** Maximum number of deliveries that the process leases for a webhook. */
-export function maxLeasesOf({ held, fast, room }: LeaseRequest, webhookId: bigint): number {
-  return held[String(webhookId)] ?? leasesPerWebhook(room, fast.includes(webhookId));
+export function maxWebhookLeases({ held, fast, room }: LeaseRequest, webhookId: bigint): number {
+  return held[String(webhookId)] ?? webhookLeaseLimit(room, fast.includes(webhookId));
 }
 
 /** Maximum number of additional deliveries that the process leases for an account. */
-export function maxLeasesOfAccount({ heldOfAccounts, room }: LeaseRequest, accountId: bigint): number {
-  return heldOfAccounts[String(accountId)] ?? leasesPerAccount(room);
+export function maxAccountLeases({ heldOfAccounts, room }: LeaseRequest, accountId: bigint): number {
+  return heldOfAccounts[String(accountId)] ?? accountLeaseLimit(room);
 }
 
 /** Limits are reduced once half of the process's capacity is used, so that slow receivers cannot use all of it. */
-const isRoomy = (room: number) => room > maxInFlight.perProcess / 2;
+const hasCapacity = (room: number) => room > maxInFlight.perProcess / 2;
 
 /** Number of deliveries that a process leases per webhook. More are leased in advance for a fast receiver. */
-export function leasesPerWebhook(room: number, isFast: boolean): number {
-  if (isFast) return isRoomy(room) ? maxLeasedOfAccount : maxInFlight.perWebhook;
-  return isRoomy(room) ? maxInFlight.perWebhook : 1;
+export function webhookLeaseLimit(room: number, isFast: boolean): number {
+  if (isFast) return hasCapacity(room) ? maxLeasedPerAccount : maxInFlight.perWebhook;
+  return hasCapacity(room) ? maxInFlight.perWebhook : 1;
 }
 
 /** Number of deliveries that a process leases per account. */
-export function leasesPerAccount(room: number): number {
-  return isRoomy(room) ? maxLeasedOfAccount : maxLeasedOfAccount / 4;
+export function accountLeaseLimit(room: number): number {
+  return hasCapacity(room) ? maxLeasedPerAccount : maxLeasedPerAccount / 4;
 }
 
 /** An account may have this many deliveries at once after a pause: those of a second. */
@@ -190,9 +190,12 @@ export const burstMicroseconds = 1_000_000;
  * The pace of an account as a virtual schedule: each delivery takes up an interval after `pacedUntil` (Unix
  * microseconds).
  */
-export function paceOf(pacedUntil: number, { now, perSecond }: Pick<LeaseRequest, 'now' | 'perSecond'>) {
+export function deliverySchedule(
+  pacedUntil: number,
+  { now, perSecond }: Pick<LeaseRequest, 'now' | 'perSecond'>,
+) {
   const at = now * 1_000;
-  const interval = intervalOf(perSecond);
+  const interval = deliveryIntervalMicroseconds(perSecond);
   // A time far in the future was stored before the clock was set back. Other processes may be slightly ahead.
   const isFormer = pacedUntil > at + burstMicroseconds;
   const from = isFormer ? at - interval : Math.max(pacedUntil, at - burstMicroseconds);
@@ -200,10 +203,10 @@ export function paceOf(pacedUntil: number, { now, perSecond }: Pick<LeaseRequest
 }
 
 /** An account whose `pacedUntil` is at most this may have a delivery now. */
-export function latestPaced({ now, perSecond }: Pick<LeaseRequest, 'now' | 'perSecond'>): number {
-  return now * 1_000 - intervalOf(perSecond);
+export function maxPacedUntil({ now, perSecond }: Pick<LeaseRequest, 'now' | 'perSecond'>): number {
+  return now * 1_000 - deliveryIntervalMicroseconds(perSecond);
 }
 
-function intervalOf(perSecond: number): number {
+function deliveryIntervalMicroseconds(perSecond: number): number {
   return Math.floor(1_000_000 / perSecond);
 }

@@ -29,16 +29,16 @@ export type EventSelector = EventType | (typeof typeGroups)[number];
 export const eventSelectors: readonly EventSelector[] = [...eventTypes, ...typeGroups];
 
 /** The types that match any of the selectors; all types if no selectors are given. */
-export function selectedTypes(selectors: readonly EventSelector[]): ReadonlySet<EventType> {
+export function expandSelectors(selectors: readonly EventSelector[]): ReadonlySet<EventType> {
   if (selectors.length === 0) return new Set(eventTypes);
   return new Set(
     selectors.flatMap((selector) =>
-      eventTypes.filter((type) => type === selector || groupOf(type) === selector),
+      eventTypes.filter((type) => type === selector || typeGroup(type) === selector),
     ),
   );
 }
 
-function groupOf(type: EventType): string {
+function typeGroup(type: EventType): string {
   return type === 'pets.imported' ? 'pet.*' : type.replace(/\..*/, '.*');
 }
 
@@ -46,11 +46,11 @@ function groupOf(type: EventType): string {
 export const eventScopes: readonly Scope[] = [...new Set<Scope>(Object.values(scopeByType))];
 
 /** The scope that events of this type require in addition to `events:read`. */
-export function scopeOf(type: EventType): Scope {
+export function requiredScope(type: EventType): Scope {
   return scopeByType[type];
 }
 
 /** Whether a key with these scopes and `events:read` may read events of this type. */
-export function mayRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
-  return scopes.has(scopeOf(type));
+export function canRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
+  return scopes.has(requiredScope(type));
 }

@@ -12,29 +12,29 @@ export interface JsonRows {
 const rowStart = '{"id":';
 
 /** The page from the JSON of its rows and the following row, if there is one: of the first `limit` + 1 rows. */
-export function jsonRowsOf(json: string, count: number, limit: number): JsonRows {
-  const next = count > limit ? lastIdIn(json) : undefined;
-  const kept = next === undefined ? json : withoutLast(json);
-  return { json: kept, last: lastIdIn(kept), next };
+export function toJsonRows(json: string, count: number, limit: number): JsonRows {
+  const next = count > limit ? findLastId(json) : undefined;
+  const kept = next === undefined ? json : dropLastRow(json);
+  return { json: kept, last: findLastId(kept), next };
 }
 
 /** Removes rows with ids above `maxId`, which are at the end of the page. */
-export function upTo(rows: JsonRows, maxId: bigint): JsonRows {
+export function truncateAfter(rows: JsonRows, maxId: bigint): JsonRows {
   let { json, last } = rows;
   while (last !== undefined && last > maxId) {
-    json = withoutLast(json);
-    last = lastIdIn(json);
+    json = dropLastRow(json);
+    last = findLastId(json);
   }
   const next = rows.next !== undefined && rows.next <= maxId ? rows.next : undefined;
   return { json, last, next };
 }
 
-function withoutLast(json: string): string {
+function dropLastRow(json: string): string {
   const rowAt = json.lastIndexOf(rowStart);
   return rowAt === 1 ? '[]' : `${json.slice(0, rowAt - 1)}]`;
 }
 
-function lastIdIn(json: string): bigint | undefined {
+function findLastId(json: string): bigint | undefined {
   const rowAt = json.lastIndexOf(rowStart);
   if (rowAt === -1) return undefined;
   const from = rowAt + rowStart.length;

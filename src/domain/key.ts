@@ -20,7 +20,7 @@ export type RandomBytes = (count: number) => Uint8Array;
  * Creates a key or another kind of secret. Bytes of 248 and above are discarded, so that all characters are equally
  * likely.
  */
-export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): string {
+export function generateKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): string {
   const prefix = prefixes[kind];
   let secret = '';
   while (secret.length < secretLength) {
@@ -28,7 +28,7 @@ export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): str
       if (byte < 248 && secret.length < secretLength) secret += alphabet[byte % 62];
     }
   }
-  return prefix + secret + checksum(prefix + secret);
+  return prefix + secret + computeChecksum(prefix + secret);
 }
 
 /** Whether the text has the format and a valid checksum for this kind of secret. */
@@ -37,12 +37,12 @@ export function isWellFormedKey(text: string, kind: SecretKind = 'key'): boolean
   return (
     text.startsWith(prefix) &&
     form.test(text.slice(prefix.length)) &&
-    text.endsWith(checksum(text.slice(0, -checksumLength)))
+    text.endsWith(computeChecksum(text.slice(0, -checksumLength)))
   );
 }
 
 /** SHA-256 in hexadecimal, which is stored and looked up instead of the key. */
-export function fingerprint(key: string): string {
+export function computeFingerprint(key: string): string {
   return Bun.SHA256.hash(key, 'hex');
 }
 
@@ -51,7 +51,7 @@ export function lastFour(key: string): string {
   return key.slice(-4);
 }
 
-function checksum(text: string): string {
+function computeChecksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
   for (let index = 0; index < checksumLength; index++) {

@@ -12,7 +12,7 @@ export const latencyBuckets = (powersOfTwo - 1) * bucketsPerPower;
 const maxMicroseconds = 2 ** powersOfTwo - 1;
 
 /** The bucket for a latency in ms. */
-export function latencyBucketOf(ms: number): number {
+export function findLatencyBucket(ms: number): number {
   const microseconds = Math.min(ms * 1_000, maxMicroseconds) | 0;
   if (microseconds < bucketsPerPower) return Math.max(0, microseconds);
   const power = 31 - Math.clz32(microseconds);
@@ -26,10 +26,10 @@ function lowerBound(bucket: number): number {
 }
 
 /** Number of requests in each bucket. */
-export type LatencyCounts = readonly (readonly [bucket: number, requests: number])[];
+export type LatencyHistogram = readonly (readonly [bucket: number, requests: number])[];
 
 /** Latency quantiles in whole microseconds, interpolated linearly within a bucket. Null if there are no requests. */
-export function latencyQuantiles(counts: LatencyCounts, shares: readonly number[]): (number | null)[] {
+export function latencyQuantiles(counts: LatencyHistogram, shares: readonly number[]): (number | null)[] {
   const sorted = counts.toSorted(([one], [other]) => one - other);
   const all = sorted.reduce((sum, [, requests]) => sum + requests, 0);
   return shares.map((share) => {

@@ -1,5 +1,5 @@
 /** Resolves in the next tick of the event loop, so that requests are served between the parts of a long task. */
-export const eventLoopTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Maximum time for which a long task blocks the event loop, plus the time of one item. Requests wait about half of it.
@@ -26,7 +26,7 @@ export class Pacer {
 
   /** Lets requests be served, then begins the next slice. */
   async pause(): Promise<void> {
-    await eventLoopTick();
+    await nextTick();
     this.#dueAt = this.#now() + sliceMs;
   }
 }

@@ -33,7 +33,7 @@ export class PlanError extends Error {
  * The quota of a plan. `custom` is for `enterprise` only: each limit is 1 to `maxQuota`, and the limit per minute must
  * not exceed the limit per day. Throws `PlanError`.
  */
-export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
+export function resolveQuota(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;
   if (plan in plans) {
     if (perMinute !== undefined || perDay !== undefined) {

@@ -5,7 +5,7 @@ export type RedisUrls = readonly [string, ...string[]];
  * Splits "redis://USER:PASSWORD@HOST:PORT,HOST:PORT" into one URL per host, with the same credentials. Throws if the
  * text is not a Redis URL.
  */
-export function redisUrlsOf(text: string): RedisUrls {
+export function parseRedisUrls(text: string): RedisUrls {
   const [, scheme = '', credentials = '', hosts = '', rest = ''] =
     /^(rediss?:\/\/)(.*@)?([^@/?#]+)([/?#].*)?$/.exec(text) ?? [];
   const [first = '', ...others] = hosts.split(',').map((host) => `${scheme}${credentials}${host}${rest}`);

@@ -1,4 +1,4 @@
-import { type Resource, versionsFrom } from './resources.ts';
+import { mapVersions, type Resource } from './resources.ts';
 
 /**
  * For each resource, the minimum version (as numbered by PostgreSQL) of data that is read from a replica. This version
@@ -6,9 +6,9 @@ import { type Resource, versionsFrom } from './resources.ts';
  * docs/decisions/0044-read-replicas.md.
  */
 export class RequiredVersions {
-  readonly #minVersions: Record<Resource, number> = { ...versionsFrom(() => Number.POSITIVE_INFINITY) };
+  readonly #minVersions: Record<Resource, number> = { ...mapVersions(() => Number.POSITIVE_INFINITY) };
   /** Time when each version was last raised (`performance.now()`). */
-  readonly #raisedAt: Record<Resource, number> = { ...versionsFrom(() => Number.NEGATIVE_INFINITY) };
+  readonly #raisedAt: Record<Resource, number> = { ...mapVersions(() => Number.NEGATIVE_INFINITY) };
 
   /** The minimum version; `Infinity` if it is unknown, in which case only the primary is known to have every change. */
   of(what: Resource): number {

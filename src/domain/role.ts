@@ -3,6 +3,6 @@ export const roles = ['viewer', 'admin'] as const;
 
 export type Role = (typeof roles)[number];
 
-export function includesRole(role: Role, needed: Role): boolean {
+export function hasRole(role: Role, needed: Role): boolean {
   return role === 'admin' || needed === 'viewer';
 }

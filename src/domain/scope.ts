@@ -15,13 +15,13 @@ export type Scope = (typeof scopes)[number];
 export const defaultScopes: readonly Scope[] = ['pets:read', 'pets:create'];
 
 /** Scopes as they are stored: in the order of `scopes`, without duplicates. */
-export function scopesText(given: Iterable<Scope>): string {
+export function formatScopes(given: Iterable<Scope>): string {
   const set = new Set(given);
   return scopes.filter((scope) => set.has(scope)).join(' ');
 }
 
 /** Parses stored scopes. Unknown scopes are omitted. */
-export function scopesOfText(text: string): Scope[] {
+export function parseScopes(text: string): Scope[] {
   const words = new Set(text.split(' '));
   return scopes.filter((scope) => words.has(scope));
 }

@@ -1,5 +1,5 @@
 import { RequiredVersions } from './required-versions.ts';
-import { type Resource, resources, type Versions, versionsFrom } from './resources.ts';
+import { mapVersions, type Resource, resources, type Versions } from './resources.ts';
 
 /** Maximum age of cached data if Redis announces no change, and how long versions read from PostgreSQL stay valid. */
 export const maxStaleMs = 1_000;
@@ -23,12 +23,12 @@ interface ReportedVersions {
  */
 export class SharedVersions {
   readonly required = new RequiredVersions();
-  #now = versionsFrom(() => 1);
-  #postgres = versionsFrom(() => 0);
+  #now = mapVersions(() => 1);
+  #postgres = mapVersions(() => 0);
   /** The number of each resource's last counted change. */
-  readonly #counted: Record<Resource, number> = { ...versionsFrom(() => 0) };
+  readonly #counted: Record<Resource, number> = { ...mapVersions(() => 0) };
   /** Time when Redis last raised the number (`performance.now()`). */
-  readonly #redisRaised: Record<Resource, number> = { ...versionsFrom(() => 0) };
+  readonly #redisRaised: Record<Resource, number> = { ...mapVersions(() => 0) };
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
 
@@ -92,7 +92,7 @@ export class SharedVersions {
     const never = -++this.#fallback;
     for (const what of resources) this.required.raise(what, 0);
     const callers = this.isConfirmed ? this.#now.callers : -Math.ceil(performance.now());
-    return versionsFrom((resource) => (resource === 'callers' ? callers : never));
+    return mapVersions((resource) => (resource === 'callers' ? callers : never));
   }
 
   /** Whether a caller that was cached under this version may be used while Redis is down. */

@@ -1,20 +1,20 @@
 import type { StreamSource } from '../contract/operation.ts';
 import { basePath } from '../contract/operations.ts';
-import { type Network, networkOf } from '../domain/address.ts';
+import { type Network, toNetwork } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { BusyConnections, keepOpenUntilResponse } from './listener/busy-connections.ts';
-import { boundOfClients } from './listener/connection-bounds.ts';
-import { FreeResponses } from './listener/free-budget.ts';
+import { clientConnectionLimit } from './listener/connection-limits.ts';
 import { Listener } from './listener/listener.ts';
-import { streamOf } from './listener/stream.ts';
-import { afterChunkedBody } from './listener/unread-body.ts';
+import { createStream } from './listener/streamed-body.ts';
+import { UnmeteredResponses } from './listener/unmetered-responses.ts';
+import { closeAfterChunkedBody } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
-import { clientAddress, requestIdOf } from './pipeline/head.ts';
-import { pipeline } from './pipeline/pipeline.ts';
-import { pathOf } from './pipeline/query.ts';
-import { failed } from './pipeline/replies.ts';
+import { handleRequest } from './pipeline/pipeline.ts';
+import { requestPath } from './pipeline/query.ts';
+import { fallbackReply } from './pipeline/reply.ts';
+import { chooseRequestId, clientAddress } from './pipeline/request-head.ts';
 import type { Route, RoutedOperation } from './pipeline/routes.ts';
-import { type PublicRoutesOptions, publicRoutesOf } from './public/public-routes.ts';
+import { createPublicRoutes, type PublicRoutesOptions } from './public/public-routes.ts';
 
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
@@ -23,7 +23,7 @@ type BunRequest = Request & { readonly params?: Record<string, string> };
 interface ListenerContext {
   readonly makeRequestId: () => string;
   readonly trustedProxies: readonly Network[];
-  readonly freeResponses: FreeResponses;
+  readonly freeResponses: UnmeteredResponses;
   readonly busy: BusyConnections;
 }
 
@@ -45,7 +45,7 @@ class Incoming implements IncomingRequest {
     this.route = route;
     this.routed = route?.methods.get(request.method);
     this.path = request.params ?? noParams;
-    this.requestId = requestIdOf(request, listener.makeRequestId);
+    this.requestId = chooseRequestId(request, listener.makeRequestId);
     this.#server = server;
     this.#listener = listener;
   }
@@ -57,7 +57,7 @@ class Incoming implements IncomingRequest {
   }
 
   network(): string {
-    return networkOf(this.client());
+    return toNetwork(this.client());
   }
 
   countFree(): boolean {
@@ -69,7 +69,7 @@ class Incoming implements IncomingRequest {
   }
 
   streamed(source: StreamSource): ReadableStream {
-    return streamOf(source, this.request, this.#server, this.#listener.busy);
+    return createStream(source, this.request, this.#server, this.#listener.busy);
   }
 }
 
@@ -107,7 +107,7 @@ export function startServer(options: ServerOptions): Listener {
     options;
   const busy = new BusyConnections();
   const { makeRequestId } = context;
-  const freeResponses = new FreeResponses(context.clock);
+  const freeResponses = new UnmeteredResponses(context.clock);
   const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, freeResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
     if (middleware === undefined) return respond();
@@ -117,15 +117,15 @@ export function startServer(options: ServerOptions): Listener {
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const incoming = new Incoming(request, server, listenerContext, route);
-    const made = exchanged(incoming, server, () => pipeline(context, incoming));
+    const made = exchanged(incoming, server, () => handleRequest(context, incoming));
     const response =
       made instanceof Promise
         ? busy.releaseAfter(request, keepOpenUntilResponse(server, request, made, idleTimeoutSeconds))
         : made;
-    return afterChunkedBody(request, response);
+    return closeAfterChunkedBody(request, response);
   };
   const unknown = handle(undefined);
-  const elsewhere = publicRoutesOf(context, publicRoutes);
+  const elsewhere = createPublicRoutes(context, publicRoutes);
 
   const serve = (port: number) =>
     Bun.serve({
@@ -146,16 +146,16 @@ export function startServer(options: ServerOptions): Listener {
       },
       fetch(request, server) {
         // The router matches the raw path, whereas `request.url` has its dot segments removed (RFC 3986 section 5.2.4).
-        const path = pathOf(request.url);
+        const path = requestPath(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
         const incoming = new Incoming(request, server, listenerContext);
         const response = exchanged(incoming, server, () => elsewhere(incoming, path));
-        return afterChunkedBody(request, response);
+        return closeAfterChunkedBody(request, response);
       },
       // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
-      error: (error) => failed(context, makeRequestId(), error),
+      error: (error) => fallbackReply(context, makeRequestId(), error),
     });
-  const bound = () => boundOfClients(options.maxConnections, processes);
+  const bound = () => clientConnectionLimit(options.maxConnections, processes);
   const listener = new Listener({ serve, port, bound, busy, log: context.log });
   return listener;
 }

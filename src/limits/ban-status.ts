@@ -15,7 +15,7 @@ export interface BanStatus {
 }
 
 /** The strikes that still count toward a ban. */
-export function countedStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: number): number {
+export function countStrikes({ strikes }: KeyPenalty, rules: BanRules, nowMs: number): number {
   const since = nowMs - rules.withinSeconds * 1_000;
   return strikes.filter((at) => at >= since && at <= nowMs).length;
 }

@@ -26,7 +26,7 @@ export interface Ban {
 }
 
 /** The properties of a caller that are needed for limits. */
-export type CountedCaller = Pick<Caller, 'accountId' | 'keyId' | 'quota'>;
+export type LimitedCaller = Pick<Caller, 'accountId' | 'keyId' | 'quota'>;
 
 export interface Standing {
   readonly verdict: Verdict;
@@ -42,7 +42,7 @@ export interface LimitStore {
    * The verdict on a request if it were sent now, and the ban status. Counts nothing, opens no window and adds no
    * strike.
    */
-  standing(caller: CountedCaller): Awaitable<Standing & { readonly versions: Versions }>;
+  standing(caller: LimitedCaller): Awaitable<Standing & { readonly versions: Versions }>;
   /**
    * Checks and counts a request atomically. `callersVersion` is the version of `callers` under which the caller was
    * cached.

@@ -1,7 +1,7 @@
 /**
  * Rate limiting: windows, strikes and bans, as pure functions of state and time. Stores keep the state and call these
  * functions. All times are monotonic (`Clock.steady`): in milliseconds if the name is `…Ms`, `episode…` or `strikes`,
- * and in seconds otherwise. `asDates` converts a verdict to Unix time.
+ * and in seconds otherwise. `toUnixTimes` converts a verdict to Unix time.
  */
 import type { Quota } from '../domain/plan.ts';
 
@@ -48,11 +48,11 @@ export interface WindowState {
   readonly secondsLeft: number;
 }
 
-export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
+export type LimitErrorCode = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
 
 export interface Verdict {
   /** Why the request is rejected; undefined if it is admitted. */
-  readonly refusal: LimitRefusal | undefined;
+  readonly errorCode: LimitErrorCode | undefined;
   /** Whether this request caused the ban. */
   readonly isNewBan: boolean;
   /** The binding window, which the X-RateLimit headers show. */
@@ -77,7 +77,7 @@ export const daySeconds = 86_400;
  * Requests rejected within this time after the first 429 of an episode were probably in flight already, and are not
  * strikes.
  */
-const graceMs = 1_000;
+const strikeGraceMs = 1_000;
 
 export const noUsage: Usage = { minute: { openedAt: 0, count: 0 }, day: { openedAt: 0, count: 0 } };
 export const noPenalty: KeyPenalty = {
@@ -107,20 +107,20 @@ export function decide(
   rules: BanRules,
   nowMs: number,
 ): Decision {
-  const open = usageAt(usage, nowMs);
+  const open = rollUsage(usage, nowMs);
   if (nowMs < penalty.bannedUntil * 1_000) {
-    return { verdict: banned(open, penalty, quota, nowMs), usage, penalty };
+    return { verdict: bannedVerdict(open, penalty, quota, nowMs), usage, penalty };
   }
   if (open.minute.count < quota.perMinute && open.day.count < quota.perDay) {
-    const grown = { minute: counted(open.minute), day: counted(open.day) };
+    const grown = { minute: incrementCount(open.minute), day: incrementCount(open.day) };
     const closed = penalty.episodeUntil === 0 ? penalty : { ...penalty, episodeFrom: 0, episodeUntil: 0 };
-    return { verdict: admitted(grown, quota, nowMs), usage: grown, penalty: closed };
+    return { verdict: admittedVerdict(grown, quota, nowMs), usage: grown, penalty: closed };
   }
-  const verdict = exhausted(open, quota, nowMs);
+  const verdict = exhaustedVerdict(open, quota, nowMs);
   const penalized = penalize(penalty, rules, verdict.retryAfterSeconds, nowMs);
-  const kept = withoutUnopened(open, usage);
+  const kept = keepUnopened(open, usage);
   if (nowMs < penalized.bannedUntil * 1_000) {
-    return { verdict: banned(open, penalized, quota, nowMs, true), usage: kept, penalty: penalized };
+    return { verdict: bannedVerdict(open, penalized, quota, nowMs, true), usage: kept, penalty: penalized };
   }
   return { verdict, usage: kept, penalty: penalized };
 }
@@ -133,10 +133,10 @@ export function refund(
   nowMs: number,
 ): { usage: Usage; verdict: Verdict } {
   const returned = {
-    minute: uncounted(usage.minute, taken.minute.resetAt - minuteSeconds),
-    day: uncounted(usage.day, taken.day.resetAt - daySeconds),
+    minute: decrementCount(usage.minute, taken.minute.resetAt - minuteSeconds),
+    day: decrementCount(usage.day, taken.day.resetAt - daySeconds),
   };
-  return { usage: returned, verdict: admitted(usageAt(returned, nowMs), quota, nowMs) };
+  return { usage: returned, verdict: admittedVerdict(rollUsage(returned, nowMs), quota, nowMs) };
 }
 
 /** Counts a failed authentication against the client's address. Rejects attempts after `limit` failures in a minute. */
@@ -145,50 +145,50 @@ export function decideFailure(
   limit: number,
   nowMs: number,
 ): { window: Window; state: WindowState; refused: boolean } {
-  const open = rolled(window, minuteSeconds, nowMs);
+  const open = rollWindow(window, minuteSeconds, nowMs);
   const refused = open.count >= limit;
-  const after = refused ? open : counted(open);
-  return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
+  const after = refused ? open : incrementCount(open);
+  return { window: after, state: toWindowState(after, limit, minuteSeconds, nowMs), refused };
 }
 
 /** The state of both windows at this time. An unchanged window is returned as the same object. */
-function usageAt(usage: Usage, nowMs: number): Usage {
+function rollUsage(usage: Usage, nowMs: number): Usage {
   return {
-    minute: rolled(usage.minute, minuteSeconds, nowMs),
-    day: rolled(usage.day, daySeconds, nowMs),
+    minute: rollWindow(usage.minute, minuteSeconds, nowMs),
+    day: rollWindow(usage.day, daySeconds, nowMs),
   };
 }
 
 /** The current verdict, without counting a request: admitted with the remaining quota, or banned. */
-export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
-  const open = usageAt(usage, nowMs);
+export function currentVerdict(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
+  const open = rollUsage(usage, nowMs);
   return nowMs < penalty.bannedUntil * 1_000
-    ? banned(open, penalty, quota, nowMs)
-    : admitted(open, quota, nowMs);
+    ? bannedVerdict(open, penalty, quota, nowMs)
+    : admittedVerdict(open, quota, nowMs);
 }
 
-export function peek(window: Window, limit: number, nowMs: number): WindowState {
-  return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
+export function windowState(window: Window, limit: number, nowMs: number): WindowState {
+  return toWindowState(rollWindow(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
 /** The verdict in Unix time, converted with the `aheadSeconds` of a `Clock`. */
-export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
+export function toUnixTimes(verdict: Verdict, aheadSeconds: number): Verdict {
   if (aheadSeconds === 0) return verdict;
   const { minute, day } = verdict;
   return {
     ...verdict,
     resetAt: verdict.resetAt + aheadSeconds,
-    minute: asDate(minute, aheadSeconds),
-    day: asDate(day, aheadSeconds),
+    minute: toUnixTime(minute, aheadSeconds),
+    day: toUnixTime(day, aheadSeconds),
   };
 }
 
-export function asDate(state: WindowState, aheadSeconds: number): WindowState {
+export function toUnixTime(state: WindowState, aheadSeconds: number): WindowState {
   return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
 }
 
 /** Caps the end of a ban, which would be too late if the clock was set back. */
-export function plausibleBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
+export function capBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }
 
@@ -201,22 +201,22 @@ function secondsUntil(at: number, nowMs: number): number {
  * The state of a window at this time. A window that has ended is empty. If the clock was set back while the service was
  * stopped, a window that now starts in the future keeps its count.
  */
-function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
+function rollWindow(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);
   if (now >= window.openedAt + lengthSeconds) return { openedAt: now, count: 0 };
   return window.openedAt > now ? { openedAt: now, count: window.count } : window;
 }
 
-function counted(window: Window): Window {
+function incrementCount(window: Window): Window {
   return { openedAt: window.openedAt, count: window.count + 1 };
 }
 
-function uncounted(window: Window, openedAt: number): Window {
+function decrementCount(window: Window, openedAt: number): Window {
   return window.openedAt === openedAt ? { openedAt, count: Math.max(0, window.count - 1) } : window;
 }
 
 /** Only counted requests open a window; rejected requests do not. */
-function withoutUnopened(open: Usage, before: Usage): Usage {
+function keepUnopened(open: Usage, before: Usage): Usage {
   if (open.minute === before.minute && open.day === before.day) return before;
   return {
     minute: open.minute.count > 0 ? open.minute : before.minute,
@@ -224,16 +224,20 @@ function withoutUnopened(open: Usage, before: Usage): Usage {
   };
 }
 
-function stateOf(window: Window, limit: number, lengthSeconds: number, nowMs: number): WindowState {
+function toWindowState(window: Window, limit: number, lengthSeconds: number, nowMs: number): WindowState {
   const resetAt = window.openedAt + lengthSeconds;
   const remaining = Math.max(0, limit - window.count);
   return { limit, remaining, resetAt, secondsLeft: secondsUntil(resetAt, nowMs) };
 }
 
-function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowState; day: WindowState } {
+function toWindowStates(
+  usage: Usage,
+  quota: Quota,
+  nowMs: number,
+): { minute: WindowState; day: WindowState } {
   return {
-    minute: stateOf(usage.minute, quota.perMinute, minuteSeconds, nowMs),
-    day: stateOf(usage.day, quota.perDay, daySeconds, nowMs),
+    minute: toWindowState(usage.minute, quota.perMinute, minuteSeconds, nowMs),
+    day: toWindowState(usage.day, quota.perDay, daySeconds, nowMs),
   };
 }
 
@@ -241,13 +245,13 @@ function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowSt
  * The verdict on an admitted request. The binding window is the one with fewer requests remaining or, on a tie, the one
  * that ends later.
  */
-export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
-  const { minute, day } = statesOf(usage, quota, nowMs);
+export function admittedVerdict(usage: Usage, quota: Quota, nowMs: number): Verdict {
+  const { minute, day } = toWindowStates(usage, quota, nowMs);
   const dayBinds =
     day.remaining < minute.remaining || (day.remaining === minute.remaining && day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt } = dayBinds ? day : minute;
   return {
-    refusal: undefined,
+    errorCode: undefined,
     isNewBan: false,
     limit,
     remaining,
@@ -259,15 +263,24 @@ export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
 }
 
 /** The verdict on a request over the limit. The binding window is the exhausted window that ends last. */
-export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
-  const { minute, day } = statesOf(usage, quota, nowMs);
+export function exhaustedVerdict(usage: Usage, quota: Quota, nowMs: number): Verdict {
+  const { minute, day } = toWindowStates(usage, quota, nowMs);
   const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt, secondsLeft } = dayBinds ? day : minute;
-  const refusal = dayBinds ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
-  return { refusal, isNewBan: false, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
+  const errorCode = dayBinds ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
+  return {
+    errorCode,
+    isNewBan: false,
+    limit,
+    remaining,
+    resetAt,
+    retryAfterSeconds: secondsLeft,
+    minute,
+    day,
+  };
 }
 
-export function banned(
+export function bannedVerdict(
   usage: Usage,
   penalty: KeyPenalty,
   quota: Quota,
@@ -276,9 +289,9 @@ export function banned(
 ): Verdict {
   const resetAt = penalty.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);
-  const windows = statesOf(usage, quota, nowMs);
+  const windows = toWindowStates(usage, quota, nowMs);
   return {
-    refusal: 'api_key_banned',
+    errorCode: 'api_key_banned',
     isNewBan,
     limit: quota.perMinute,
     remaining: 0,
@@ -298,13 +311,13 @@ function penalize(
   if (nowMs >= penalty.episodeUntil || nowMs < penalty.episodeFrom) {
     return { ...penalty, episodeFrom: nowMs, episodeUntil: nowMs + retryAfterSeconds * 1_000 };
   }
-  if (nowMs < penalty.episodeFrom + graceMs) return penalty;
+  if (nowMs < penalty.episodeFrom + strikeGraceMs) return penalty;
   const since = nowMs - rules.withinSeconds * 1_000;
   const strikes = [...penalty.strikes.filter((at) => at >= since && at <= nowMs), nowMs];
-  return strikes.length < rules.strikes ? { ...penalty, strikes } : ban(penalty, rules, nowMs);
+  return strikes.length < rules.strikes ? { ...penalty, strikes } : startBan(penalty, rules, nowMs);
 }
 
-function ban(penalty: KeyPenalty, rules: BanRules, nowMs: number): KeyPenalty {
+function startBan(penalty: KeyPenalty, rules: BanRules, nowMs: number): KeyPenalty {
   const now = Math.floor(nowMs / 1_000);
   const repeated = penalty.bannedUntil > 0 && now < penalty.bannedUntil + rules.forgivenAfterSeconds;
   const banLevel = repeated ? penalty.banLevel + 1 : 0;

@@ -1,26 +1,26 @@
-import { isRead, type Operation, type Result, resultOf } from '../contract/operation.ts';
-import type { InputOf, OperationId } from '../contract/operations.ts';
-import { Refusal } from '../contract/refusal.ts';
+import { ApiError } from '../contract/api-error.ts';
+import { isRead, type Operation, type Result, toResult } from '../contract/operation.ts';
+import type { ClientInput, OperationId } from '../contract/operations.ts';
 import type { RepeatableId } from '../contract/representations.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { CheckEndpoint } from '../domain/endpoint.ts';
 import type { Authenticated } from './admission/admission.ts';
-import type { Once, OnceInput } from './changes/once.ts';
+import type { IdempotentInput, IdempotentRequest } from './changes/idempotency.ts';
 import type { Preconditions } from './changes/preconditions.ts';
 import type { EventFeed } from './events/feed.ts';
 import type { WatchStore } from './events/key-watch.ts';
 import type { EventStreams } from './events/streams.ts';
 import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
-import type { Needed, ReadStore } from './resources/rows.ts';
+import type { ReadStore, ResolvedNeeds } from './resources/rows.ts';
 import type { SendTest } from './resources/webhooks.ts';
 import type { Store } from './units.ts';
-import { revealed, type WebhookSecrets } from './webhook-secrets.ts';
+import { revealSecret, type WebhookSecrets } from './webhook-secrets.ts';
 
 export interface OperationRequest {
-  readonly input: InputOf<OperationId>;
+  readonly input: ClientInput<OperationId>;
   readonly preconditions: Preconditions;
-  readonly once: Once | undefined;
+  readonly once: IdempotentRequest | undefined;
   readonly admission: Authenticated;
   /**
    * Checks the caller again, and returns it with its current scopes. Called once by every operation that is not read-only,
@@ -29,12 +29,12 @@ export interface OperationRequest {
   readonly confirm: () => Awaitable<Authenticated>;
 }
 
-export type Performed = Result & { readonly isReplayed?: boolean };
+export type OperationResult = Result & { readonly isReplayed?: boolean };
 
 type ClientOperation = Operation & { readonly operationId: OperationId };
 
 /** Composed by `src/app/`. */
-interface ClientParts {
+interface ClientDependencies {
   readonly store: ReadStore & Pick<Store, 'write' | 'events' | 'replicated'> & WatchStore;
   readonly events: EventFeed;
   readonly streams: EventStreams;
@@ -45,20 +45,20 @@ interface ClientParts {
 }
 
 export class ClientOperations {
-  readonly #parts: ClientParts;
+  readonly #dependencies: ClientDependencies;
   readonly #readers: ClientReaders;
 
-  constructor(parts: ClientParts) {
-    this.#parts = parts;
-    this.#readers = clientReaders(parts);
+  constructor(dependencies: ClientDependencies) {
+    this.#dependencies = dependencies;
+    this.#readers = clientReaders(dependencies);
   }
 
   /**
    * Runs an operation. When the result resolves, the change is durable. Throws the operation's errors and
    * `service_unavailable`.
    */
-  perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
-    const { store } = this.#parts;
+  perform(operation: ClientOperation, request: OperationRequest): Awaitable<OperationResult> {
+    const { store } = this.#dependencies;
     const { input, admission } = request;
     if (isRead(operation) || operation.isEffect) {
       const confirmed = operation.isEffect ? request.confirm() : admission;
@@ -66,7 +66,7 @@ export class ClientOperations {
       const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
       return andThen(confirmed, (current) =>
         andThen(read(store.replicated ?? store, input as never, current), (outcome) =>
-          resultOf(operation, outcome),
+          toResult(operation, outcome),
         ),
       );
     }
@@ -75,11 +75,11 @@ export class ClientOperations {
       : this.#writeWithNeeds(operation, request);
   }
 
-  async #writeWithNeeds(operation: ClientOperation, request: OperationRequest): Promise<Performed> {
+  async #writeWithNeeds(operation: ClientOperation, request: OperationRequest): Promise<OperationResult> {
     const { needs = [] } = operation;
     const { url } = (request.input.body ?? {}) as { readonly url?: string };
     const { accountId } = request.admission.caller;
-    const { store, secrets, checkEndpoint } = this.#parts;
+    const { store, secrets, checkEndpoint } = this.#dependencies;
     const performed = await this.#write(operation, request, {
       // The unit of work reports an invalid URL, so that a retry gets the stored response even if the URL now resolves
       // to another address.
@@ -87,15 +87,15 @@ export class ClientOperations {
       ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
     });
-    return needs.includes('secret') ? revealed(performed, secrets) : performed;
+    return needs.includes('secret') ? revealSecret(performed, secrets) : performed;
   }
 
   async #write(
     operation: ClientOperation,
     { input: { params, body }, preconditions, once, confirm }: OperationRequest,
-    needed?: Partial<Omit<Needed, 'caller'>>,
-  ): Promise<Performed> {
-    const { store, clock, events } = this.#parts;
+    needed?: Partial<Omit<ResolvedNeeds, 'caller'>>,
+  ): Promise<OperationResult> {
+    const { store, clock, events } = this.#dependencies;
     // Not before, because the key may have been revoked while the host of a webhook was resolved.
     const confirming = confirm();
     const { caller } = confirming instanceof Promise ? await confirming : confirming;
@@ -106,20 +106,24 @@ export class ClientOperations {
     const { operationId, sends } = operation;
     try {
       if (once !== undefined) return await this.#writeOnce(operationId as RepeatableId, unit, once);
-      return resultOf(operation, await store.write(operationId as keyof typeof clientUnits, unit as never));
+      return toResult(operation, await store.write(operationId as keyof typeof clientUnits, unit as never));
     } finally {
       events.tail.wake();
       if (sends) events.tail.nudge();
     }
   }
 
-  async #writeOnce(operationId: RepeatableId, input: OnceInput['input'], once: Once): Promise<Performed> {
-    const { store, clock } = this.#parts;
+  async #writeOnce(
+    operationId: RepeatableId,
+    input: IdempotentInput['input'],
+    once: IdempotentRequest,
+  ): Promise<OperationResult> {
+    const { store, clock } = this.#dependencies;
     const at = clock.storeTime();
     if (operationId !== 'createPet') return store.write('once', { operationId, input, once, at });
     // Adding an animal never fails with a refusal, so concurrent requests share one batch.
     const outcome = await store.write('createPetOnce', { input: input as never, once, at });
-    if (typeof outcome === 'string') throw new Refusal(outcome);
+    if (typeof outcome === 'string') throw new ApiError(outcome);
     return outcome;
   }
 }

@@ -20,7 +20,7 @@ const maxInstances = 100;
 const servingWithinMs = 60_000;
 
 /** Names of the instances that are running: not stopped, and with a recent heartbeat. `nowMs` is Unix ms. */
-export async function instancesServing(from: Tables, nowMs: number): Promise<string[]> {
+export async function listRunningInstances(from: Tables, nowMs: number): Promise<string[]> {
   const seenAt = sqlColumns(instances).findIndex(({ name }) => name === 'seen_at');
   const rows = await from.rows(instances, undefined, maxInstances);
   return rows
@@ -85,8 +85,8 @@ export class CopyOperations {
     for (const table of copiedTables) {
       const [source, copy] = [new Checksums(), new Checksums()];
       let difference: string | undefined;
-      for await (const [read, copied] of pairs(batches(this.#from, table), batches(this.#to, table))) {
-        difference ??= firstDifference(table, source.add(read), copy.add(copied));
+      for await (const [read, copied] of zip(batches(this.#from, table), batches(this.#to, table))) {
+        difference ??= findFirstDifference(table, source.add(read), copy.add(copied));
         done += read.length;
         yield done;
       }
@@ -126,7 +126,7 @@ export class CopyOperations {
 
   #whoWrote(table: Table, source: Checksum, copy: Checksum): string {
     const copied = (this.#copied.get(table) ?? new Checksums()).checksum();
-    const [isSource, isTarget] = [!isSame(source, copied), !isSame(copy, copied)];
+    const [isSource, isTarget] = [!isSameChecksum(source, copied), !isSameChecksum(copy, copied)];
     return [isSource ? sourceWritten : [], isTarget ? targetWritten : []].flat().join(' ');
   }
 
@@ -136,7 +136,7 @@ export class CopyOperations {
     let count = 0;
     for await (const rows of batches(this.#to, table)) {
       const same = await this.#from.rows(table, last, rows.length);
-      if (lineOf(rows) !== lineOf(same)) {
+      if (formatRows(rows) !== formatRows(same)) {
         throw new CopyError(
           `The target already contains other data: its table "${table.name}" does not match the source. ` +
             'Use an empty database, or one with an interrupted copy of this source.',
@@ -166,7 +166,7 @@ class Checksums {
 
   /** Adds rows to the checksum. Returns the text that is hashed. */
   add(rows: readonly TableRow[]): string {
-    const text = lineOf(rows);
+    const text = formatRows(rows);
     this.#hash.update(text);
     this.#count += rows.length;
     return text;
@@ -178,7 +178,7 @@ class Checksums {
 }
 
 /** Yields pairs of batches, one from each side, until both sides are exhausted. */
-async function* pairs(
+async function* zip(
   one: AsyncGenerator<TableRow[]>,
   other: AsyncGenerator<TableRow[]>,
 ): AsyncGenerator<[TableRow[], TableRow[]]> {
@@ -190,7 +190,7 @@ async function* pairs(
 }
 
 /** The key of the first row that differs, such as `id 7`. Both arguments contain rows as text. */
-function firstDifference({ key }: Table, source: string, copy: string): string | undefined {
+function findFirstDifference({ key }: Table, source: string, copy: string): string | undefined {
   if (source === copy) return undefined;
   const [rows, copied] = [source.split('\n'), copy.split('\n')];
   const at = rows.findIndex((row, index) => row !== copied[index]);
@@ -198,12 +198,12 @@ function firstDifference({ key }: Table, source: string, copy: string): string |
   return key.map((name, index) => `${name} ${values[index]}`).join(', ');
 }
 
-function isSame(one: Checksum, other: Checksum): boolean {
+function isSameChecksum(one: Checksum, other: Checksum): boolean {
   return one.count === other.count && one.sha256 === other.sha256;
 }
 
 /** The rows as text, one per line, in a form that is identical on every engine. */
-function lineOf(rows: readonly TableRow[]): string {
+function formatRows(rows: readonly TableRow[]): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
   return rows.map((row) => `${JSON.stringify(row, plain)}\n`).join('');
 }

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, dayMs, minuteMs } from '../domain/clock.ts';
 import type { UsageBounds } from '../storage/admin.ts';
-import type { SweptTo } from '../storage/transaction.ts';
-import { retentionMs } from './changes/once.ts';
+import type { SweepPosition } from '../storage/transaction.ts';
+import { retentionMs } from './changes/idempotency.ts';
 import type { Store } from './units.ts';
 
 const expiryEveryMs = 600_000;
 /** How long a step of the clock must have lasted before rows expire by the new time. */
 const stepTrustedAfterMs = 3_600_000;
 /** How long finished deliveries are retained. */
-const deliveriesKeptForMs = 7 * dayMs;
+const deliveryRetentionMs = 7 * dayMs;
 /**
  * How many finished deliveries of each status are retained for a webhook. Within the retention time, the pace of one
  * account allows 30 million.
  */
-const deliveriesKept = 10_000;
+const maxRetainedDeliveries = 10_000;
 
-export type SweptStore = Pick<Store, 'events' | 'write'>;
+export type SweeperStore = Pick<Store, 'events' | 'write'>;
 
 /** Whether events are recorded, and how long they are retained, in ms. */
 export interface EventRetention {
@@ -25,7 +25,7 @@ export interface EventRetention {
 }
 
 interface SweeperOptions {
-  readonly store: SweptStore;
+  readonly store: SweeperStore;
   readonly clock: Clock;
   readonly events: EventRetention;
 }
@@ -68,16 +68,19 @@ export class Sweeper {
     const { store, clock, events } = this.#options;
     // PostgreSQL assigns ids when events are read. Without readers, no event would expire.
     await store.events.bounds();
-    await inOrder((after) => store.write('sweepWebhooks', after), this.#signal);
+    await repeatFromPosition((after) => store.write('sweepWebhooks', after), this.#signal);
     this.#delayAfterStep();
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
-    await inSteps(() => store.write('pruneUsage', usageBounds(now)), this.#signal);
-    await inSteps(() => store.write('pruneResponses', clock.storeTime() - retentionMs), this.#signal);
-    await inSteps(() => store.write('pruneDeliveries', now - deliveriesKeptForMs), this.#signal);
-    await inOrder((after) => store.write('trimDeliveries', { keep: deliveriesKept, after }), this.#signal);
+    await repeatStep(() => store.write('pruneUsage', usageRetentionBounds(now)), this.#signal);
+    await repeatStep(() => store.write('pruneResponses', clock.storeTime() - retentionMs), this.#signal);
+    await repeatStep(() => store.write('pruneDeliveries', now - deliveryRetentionMs), this.#signal);
+    await repeatFromPosition(
+      (after) => store.write('trimDeliveries', { keep: maxRetainedDeliveries, after }),
+      this.#signal,
+    );
     const eventsBefore = events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER;
-    await inSteps(() => store.write('pruneEvents', eventsBefore), this.#signal);
+    await repeatStep(() => store.write('pruneEvents', eventsBefore), this.#signal);
     this.#nextExpiryAt = clock.steady() + expiryEveryMs;
   }
 
@@ -95,7 +98,7 @@ export class Sweeper {
  * Repeats a step until it returns false or the signal is aborted. Pauses after each step for as long as it took, so that
  * other writes wait for at most one step.
  */
-async function inSteps(step: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+async function repeatStep(step: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const startedAt = performance.now();
     if (!(await step())) return;
@@ -104,18 +107,18 @@ async function inSteps(step: () => Promise<boolean>, signal: AbortSignal): Promi
 }
 
 /** Repeats a step with its outcome until that is undefined. */
-function inOrder(
-  step: (after: SweptTo | null) => Promise<SweptTo | undefined>,
+function repeatFromPosition(
+  step: (after: SweepPosition | null) => Promise<SweepPosition | undefined>,
   signal: AbortSignal,
 ): Promise<void> {
-  let reached: SweptTo | null = null;
-  return inSteps(async () => {
+  let reached: SweepPosition | null = null;
+  return repeatStep(async () => {
     reached = (await step(reached)) ?? null;
     return reached !== null;
   }, signal);
 }
 
-function usageBounds(now: number): UsageBounds {
+function usageRetentionBounds(now: number): UsageBounds {
   return {
     minutes: now - 2 * dayMs,
     history: now - 35 * dayMs,

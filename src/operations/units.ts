@@ -1,8 +1,8 @@
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Units, Writer } from '../storage/transaction.ts';
-import { auditedUnit } from './changes/audited.ts';
-import { onceBatch, onceUnit } from './changes/once.ts';
+import { createAuditedUnit } from './changes/audited-unit.ts';
+import { createIdempotentBatch, createIdempotentUnit } from './changes/idempotency.ts';
 import { clientUnits } from './resources/clients.ts';
 import { sharedUnits } from './resources/shared.ts';
 import { accountUnits } from './units/accounts.ts';
@@ -10,7 +10,7 @@ import { deliveryUnits } from './units/deliveries.ts';
 import { firstKeyUnits, keyUnits } from './units/keys.ts';
 import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
-import { operatorWebhookUnits, sealingUnits } from './units/webhooks.ts';
+import { operatorWebhookUnits, reencryptionUnits } from './units/webhooks.ts';
 
 /** Changes by operators. Their names appear in the audit log. */
 const auditedUnits = {
@@ -30,13 +30,13 @@ export const units = {
   ...auditedUnits,
   ...firstKeyUnits,
   ...clientUnits,
-  once: onceUnit(clientUnits),
-  createPetOnce: onceBatch('createPet', sharedUnits.createPet),
-  audited: auditedUnit(auditedUnits),
+  once: createIdempotentUnit(clientUnits),
+  createPetOnce: createIdempotentBatch('createPet', sharedUnits.createPet),
+  audited: createAuditedUnit(auditedUnits),
   ...sessionUnits,
   ...recordUnits,
   ...deliveryUnits,
-  ...sealingUnits,
+  ...reencryptionUnits,
 } as const satisfies Units;
 
 export type Store = Storage<typeof units> & { readonly limits: LimitStore };

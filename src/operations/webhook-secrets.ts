@@ -1,8 +1,8 @@
-import { Refusal } from '../contract/refusal.ts';
-import type { RowIn } from '../tables/table.ts';
+import { ApiError } from '../contract/api-error.ts';
+import type { RowOf } from '../tables/table.ts';
 import type { webhooks as table } from '../tables/webhooks.ts';
-import { batches } from './batches.ts';
-import type { Renewal } from './units/webhooks.ts';
+import { readInBatches } from './read-in-batches.ts';
+import type { ReencryptedSecrets } from './units/webhooks.ts';
 import type { Store } from './units.ts';
 
 /** Creates and encrypts webhook secrets, which are stored only in encrypted form. */
@@ -21,7 +21,7 @@ const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
  * Decrypts the secret in a new or stored response. The entity tag does not cover the secret. Throws
  * `service_unavailable` if the key that encrypted the secret is no longer configured.
  */
-export function revealed<Kept extends { readonly body: string | undefined }>(
+export function revealSecret<Kept extends { readonly body: string | undefined }>(
   kept: Kept,
   { open }: WebhookSecrets,
 ) {
@@ -29,17 +29,17 @@ export function revealed<Kept extends { readonly body: string | undefined }>(
   const [member, sealed] = secretMember.exec(body) ?? [];
   if (member === undefined) throw new Error('The response has no secret.');
   const rest = body.slice(0, -member.length);
-  const secret = JSON.stringify(opened(JSON.parse(sealed ?? ''), open));
+  const secret = JSON.stringify(decryptSecret(JSON.parse(sealed ?? ''), open));
   return { ...kept, body: `${rest},"secret":${secret}}`, tagged: `${rest}}` };
 }
 
-function opened(sealed: string, open: WebhookSecrets['open']): string {
+function decryptSecret(sealed: string, open: WebhookSecrets['open']): string {
   try {
     return open(sealed);
   } catch (cause) {
     const message =
       'The secret in this response cannot be decrypted. The webhook itself exists; rotate its secret to get a new one.';
-    throw new Refusal('service_unavailable', { message, cause });
+    throw new ApiError('service_unavailable', { message, cause });
   }
 }
 
@@ -53,7 +53,7 @@ const batchSize = 100;
 export type ReencryptSecret = (stored: string) => string | undefined;
 
 /** Number of webhooks by result. */
-export interface SealingReport {
+export interface ReencryptionReport {
   readonly all: number;
   readonly resealed: number;
   /** Number of webhooks whose secrets no configured key can decrypt. Their deliveries cannot be signed. */
@@ -61,42 +61,45 @@ export interface SealingReport {
 }
 
 /** Re-encrypts all webhook secrets. Rejects between batches if the signal is aborted. */
-export async function resealSecrets(
+export async function reencryptSecrets(
   store: Pick<Store, 'webhooks' | 'write'>,
   renew: ReencryptSecret,
   signal: AbortSignal,
-): Promise<SealingReport> {
+): Promise<ReencryptionReport> {
   let [all, resealed, unreadable] = [0, 0, 0];
-  for await (const page of pagesOf(store)) {
+  for await (const page of readWebhooks(store)) {
     signal.throwIfAborted();
     all += page.length;
-    unreadable += unreadableIn(page, renew);
-    const renewals = page.flatMap((webhook) => renewalsOf(webhook, renew));
+    unreadable += countUndecryptableIn(page, renew);
+    const renewals = page.flatMap((webhook) => reencryptWebhook(webhook, renew));
     if (renewals.length > 0) resealed += await store.write('resealWebhooks', renewals);
   }
   return { all, resealed, unreadable };
 }
 
 /** Number of webhooks whose secrets cannot be decrypted with any configured key. */
-export async function countUnreadable(
+export async function countUndecryptable(
   store: Pick<Store, 'webhooks'>,
   renew: ReencryptSecret,
 ): Promise<number> {
   let unreadable = 0;
-  for await (const page of pagesOf(store)) unreadable += unreadableIn(page, renew);
+  for await (const page of readWebhooks(store)) unreadable += countUndecryptableIn(page, renew);
   return unreadable;
 }
 
-type Webhook = Pick<RowIn<typeof table>, 'id' | 'secret' | 'formerSecret'>;
+type Webhook = Pick<RowOf<typeof table>, 'id' | 'secret' | 'formerSecret'>;
 
-const pagesOf = ({ webhooks }: Pick<Store, 'webhooks'>) =>
-  batches<Webhook>(batchSize, (last) => webhooks.list(last?.id, batchSize));
+const readWebhooks = ({ webhooks }: Pick<Store, 'webhooks'>) =>
+  readInBatches<Webhook>(batchSize, (last) => webhooks.list(last?.id, batchSize));
 
-function unreadableIn(page: readonly Webhook[], renew: ReencryptSecret): number {
+function countUndecryptableIn(page: readonly Webhook[], renew: ReencryptSecret): number {
   return page.filter(({ secret }) => renew(secret) === undefined).length;
 }
 
-function renewalsOf({ id, secret, formerSecret }: Webhook, renew: ReencryptSecret): Renewal[] {
+function reencryptWebhook(
+  { id, secret, formerSecret }: Webhook,
+  renew: ReencryptSecret,
+): ReencryptedSecrets[] {
   const before = { secret, formerSecret };
   const after = {
     secret: renew(secret) ?? secret,

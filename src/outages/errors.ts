@@ -1,9 +1,9 @@
-import { Refusal } from '../contract/refusal.ts';
+import { ApiError } from '../contract/api-error.ts';
 
 /**
  * A temporary failure that changed nothing: the disk is full, the server is down, or a lock was not acquired in time.
  */
-export class StorageUnavailable extends Refusal {
+export class StorageUnavailable extends ApiError {
   constructor(reason: string, cause?: unknown, message?: string) {
     const more = { cause: new Error(reason, { cause }) };
     super('service_unavailable', message === undefined ? more : { ...more, message });
@@ -11,7 +11,7 @@ export class StorageUnavailable extends Refusal {
 }
 
 /** The store failed during a write. The write was applied completely or not at all, but it is unknown which. */
-export class WriteUncertain extends StorageUnavailable {
+export class WriteUncertainError extends StorageUnavailable {
   constructor(reason: string, cause?: unknown) {
     super(
       reason,
@@ -22,13 +22,13 @@ export class WriteUncertain extends StorageUnavailable {
 }
 
 /** The data file at a path is damaged. Retries fail as well, if they read the same part of the file. */
-export class DataDamaged extends StorageUnavailable {
+export class DataDamagedError extends StorageUnavailable {
   constructor(path: string, reason: string, cause: unknown) {
-    super(damageText(path, reason), cause);
+    super(damageMessage(path, reason), cause);
   }
 }
 
-export function damageText(path: string, reason: string): string {
+export function damageMessage(path: string, reason: string): string {
   return (
     `the data file ${path} is damaged (${reason}): stop the service and restore a backup with ` +
     '"animal-store restore FILE --replace"'
@@ -36,4 +36,4 @@ export function damageText(path: string, reason: string): string {
 }
 
 /** The store cannot be opened; `message` gives the reason and the remedy. */
-export class StorageUnusable extends Error {}
+export class StoreUnusableError extends Error {}

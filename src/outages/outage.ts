@@ -4,22 +4,22 @@ interface OutageNotice {
 }
 
 /** Reports an event to operators. `outage` is set if an outage begins or ends. */
-export type Notice = (text: string, outage?: OutageNotice) => void;
+export type Notify = (text: string, outage?: OutageNotice) => void;
 
 /** Number of consecutive occurrences after which a new reason is reported. */
-const timesUntilReported = 4;
+const occurrencesUntilReported = 4;
 const maxReasons = 10;
 
 /** Tracks the outages of one component of the store. Operators are notified when an outage begins and when it ends. */
 export class Outage {
   readonly #part: string;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   readonly #reported = new Set<string>();
   #repeats = 0;
   /** Reason for the current outage; undefined if there is no outage. */
   trouble: string | undefined;
 
-  constructor(part: string, notice: Notice) {
+  constructor(part: string, notice: Notify) {
     this.#part = part;
     this.#notice = notice;
   }
@@ -34,7 +34,9 @@ export class Outage {
     this.#repeats = trouble === this.trouble ? this.#repeats + 1 : 1;
     this.trouble = trouble;
     const stays =
-      this.#repeats >= timesUntilReported && this.#reported.size < maxReasons && !this.#reported.has(trouble);
+      this.#repeats >= occurrencesUntilReported &&
+      this.#reported.size < maxReasons &&
+      !this.#reported.has(trouble);
     if (!isNew && !stays) return;
     this.#reported.add(trouble);
     this.#notice(trouble, { part: this.#part, works: false });
@@ -48,6 +50,6 @@ export class Outage {
   }
 }
 
-export function failureText(error: unknown): string {
+export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

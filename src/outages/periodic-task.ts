@@ -1,4 +1,4 @@
-import { onTicks } from '../domain/ticks.ts';
+import { runAtMultiples } from '../domain/run-at-multiples.ts';
 
 /** Runs work periodically until disposed of, without overlapping runs. */
 export class PeriodicTask implements AsyncDisposable {
@@ -7,7 +7,7 @@ export class PeriodicTask implements AsyncDisposable {
 
   /** `work` must report its failures, which do not stop the task. */
   constructor(everyMs: number, work: () => Promise<unknown>) {
-    this.#timer = onTicks(everyMs, () => {
+    this.#timer = runAtMultiples(everyMs, () => {
       this.#running ??= work()
         .catch(() => undefined)
         .then(() => {

@@ -158,7 +158,7 @@ export type SearchedTable = 'accounts' | 'keys' | 'pets';
 export interface SearchStore {
   /**
    * Up to `limit` ids of rows in the span whose name contains the text, in ascending order. For accounts, the text must
-   * be folded with `caseFolded`; for other tables, its ASCII letters must be lowercase. Key searches also match the last
+   * be folded with `foldCase`; for other tables, its ASCII letters must be lowercase. Key searches also match the last
    * four characters. Reads every row in the span.
    */
   containing(of: SearchedTable, text: string, span: Span, limit: number): Awaitable<bigint[]>;

@@ -1,35 +1,35 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
 import {
+  deliverySchedule,
+  eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
-  type Leases,
+  type LeaseResult,
   leaseLimits,
+  maxAccountLeases,
   maxHeldEvents,
-  maxLeasesOf,
-  maxLeasesOfAccount,
   maxPending,
-  paceOf,
-  portionLength,
+  maxWebhookLeases,
   type SendingState,
 } from '../domain/delivery.ts';
-import { type EventSelector, type EventType, eventScopes, selectedTypes } from '../domain/event-type.ts';
+import { type EventSelector, type EventType, eventScopes, expandSelectors } from '../domain/event-type.ts';
 import type { Scope } from '../domain/scope.ts';
-import { restoreGap } from '../tables/events.ts';
+import { skippedIdsPerRestore } from '../tables/events.ts';
 import type { Dialect } from './queries/engine.ts';
-import type { SweptTo } from './transaction.ts';
+import type { SweepPosition } from './transaction.ts';
 
 /**
  * Precision of the recorded time of a webhook's last success. Recording every success would double the number of writes
  * per delivery.
  */
-export const successEveryMs = 60_000;
+export const successPrecisionMs = 60_000;
 /** Number of pending deliveries that a redelivery makes due at once. A webhook rarely has more. */
-export const maxHastened = 990;
+export const maxRedeliveredAtOnce = 990;
 /** Number of deliveries that are removed or released per transaction. Each of them changes six indexes. */
 export const deliveryBatch = 250;
 
 /** Number of webhooks whose finished deliveries are counted per transaction. */
-export const trimmedAtOnce = 10;
+export const trimBatch = 10;
 const finishedStatuses = ['failed', 'succeeded'] as const;
 
 /** A webhook with the newest delivery to remove of each finished status; null if there is none. */
@@ -38,7 +38,7 @@ export type CrowdedWebhook = Readonly<
 >;
 
 /** SQL columns of a `CrowdedWebhook`. `keep` is the SQL for the number of deliveries of each status that are kept. */
-export const crowdedColumns = (keep: string) =>
+export const crowdedColumnsSql = (keep: string) =>
   finishedStatuses
     .map(
       (status) => `(SELECT id FROM deliveries WHERE webhook_id = webhooks.id AND status = '${status}'
@@ -46,30 +46,30 @@ export const crowdedColumns = (keep: string) =>
     )
     .join(', ');
 
-/** The deliveries to remove next, found in up to `trimmedAtOnce` webhooks; undefined if there are no more webhooks. */
-export function nextCrowded(
+/** The deliveries to remove next, found in up to `trimBatch` webhooks; undefined if there are no more webhooks. */
+export function nextToTrim(
   webhooks: readonly CrowdedWebhook[],
-  { webhookId, status: from }: SweptTo,
-): SweptTo | undefined {
+  { webhookId, status: from }: SweepPosition,
+): SweepPosition | undefined {
   for (const { id, ...newest } of webhooks)
     for (const status of finishedStatuses) {
       const first = newest[status];
       const isNext = id > webhookId || status >= from;
       if (first !== null && isNext) return { webhookId: id, status, id: first + 1n };
     }
-  const last = webhooks[trimmedAtOnce - 1];
+  const last = webhooks[trimBatch - 1];
   return last && { webhookId: last.id + 1n, status: '', id: 0n };
 }
 
 /** The position after a step that removed these deliveries of one webhook and status, newest first. */
-export function trimmedTo({ webhookId, status }: SweptTo, removed: readonly bigint[]): SweptTo {
+export function trimmedTo({ webhookId, status }: SweepPosition, removed: readonly bigint[]): SweepPosition {
   const id = removed.reduce((lowest, one) => (one < lowest ? one : lowest), removed[0] ?? 0n);
   if (removed.length === deliveryBatch) return { webhookId, status, id };
   if (status === 'failed') return { webhookId, status: 'succeeded', id: 0n };
   return { webhookId: webhookId + 1n, status: '', id: 0n };
 }
 
-export const missingPaces = `SELECT DISTINCT account_id FROM webhooks
+export const missingPacesSql = `SELECT DISTINCT account_id FROM webhooks
   WHERE NOT EXISTS (SELECT 1 FROM webhook_paces WHERE webhook_paces.account_id = webhooks.account_id)
   LIMIT ${deliveryBatch}`;
 
@@ -108,7 +108,7 @@ const crashDelayMs = { min: 5_000, max: 300_000 } as const;
 /**
  * SQL for the time when a leased delivery is due again if the process ends. `soonest` is the SQL for a lower bound.
  */
-export function dueAfterCrash({ least, greatest }: Dialect, now: string, soonest?: string) {
+export function dueAfterCrashSql({ least, greatest }: Dialect, now: string, soonest?: string) {
   const delay = `${least}(${now} - created_at, ${crashDelayMs.max})`;
   return `${greatest}(${soonest ?? `${now} + ${crashDelayMs.min}`}, ${now} + ${delay})`;
 }
@@ -127,7 +127,7 @@ export function mistimedSql(
 }
 
 /** The scope that a delivery's event requires, as in the index `due_deliveries_by_scope`. */
-export const deliveryScope = `CASE WHEN substr(type, 1, 6) = 'order.'
+export const deliveryScopeSql = `CASE WHEN substr(type, 1, 6) = 'order.'
   THEN 'orders:read' WHEN substr(type, 1, 8) = 'webhook.' THEN 'webhooks:write' ELSE 'pets:read' END`;
 
 /** SQL conditions on a row of `webhooks`. `now` is the SQL for the current time. */
@@ -140,10 +140,10 @@ export function sendingSql({ position }: Dialect, now: string) {
       AND ${position}(scopes, 'events:read') > 0 AND ${position}(scopes, '${scope}') > 0
       AND coalesce(expires_at, 9223372036854775807) > ${now})`;
   const isDue = (scope: Scope) =>
-    `EXISTS (SELECT 1 ${pending} AND ${deliveryScope} = '${scope}' AND next_attempt_at <= ${now})`;
+    `EXISTS (SELECT 1 ${pending} AND ${deliveryScopeSql} = '${scope}' AND next_attempt_at <= ${now})`;
   /** Whether the webhook may get more deliveries, in view of those that require this scope. */
   const hasRoomFor = (scope: Scope) => {
-    const ofScope = `${pending} AND ${deliveryScope} = '${scope}'`;
+    const ofScope = `${pending} AND ${deliveryScopeSql} = '${scope}'`;
     const first = `(SELECT event_id ${ofScope} ORDER BY next_attempt_at, id LIMIT 1)`;
     return `(NOT ${isReadable(scope)} AND position < ${first} + ${maxHeldEvents}
       OR (SELECT 1 ${ofScope} LIMIT 1 OFFSET ${maxPending - 1}) IS NULL)`;
@@ -163,35 +163,35 @@ export function sendingSql({ position }: Dialect, now: string) {
   };
 }
 
-export const scopesOf = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
+export const parseSendableScopes = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
   eventScopes.filter((scope) => sendable.split(' ').includes(scope));
 
 export type SendingRow = Pick<ReadyWebhook, 'id' | 'url' | 'types' | 'secret' | 'formerSecret' | 'sendable'>;
 
-export function sendingStatesOf(rows: readonly SendingRow[]): Record<string, SendingState> {
+export function toSendingStates(rows: readonly SendingRow[]): Record<string, SendingState> {
   return Object.fromEntries(
     rows.map(({ id, types, sendable, ...sending }) => [
       String(id),
-      { ...sending, types: typesOf(types), scopes: scopesOf({ sendable }) },
+      { ...sending, types: typesOf(types), scopes: parseSendableScopes({ sendable }) },
     ]),
   );
 }
 
 /** How many deliveries of a webhook a process may lease, and the pace of its account before that. */
-interface Share {
+interface LeaseShare {
   readonly most: number;
-  readonly pace: ReturnType<typeof paceOf>;
+  readonly pace: ReturnType<typeof deliverySchedule>;
 }
 
 /** Divides the pace and the leases of each account among its webhooks, which take turns in being the first. */
-export function sharesOf(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, Share> {
-  const shares = new Map<bigint, Share>();
+export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
+  const shares = new Map<bigint, LeaseShare>();
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
-    const pace = paceOf(Number(webhooks[0]?.pacedUntil ?? 0n), request);
+    const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
-    let left = Math.min(pace.allowed, maxLeasesOfAccount(request, accountId));
+    let left = Math.min(pace.allowed, maxAccountLeases(request, accountId));
     for (const [at, webhook] of [...webhooks.slice(first), ...webhooks.slice(0, first)].entries()) {
-      const most = Math.min(maxLeasesOf(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
+      const most = Math.min(maxWebhookLeases(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
       left -= most;
       shares.set(webhook.id, { most, pace });
     }
@@ -200,7 +200,7 @@ export function sharesOf(found: readonly ReadyWebhook[], request: LeaseRequest):
 }
 
 /** The paces of the accounts of these leases, after them. */
-export function pacesAfter(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, Share>) {
+export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, LeaseShare>) {
   return [...Map.groupBy(taken, ({ accountId }) => accountId)].flatMap(([accountId, leased]) => {
     const pace = shares.get(leased[0]?.webhookId ?? 0n)?.pace;
     if (pace === undefined) return [];
@@ -210,7 +210,7 @@ export function pacesAfter(taken: readonly LeasedDelivery[], shares: ReadonlyMap
 }
 
 /** Selects events that may become deliveries: events of these types after the id `after`. */
-interface Portion {
+interface EventSelection {
   readonly after: bigint;
   readonly types: readonly string[];
   /** Whether these events were queued before, so that some may still have a pending delivery. */
@@ -219,25 +219,25 @@ interface Portion {
 
 /** The event types that the stored selectors of a webhook match. */
 const typesOf = (selectors: string): EventType[] => [
-  ...selectedTypes(selectors.split(' ') as EventSelector[]),
+  ...expandSelectors(selectors.split(' ') as EventSelector[]),
 ];
 
 /** `oldest` is the id of the oldest retained event. */
-export function portionOf(
+export function selectEvents(
   { position, types, redeliveringTo }: Pick<ReadyWebhook, 'position' | 'types' | 'redeliveringTo'>,
   { oldest }: { readonly oldest: bigint },
-): Portion {
+): EventSelection {
   const after = position < oldest - 1n ? oldest - 1n : position;
   const isAgain = redeliveringTo !== null && position < redeliveringTo;
   return { after, types: typesOf(types), isAgain };
 }
 
 /** Number of events that expired between two positions. A gap in the ids after a restore counts as one event. */
-export function expiredBetween(position: bigint, after: bigint): bigint {
-  return after - position >= BigInt(restoreGap) ? 1n : after - position;
+export function countExpired(position: bigint, after: bigint): bigint {
+  return after - position >= BigInt(skippedIdsPerRestore) ? 1n : after - position;
 }
 
-export function leasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): LeasedDelivery {
+export function toLeasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): LeasedDelivery {
   const { url, types, secret, formerSecret, formerSecretUntil } = webhook;
   const isSelected = typesOf(types).includes(row.type);
   const accountId = Number(webhook.accountId);
@@ -256,9 +256,9 @@ export function nextRound(
   leased: readonly Pick<LeasedRow, 'webhookId'>[],
   { after, room }: Pick<LeaseRequest, 'after' | 'room'>,
   last: bigint,
-): Pick<Leases, 'after' | 'isMore' | 'isBehind'> {
+): Pick<LeaseResult, 'after' | 'isMore' | 'isBehind'> {
   const behind = found.filter((webhook) => webhook.isBehind);
-  const portion = BigInt(portionLength(behind.length));
+  const portion = BigInt(eventBatchSize(behind.length));
   const isBehind = behind.some(({ position }) => position + portion < last);
   if (leased.length >= room) {
     const served = leased.reduce((highest, { webhookId: id }) => (id > highest ? id : highest), after);

@@ -1,38 +1,38 @@
 /** Access to a table described in `src/tables/`, implemented by every engine. */
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn } from '../tables/table.ts';
+import type { FilterOf, KeyOf, LookupOf, NewRowOf, RowOf } from '../tables/table.ts';
 
 interface EntityFinds<T> {
-  find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined>;
+  find(key: KeyOf<T>): Awaitable<RowOf<T> | undefined>;
   /** The row whose lookup columns have these values. */
   findBy(
-    lookup: LookupIn<T>,
+    lookup: LookupOf<T>,
     ...values: readonly (string | number | bigint)[]
-  ): Awaitable<RowIn<T> | undefined>;
+  ): Awaitable<RowOf<T> | undefined>;
   /**
    * Rows after the key `after`, in ascending order of the key, or in descending order if the table is newest first.
    * Never reads more than `limit` rows, regardless of the position, the table size and the filter.
    */
-  list(after?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
+  list(after?: KeyOf<T>, limit?: number, filter?: FilterOf<T>): Awaitable<RowOf<T>[]>;
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {
   /** Like `list`, but returns the rows before the key `before`, in descending order of the key. */
-  listNewest(before?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
-  findMany(keys: readonly KeyIn<T>[]): Awaitable<RowIn<T>[]>;
+  listNewest(before?: KeyOf<T>, limit?: number, filter?: FilterOf<T>): Awaitable<RowOf<T>[]>;
+  findMany(keys: readonly KeyOf<T>[]): Awaitable<RowOf<T>[]>;
 }
 
 export interface EntityWrites<T> extends EntityFinds<T> {
   /** Adds a row. Assigns the next id if the ids of the table come from a counter. */
-  add(row: NewIn<T>): Awaitable<RowIn<T>>;
+  add(row: NewRowOf<T>): Awaitable<RowOf<T>>;
   /** Like `add`, but adds nothing and returns undefined if another row has the same values in a unique index. */
-  addUnique(row: NewIn<T>): Awaitable<RowIn<T> | undefined>;
-  put(row: RowIn<T>): Awaitable<void>;
-  update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void>;
-  remove(key: KeyIn<T>): Awaitable<void>;
+  addUnique(row: NewRowOf<T>): Awaitable<RowOf<T> | undefined>;
+  put(row: RowOf<T>): Awaitable<void>;
+  update(key: KeyOf<T>, changes: Partial<NewRowOf<T>>): Awaitable<void>;
+  remove(key: KeyOf<T>): Awaitable<void>;
 }
 
-export function entitiesOf<Made extends object>(
+export function createEntities<Made extends object>(
   tables: { readonly [Name in keyof Made]: unknown },
   make: (table: unknown) => unknown,
 ): Made {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
-import { StorageUnavailable, WriteUncertain } from '../outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../outages/errors.ts';
 
 /** Maximum number of writes that are waiting for a commit. Additional writes are rejected immediately. */
 const maxQueueLength = 10_000;
@@ -145,7 +145,7 @@ export class GroupQueue<Item, Outcome> {
       this.#conflictsInARow = again.length === group.length ? this.#conflictsInARow + 1 : 0;
     } catch (error) {
       const now = performance.now();
-      const isUnchanged = error instanceof StorageUnavailable && !(error instanceof WriteUncertain);
+      const isUnchanged = error instanceof StorageUnavailable && !(error instanceof WriteUncertainError);
       // If the oldest write timed out, retries the writes that have not timed out yet.
       const again = isUnchanged && now >= dueAt ? group.filter((each) => each.dueAt > now) : [];
       this.#waiting.requeue(again);

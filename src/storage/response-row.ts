@@ -15,11 +15,11 @@ export const responseRemovalBatch = 4;
 
 export const responsePruneBatch = 1_000;
 
-export function responseId(accountId: number, key: string): string {
+export function toResponseId(accountId: number, key: string): string {
   return `${accountId}:${key}`;
 }
 
-export function responseOfRow(accountId: number, key: string, row: ResponseRow): StoredResponse {
+export function toStoredResponse(accountId: number, key: string, row: ResponseRow): StoredResponse {
   const status = Number(row.status) as SuccessStatus;
   return { accountId, key, ...row, status, keptAt: Number(row.keptAt) };
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { restoreGap, restoreGapSpread } from '../tables/events.ts';
+import { skippedIdsPerRestore, skippedIdsSpread } from '../tables/events.ts';
 
 /** A schema change, as SQL for each engine that it affects, or as code if SQL cannot express a condition. */
 interface SchemaChange {
@@ -524,7 +524,7 @@ export const schemaChanges: readonly SchemaChange[] = [
         -- Clients choose the ids of categories.
         IF OLD.history <> '' AND NEW.name <> 'categories' THEN
           NEW.last := greatest(OLD.last, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-            + ${restoreGap} + floor(random() * ${restoreGapSpread})::bigint + NEW.last - OLD.last;
+            + ${skippedIdsPerRestore} + floor(random() * ${skippedIdsSpread})::bigint + NEW.last - OLD.last;
         END IF;
         NEW.history := current;
       END IF;

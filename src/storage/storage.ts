@@ -7,15 +7,15 @@ import type { Clock } from '../domain/clock.ts';
 import type { DeliveryBacklog, SendableEvents } from '../domain/delivery.ts';
 import type { JsonRows } from '../domain/json-rows.ts';
 import type { PlanName } from '../domain/plan.ts';
-import type { Resource, Unversioned } from '../domain/resources.ts';
-import type { Trouble } from '../domain/trouble.ts';
-import type { Notice } from '../outages/outage.ts';
+import type { Resource, UnversionedResource } from '../domain/resources.ts';
+import type { Trouble } from '../domain/troubles.ts';
+import type { Notify } from '../outages/outage.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
 import type { events, StoredEvent } from '../tables/events.ts';
 import type { ImportRun, imports } from '../tables/imports.ts';
 import type { sessions } from '../tables/operators.ts';
 import type { pets } from '../tables/pets.ts';
-import type { FilterIn, Table } from '../tables/table.ts';
+import type { FilterOf, Table } from '../tables/table.ts';
 import type { Entities } from '../tables/tables.ts';
 import type { deliveries } from '../tables/webhooks.ts';
 import type { AuditStore, SearchStore, StoreFacts, UsageStore } from './admin.ts';
@@ -37,7 +37,7 @@ export interface ServingWorker {
   readonly port: Port;
 }
 
-export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
+export type PetFilter = FilterOf<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
 
 export interface PetStore extends EntityReads<typeof pets> {
   /**
@@ -134,13 +134,13 @@ export interface StoreSettings<All extends Units = Units> {
   readonly migrates: boolean;
   readonly units: All;
   /** Called when an outage begins or ends. */
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** Whether to record changes as events; defaults to true. */
   readonly events?: boolean;
 }
 
 /** Reads for clients, which may be served by replicas. */
-export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
+export type ReplicatedReads = Pick<Storage, Exclude<Resource, 'callers'> | UnversionedResource>;
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening the store created it; undefined for a store on a server. */

@@ -3,7 +3,7 @@ import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet } from '../contract/pets.ts';
 import type { Pet } from '../contract/representations.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { LeaseRequest, Leases, RescheduleRequest, SettledDelivery } from '../domain/delivery.ts';
+import type { LeaseRequest, LeaseResult, RescheduleRequest, SettledDelivery } from '../domain/delivery.ts';
 import type { EventType } from '../domain/event-type.ts';
 import type { Resource } from '../domain/resources.ts';
 import { accounts, keys } from '../tables/accounts.ts';
@@ -28,10 +28,10 @@ export interface Transaction extends EntityTransaction {
   readonly usage: UsageWrites;
 }
 
-export const written = { ...entities, accounts, keys, imports, audit } as const;
+export const writableTables = { ...entities, accounts, keys, imports, audit } as const;
 
 export type EntityTransaction = {
-  readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
+  readonly [Name in keyof typeof writableTables]: EntityWrites<(typeof writableTables)[Name]>;
 };
 
 /** Events for added rows: common values, and the JSON of each row without the row's id, which the store assigns. */
@@ -72,7 +72,7 @@ export interface EventWrites {
  * until no transaction can see them, so each step starts after those of the previous step. Id 0 is before the first
  * delivery.
  */
-export interface SweptTo {
+export interface SweepPosition {
   readonly webhookId: bigint;
   readonly status: string;
   readonly id: bigint;
@@ -80,7 +80,7 @@ export interface SweptTo {
 
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Creates deliveries from events, and leases some of the due deliveries. */
-  lease(request: LeaseRequest): Awaitable<Leases>;
+  lease(request: LeaseRequest): Awaitable<LeaseResult>;
   /**
    * Stores outcomes. Returns the ids of deliveries whose outcome was not stored, because another transaction has locked
    * them.
@@ -118,7 +118,7 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * Removes some deliveries of a deleted webhook, and the webhook when it has none left. `after` is the result of the
    * previous call. Returns undefined if there are no more.
    */
-  sweep(after: SweptTo | null): Awaitable<SweptTo | undefined>;
+  sweep(after: SweepPosition | null): Awaitable<SweepPosition | undefined>;
   /**
    * Removes some deliveries that finished before the given time (Unix ms). Returns whether more deliveries may remain.
    */
@@ -127,7 +127,7 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * Removes some of the finished deliveries of a webhook, except for the newest `keep` of each status. `after` is the
    * result of the previous call. Returns undefined if there are no more.
    */
-  trim(keep: number, after: SweptTo | null): Awaitable<SweptTo | undefined>;
+  trim(keep: number, after: SweepPosition | null): Awaitable<SweepPosition | undefined>;
 }
 
 export interface ResponseKey {
@@ -160,7 +160,7 @@ export interface ResponseWrites {
 
 /**
  * An atomic change to the store. A unit may run more than once, and in another thread, so its input and outcome are
- * plain values. An error thrown by a unit, such as a `Refusal`, is passed only to the unit's caller; other units of the
+ * plain values. An error thrown by a unit, such as an `ApiError`, is passed only to the unit's caller; other units of the
  * group still succeed. A unit must not catch errors of the transaction, because the transaction cannot continue after
  * an error.
  */
@@ -182,7 +182,7 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
 }
 
 /**
- * A unit that never throws a `Refusal`, and that runs once for all concurrent callers. By default, the unit makes one
+ * A unit that never throws an `ApiError`, and that runs once for all concurrent callers. By default, the unit makes one
  * call to the transaction, which may become a single statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
@@ -194,14 +194,14 @@ export interface BatchOfWork<Input = never, Outcome = unknown> {
 
 export type Units = Readonly<Record<string, UnitOfWork | BatchOfWork>>;
 
-export type InputOf<Unit> =
+export type UnitInput<Unit> =
   Unit extends BatchOfWork<infer Input, infer _>
     ? Input
     : Unit extends UnitOfWork<infer Input, infer _>
       ? Input
       : never;
 
-export type OutcomeOf<Unit> =
+export type UnitOutcome<Unit> =
   Unit extends BatchOfWork<never, infer Outcome>
     ? Outcome
     : Unit extends UnitOfWork<never, infer Outcome>
@@ -212,10 +212,10 @@ export interface Writer<All extends Units> {
   /**
    * Runs a unit of work. Concurrent units are committed in a group. Resolves with the unit's outcome once its changes
    * are durable. Rejects with the unit's error, with `StorageUnavailable` if nothing was changed, or with
-   * `WriteUncertain`.
+   * `WriteUncertainError`.
    */
   write<Name extends keyof All & string>(
     name: Name,
-    input: InputOf<All[Name]>,
-  ): Promise<OutcomeOf<All[Name]>>;
+    input: UnitInput<All[Name]>,
+  ): Promise<UnitOutcome<All[Name]>>;
 }

@@ -18,7 +18,7 @@ export interface Run {
  * Divides the calls of a group into runs, in order. Consecutive calls of the same batch are one run; every other call
  * is a separate run.
  */
-export function runsOf(units: Units, calls: readonly Call[]): Run[] {
+export function groupIntoRuns(units: Units, calls: readonly Call[]): Run[] {
   const runs: Run[] = [];
   for (let from = 0; from < calls.length; ) {
     const { name } = calls[from] as Call;
@@ -26,7 +26,7 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
     if (unit === undefined) throw new Error(`There is no unit of work "${name}".`);
     let to = from + 1;
     if ('all' in unit) while (calls[to]?.name === name) to++;
-    runs.push(runOf(unit, calls.slice(from, to)));
+    runs.push(createRun(unit, calls.slice(from, to)));
     from = to;
   }
   return runs;
@@ -36,24 +36,24 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
  * Throws if a unit changed an undeclared resource, because on PostgreSQL, other transactions could change that resource
  * at the same time. Only the embedded store checks this; the tests run every unit on it.
  */
-export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
+export function expectDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);
 }
 
 /** The resources that a unit may change for a given input. */
-export function writesOf(unit: UnitOfWork | BatchOfWork, input: unknown): readonly Resource[] {
+export function declaredWrites(unit: UnitOfWork | BatchOfWork, input: unknown): readonly Resource[] {
   return ('writesFor' in unit && unit.writesFor?.(input as never)) || unit.writes;
 }
 
-function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
+function createRun(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
   const inputs = calls.map(({ input }) => input as never);
   if ('all' in unit) {
     const { writes } = unit;
     const isOneCall = unit.isSeveralCalls !== true;
     return { calls, writes, isOneCall, start: (transaction) => unit.all(transaction, inputs) };
   }
-  const writes = writesOf(unit, inputs[0]);
+  const writes = declaredWrites(unit, inputs[0]);
   const start = async (transaction: Transaction) => [await unit.run(transaction, inputs[0] as never)];
   return { calls, writes, isOneCall: false, start };
 }

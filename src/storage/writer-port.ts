@@ -1,8 +1,8 @@
 /** Sends units of work over a port, from a process or thread that serves requests to the writing process or thread. */
-import { Refusal } from '../contract/refusal.ts';
+import { ApiError } from '../contract/api-error.ts';
 import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
-import { StorageUnavailable, WriteUncertain } from '../outages/errors.ts';
-import { failureText, type Notice, Outage } from '../outages/outage.ts';
+import { StorageUnavailable, WriteUncertainError } from '../outages/errors.ts';
+import { describeError, type Notify, Outage } from '../outages/outage.ts';
 import type { QueueFacts } from './group-queue.ts';
 import type { Port } from './storage.ts';
 import type { Units, Writer } from './transaction.ts';
@@ -14,9 +14,9 @@ interface SentCall {
 }
 
 interface SentError {
-  readonly kind: 'refusal' | 'unavailable' | 'uncertain' | 'error';
-  readonly code?: Refusal['code'];
-  readonly details?: Refusal['details'];
+  readonly kind: 'apiError' | 'unavailable' | 'uncertain' | 'error';
+  readonly code?: ApiError['code'];
+  readonly details?: ApiError['details'];
   readonly message?: string | undefined;
   readonly scope?: string | undefined;
   readonly reason?: string;
@@ -59,7 +59,7 @@ export class PortWriter implements Writer<Units> {
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
   /** `onOutcome` is called whenever a write may have been committed. */
-  constructor(port: Port, notice: Notice, onOutcome: () => void) {
+  constructor(port: Port, notice: Notify, onOutcome: () => void) {
     this.#port = port;
     this.#outage = new Outage('animal storage', notice);
     port.listen((message) => {
@@ -118,8 +118,8 @@ export class PortWriter implements Writer<Units> {
       pending?.resolve(sentOutcome.outcome as never);
       return;
     }
-    const error = received(sentOutcome.error);
-    if (error instanceof StorageUnavailable) this.#outage.begin(failureText(error.cause));
+    const error = deserializeError(sentOutcome.error);
+    if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error.cause));
     pending?.reject(error);
   }
 
@@ -132,7 +132,7 @@ export class PortWriter implements Writer<Units> {
    * be committed.
    */
   #giveUp(reason: string, now?: number): void {
-    if (this.#pending.expire(new WriteUncertain(reason), now) === 0) return;
+    if (this.#pending.expire(new WriteUncertainError(reason), now) === 0) return;
     this.#silence = reason;
     this.#outage.begin(reason);
     this.#rest();
@@ -185,7 +185,7 @@ export class WriteServer {
       for (const { id, name, input } of message as SentCall[]) {
         this.#writer.write(name, input as never).then(
           (outcome) => settle({ id, outcome }),
-          (error) => settle({ id, error: sent(error) }),
+          (error) => settle({ id, error: serializeError(error) }),
         );
       }
     });
@@ -205,14 +205,15 @@ export class WriteServer {
   /** Notifies all ports even if no process writes. */
   #checkLoss(): void {
     const { loss } = this.#writer;
-    if (loss !== undefined) this.#note({ id: statusOnlyId, error: sent(new StorageUnavailable(loss)) });
+    if (loss !== undefined)
+      this.#note({ id: statusOnlyId, error: serializeError(new StorageUnavailable(loss)) });
     else if (this.#isLost) this.#note({ id: statusOnlyId, outcome: null });
   }
 
   /** Notifies all ports except the sender when writes begin to fail, and when they succeed again. */
   #note(outcome: SentOutcome, sender?: Port): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
-    if (failure?.kind === 'refusal' || failure?.kind === 'error') return;
+    if (failure?.kind === 'apiError' || failure?.kind === 'error') return;
     const isNew = (failure === undefined) !== (this.#failure === undefined);
     this.#failure = failure;
     if (!isNew) return;
@@ -227,23 +228,23 @@ export class WriteServer {
   }
 }
 
-function sent(error: unknown): SentError {
+function serializeError(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
-    const kind = error instanceof WriteUncertain ? 'uncertain' : 'unavailable';
-    return { kind, reason: failureText(error.cause), message: error.message };
+    const kind = error instanceof WriteUncertainError ? 'uncertain' : 'unavailable';
+    return { kind, reason: describeError(error.cause), message: error.message };
   }
-  if (error instanceof Refusal) {
+  if (error instanceof ApiError) {
     const { code, details, message, scope } = error;
-    return { kind: 'refusal', code, details, message, scope };
+    return { kind: 'apiError', code, details, message, scope };
   }
   return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }
 
-function received({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
-  if (kind === 'uncertain') return new WriteUncertain(reason);
+function deserializeError({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
+  if (kind === 'uncertain') return new WriteUncertainError(reason);
   if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
-  if (kind === 'refusal' && code !== undefined) {
-    return new Refusal(code, { details: [...(details ?? [])], message, scope });
+  if (kind === 'apiError' && code !== undefined) {
+    return new ApiError(code, { details: [...(details ?? [])], message, scope });
   }
   return new Error(`A unit of work failed: ${message}`);
 }

@@ -1,20 +1,20 @@
 import { closeSync, fsyncSync, openSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export function sizeOf(path: string): number {
+export function fileSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
  * Free bytes on the disk that holds the folder of a file, excluding the bytes reserved for root. Throws system errors.
  */
-export function freeBytesOf(path: string): number {
+export function readFreeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path));
   return bavail * bsize;
 }
 
 /** A figure for operators. Null if it cannot be read, for example because the folder was moved. */
-export function figure(read: () => number): number | null {
+export function readOrNull(read: () => number): number | null {
   try {
     return read();
   } catch {
@@ -33,7 +33,7 @@ export function syncFile(path: string): void {
 }
 
 /** Syncs the folder of a file, so that created and renamed files in it are durable. */
-export function syncFolderOf(path: string): void {
+export function syncParentFolder(path: string): void {
   sync(dirname(path), 'r');
 }
 

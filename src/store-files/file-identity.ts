@@ -1,7 +1,7 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StoreFiles } from './files.ts';
-import { type Descriptors, type Truncation, truncationOf } from './open-files.ts';
+import { checkTruncation, type Descriptors, type Truncation } from './open-files.ts';
 
 /** Identifies a file independently of its name. Plain data, which is sent to the writer thread. */
 export interface FileIdentity {
@@ -10,12 +10,12 @@ export interface FileIdentity {
   readonly ino: bigint;
 }
 
-export function identityIn(path: string, { dev, ino }: BigIntStats): FileIdentity {
+export function toFileIdentity(path: string, { dev, ino }: BigIntStats): FileIdentity {
   return { path, dev, ino };
 }
 
 /** Reason why changes to a file in use are no longer visible at its path; undefined if they are. */
-export function lossOf({ path, dev, ino }: FileIdentity): string | undefined {
+export function findLoss({ path, dev, ino }: FileIdentity): string | undefined {
   let found: BigIntStats | undefined;
   try {
     found = statSync(path, { bigint: true, throwIfNoEntry: false });
@@ -37,13 +37,13 @@ export interface StoreIdentity {
 }
 
 /** `path` is the configured path, which may be a link. The data file must be open. Throws system errors. */
-export function storeIdentity(
+export function readStoreIdentity(
   path: string,
   { data, lock }: StoreFiles,
   isServing: boolean,
   open?: Descriptors,
 ): StoreIdentity {
-  const identify = (name: string) => identityIn(name, statSync(name, { bigint: true }));
+  const identify = (name: string) => toFileIdentity(name, statSync(name, { bigint: true }));
   return {
     data: [resolve(path), `${data}-wal`].map(identify),
     shared: [`${data}-shm`, ...(isServing ? [lock] : [])].map(identify),
@@ -58,27 +58,30 @@ const truncatedRemedy =
   'changes are rejected, because the latest changes are lost; stop the service and restore a backup as described in "Lost store files" in docs/troubleshooting.md';
 
 /** Reason why a change to the data could be lost; undefined if it would be durable. */
-export function dataLoss({ data, open }: StoreIdentity): string | undefined {
-  return replacement(data) ?? truncation(data, open);
+export function findDataLoss({ data, open }: StoreIdentity): string | undefined {
+  return findReplacement(data) ?? describeTruncation(data, open);
 }
 
-/** Like `dataLoss`, but checks all files. */
-export function storeLoss(identity: StoreIdentity): string | undefined {
-  return dataLoss(identity) ?? replacement(identity.shared);
+/** Like `findDataLoss`, but checks all files. */
+export function findStoreLoss(identity: StoreIdentity): string | undefined {
+  return findDataLoss(identity) ?? findReplacement(identity.shared);
 }
 
-function replacement(files: readonly FileIdentity[]): string | undefined {
+function findReplacement(files: readonly FileIdentity[]): string | undefined {
   for (const file of files) {
-    const loss = lossOf(file);
+    const loss = findLoss(file);
     if (loss !== undefined) return `${loss}: ${remedy}`;
   }
   return undefined;
 }
 
-function truncation([data, wal]: readonly FileIdentity[], open: Descriptors | undefined): string | undefined {
+function describeTruncation(
+  [data, wal]: readonly FileIdentity[],
+  open: Descriptors | undefined,
+): string | undefined {
   let found: Truncation | undefined;
   try {
-    found = open && truncationOf(open);
+    found = open && checkTruncation(open);
   } catch (error) {
     return `${data?.path} cannot be accessed (${(error as Error).message})`;
   }

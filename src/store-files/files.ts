@@ -17,8 +17,8 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { StorageUnusable } from '../outages/errors.ts';
-import { freeBytesOf, sizeOf } from './disk.ts';
+import { StoreUnusableError } from '../outages/errors.ts';
+import { fileSize, readFreeBytes } from './disk.ts';
 
 export interface StoreFiles {
   readonly data: string;
@@ -34,58 +34,58 @@ const folderMode = 0o700;
 
 /**
  * Returns the files of the store at a path, and creates an empty data file if `create` is set. Throws
- * `StorageUnusable`.
+ * `StoreUnusableError`.
  */
-export function storeFiles(path: string, create: boolean): StoreFiles {
+export function prepareStoreFiles(path: string, create: boolean): StoreFiles {
   // A store's data file is never empty once its other files exist. SQLite would delete the WAL of an empty file.
-  if (!existsSync(path) || sizeOf(path) === 0) expectNoRemains(path);
-  if (!create && !existsSync(path)) throw noStore(path);
+  if (!existsSync(path) || fileSize(path) === 0) expectNoRemains(path);
+  if (!create && !existsSync(path)) throw missingStoreError(path);
   const created = create && makeFile(path);
-  const data = ownName(path);
+  const data = systemUserName(path);
   const found = statSync(data);
   if (found.isDirectory())
-    throw new StorageUnusable(`${data} is a folder. Set DATABASE_URL to a file in it.`);
+    throw new StoreUnusableError(`${data} is a folder. Set DATABASE_URL to a file in it.`);
   // SQLite names the WAL after the data file. A file with two names would have two WALs, which would corrupt the data.
   const { nlink: names } = found;
   if (names > 1) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `The data file ${data} has ${names} hard links. Opening it under two names would corrupt it: ` +
         'remove the other links, or replace them with copies.',
     );
   }
-  return { ...namesOf(data), created };
+  return { ...storeFilePaths(data), created };
 }
 
-/** Returns the file names of a store that may not exist. Throws `StorageUnusable`. */
-export function storeFileNames(path: string): StoreFiles {
+/** Returns the file names of a store that may not exist. Throws `StoreUnusableError`. */
+export function resolveStoreFiles(path: string): StoreFiles {
   const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  return { ...namesOf(exists ? ownName(path) : resolve(path)), created: false };
+  return { ...storeFilePaths(exists ? systemUserName(path) : resolve(path)), created: false };
 }
 
-function namesOf(data: string): Omit<StoreFiles, 'created'> {
+function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
   const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits') : `${data}-limits`;
   return { data, limits, lock: `${data}.serving` };
 }
 
 /** Files that contain data of the store at a path; its lock file is empty. */
-export function remainsOf(path: string): string[] {
-  const { data, limits } = namesOf(existsSync(path) ? ownName(path) : resolve(path));
+export function findRemains(path: string): string[] {
+  const { data, limits } = storeFilePaths(existsSync(path) ? systemUserName(path) : resolve(path));
   return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
 }
 
-/** Throws `StorageUnusable` if a data file is missing or empty although it had contents. */
+/** Throws `StoreUnusableError` if a data file is missing or empty although it had contents. */
 function expectNoRemains(path: string): void {
-  const remains = remainsOf(path);
+  const remains = findRemains(path);
   if (remains.length === 0) return;
   const state = existsSync(path) ? 'is empty' : 'is missing';
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `The data file ${resolve(path)} ${state}, but other files of its store exist: ${remains.join(', ')}. Put the data ` +
       'file back, or restore a backup with "animal-store restore FILE --replace". To create a new store, move these files away.',
   );
 }
 
-export function noStore(path: string): StorageUnusable {
-  return new StorageUnusable(
+export function missingStoreError(path: string): StoreUnusableError {
+  return new StoreUnusableError(
     `No store found at ${resolve(path)}. Check DATABASE_URL (relative paths are resolved against the working directory), or ` +
       'create a store with "animal-store serve" or "animal-store import".',
   );
@@ -93,7 +93,7 @@ export function noStore(path: string): StorageUnusable {
 
 /**
  * Creates an empty file, and its folder if necessary. Its permissions and owner are those of `like`, as in `createFile`.
- * Returns false if the file exists. Throws `StorageUnusable`.
+ * Returns false if the file exists. Throws `StoreUnusableError`.
  */
 export function makeFile(path: string, like?: string): boolean {
   if (existsSync(path)) return false;
@@ -104,7 +104,9 @@ export function makeFile(path: string, like?: string): boolean {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && syscall === 'open') return false;
-    throw new StorageUnusable(`Cannot create the file ${path}: ${fileReason(error as Error, path)}.`);
+    throw new StoreUnusableError(
+      `Cannot create the file ${path}: ${explainFileError(error as Error, path)}.`,
+    );
   }
 }
 
@@ -152,15 +154,15 @@ function isRoot(): boolean {
   return process.geteuid?.() === 0;
 }
 
-function ownName(path: string): string {
+function systemUserName(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     const reason = isLink
       ? `it is a link to ${readlinkSync(path)}, which does not exist`
-      : fileReason(error as Error, path);
-    throw new StorageUnusable(`Cannot open the data file ${path}: ${reason}.`);
+      : explainFileError(error as Error, path);
+    throw new StoreUnusableError(`Cannot open the data file ${path}: ${reason}.`);
   }
 }
 
@@ -171,9 +173,9 @@ const fullDiskBytes = 131_072;
  * Adds the cause and the remedy to an error of a file, of which SQLite reports no cause: a full disk, a read-only file
  * system, or missing permissions. Several paths are examined in their order.
  */
-export function fileReason({ message }: Error, path: string, ...others: readonly string[]): string {
+export function explainFileError({ message }: Error, path: string, ...others: readonly string[]): string {
   try {
-    const freeBytes = freeBytesOf(path);
+    const freeBytes = readFreeBytes(path);
     // File systems that store nothing, such as /proc, report no free space.
     const isFull = freeBytes < fullDiskBytes && !message.startsWith('ENOENT');
     if (isFull || message.startsWith('ENOSPC')) {
@@ -186,15 +188,20 @@ export function fileReason({ message }: Error, path: string, ...others: readonly
     // The caller ends the sentence.
     return message.replace(/\.$/, '');
   }
-  const names = [path, ...others].flatMap((each) => [each, `${each}-wal`, `${each}-shm`, folderOf(each)]);
+  const names = [path, ...others].flatMap((each) => [
+    each,
+    `${each}-wal`,
+    `${each}-shm`,
+    nearestFolder(each),
+  ]);
   const obstacle = names.map(accessObstacle).find((found) => found !== undefined);
   return obstacle === undefined ? message : `${message}; ${obstacle}`;
 }
 
 /** The nearest folder above a path that exists. */
-function folderOf(path: string): string {
+function nearestFolder(path: string): string {
   const folder = dirname(resolve(path));
-  return existsSync(folder) || folder === dirname(folder) ? folder : folderOf(folder);
+  return existsSync(folder) || folder === dirname(folder) ? folder : nearestFolder(folder);
 }
 
 /** Why this process cannot read and write a file or folder, and the remedy; undefined if it can, or if none exists. */
@@ -222,7 +229,7 @@ function accessObstacle(path: string): string | undefined {
 }
 
 /** The files of a store that other users can access, each with its mode. */
-export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
+export function listExposedFiles({ data, limits, lock }: StoreFiles): string[] {
   // Windows has no Unix file modes.
   if (process.platform === 'win32') return [];
   return [data, `${data}-wal`, `${data}-shm`, limits, lock].flatMap((name) => {
@@ -244,10 +251,10 @@ const magics = ['SQLite format 3\0', limitFileMagic];
 export function isStoreFile(path: string): boolean {
   const name = existsSync(path) ? realpathSync(path) : resolve(path);
   const owner = name.replace(/-(wal|shm|journal)$/, '').replace(/\.serving$/, '');
-  return beginsAsOurs(name) || beginsAsOurs(owner);
+  return hasStoreMagic(name) || hasStoreMagic(owner);
 }
 
-function beginsAsOurs(path: string): boolean {
+function hasStoreMagic(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
   const start = Buffer.alloc(16);
   const file = openSync(path, 'r');

@@ -61,14 +61,14 @@ function readWalIndex({ index }: Pick<Descriptors, 'index'>): WalIndexState | un
   const [frames, saved, attempted] = [words[4], words[24], words[32]] as [number, number, number];
   return {
     ...{ bytes, frames, saved },
-    walBytes: frames === 0 ? 0 : walHeaderBytes + frames * (bytesOf(pageSize) + frameHeaderBytes),
+    walBytes: frames === 0 ? 0 : walHeaderBytes + frames * (decodePageSize(pageSize) + frameHeaderBytes),
     salts: bytes.subarray(saltsAt.index, saltsAt.index + 8),
     isCheckpointed: saved === attempted,
   };
 }
 
 /** The largest page size does not fit into two bytes, and is stored as 1. */
-function bytesOf(pageSize: number): number {
+function decodePageSize(pageSize: number): number {
   return pageSize === 1 ? 65_536 : pageSize;
 }
 
@@ -94,7 +94,7 @@ export function readDataHeader(data: number): DataHeader | undefined {
   if (read < bytes.length || !bytes.toString('latin1', 0, 16).startsWith('SQLite format 3\0'))
     return undefined;
   return {
-    bytes: bytes.readUInt32BE(28) * bytesOf(bytes.readUInt16BE(16)),
+    bytes: bytes.readUInt32BE(28) * decodePageSize(bytes.readUInt16BE(16)),
     changes: bytes.readUInt32BE(24),
     applicationId: bytes.readUInt32BE(68),
   };
@@ -109,7 +109,7 @@ export interface Truncation {
 }
 
 /** Finds a file that lacks contents which SQLite has written; undefined if there is none. Throws system errors. */
-export function truncationOf(open: Descriptors): Truncation | undefined {
+export function checkTruncation(open: Descriptors): Truncation | undefined {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const state = readWalIndex(open);
     if (state === undefined) continue;

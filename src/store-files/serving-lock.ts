@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
-import { StorageUnusable } from '../outages/errors.ts';
-import { fileReason, makeFile, type StoreFiles } from './files.ts';
+import { StoreUnusableError } from '../outages/errors.ts';
+import { explainFileError, makeFile, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
 /** Time to wait for a command that holds the lock for a moment. The wait blocks the thread. */
@@ -9,12 +9,12 @@ export const commandLockMs = 500;
 
 /**
  * Locks the store for serving, with an SQLite lock on an empty file. The operating system releases the lock when the
- * process ends, even if it is killed. Throws `StorageUnusable`.
+ * process ends, even if it is killed. Throws `StoreUnusableError`.
  */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, commandLockMs);
   if (lock !== undefined) return lock;
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `Another process is serving the store ${files.data}. Stop it first, or set DATABASE_URL to another file.`,
   );
 }
@@ -22,7 +22,7 @@ function lockForServing(files: StoreFiles): Disposable {
 /**
  * Returns a function that acquires the serving lock on its first call. The lock is held until `opened` is disposed of.
  */
-export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disposable {
+export function createServingLock(files: StoreFiles, opened: DisposableStack): () => Disposable {
   let held: Disposable | undefined;
   opened.defer(() => held?.[Symbol.dispose]());
   return () => {
@@ -31,7 +31,7 @@ export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disp
   };
 }
 
-/** Acquires the lock; undefined if another process still holds it after `waitMs`. Throws `StorageUnusable`. */
+/** Acquires the lock; undefined if another process still holds it after `waitMs`. Throws `StoreUnusableError`. */
 export function tryLock(
   { lock: path, data }: Pick<StoreFiles, 'lock'> & Partial<StoreFiles>,
   waitMs: number,
@@ -47,16 +47,18 @@ export function tryLock(
   } catch (error) {
     database?.close();
     if (hasCode(error, /^SQLITE_BUSY/)) return undefined;
-    throw new StorageUnusable(`Cannot lock the store with ${path}: ${lockFailure(path, error as Error)}.`);
+    throw new StoreUnusableError(
+      `Cannot lock the store with ${path}: ${describeLockFailure(path, error as Error)}.`,
+    );
   }
   const taken = database;
   return { [Symbol.dispose]: () => taken.close() };
 }
 
-function lockFailure(path: string, error: Error): string {
+function describeLockFailure(path: string, error: Error): string {
   const remedy = 'Move it away; the service creates an empty file with this name';
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     return `it is a directory. ${remedy}`;
   if (hasCode(error, /^SQLITE_NOTADB$/)) return `the file is not empty. ${remedy}`;
-  return fileReason(error, path);
+  return explainFileError(error, path);
 }

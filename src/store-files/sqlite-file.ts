@@ -6,7 +6,7 @@ export const backupApplicationId = 0x416e5342;
 /** The target of a copy that has not been verified yet ("AnSC"). */
 export const copyApplicationId = 0x416e5343;
 
-export function pragma(database: Database, name: string): number {
+export function readPragma(database: Database, name: string): number {
   const [row] = database.query<Record<string, number | bigint>, []>(`PRAGMA ${name}`).all();
   return Number(row?.[name]);
 }

@@ -14,7 +14,7 @@ interface Frame {
  * the first one. Does not consider page 1, which may be the same in another store. No process may use the files, and this process
  * must not have opened them. Throws system errors.
  */
-export function showsCheckpoint(data: string): boolean {
+export function wasCheckpointed(data: string): boolean {
   using opened = new DisposableStack();
   const [file, wal] = [data, `${data}-wal`].map((path) => opened.adopt(openSync(path, 'r'), closeSync)) as [
     number,

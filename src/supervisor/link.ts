@@ -6,7 +6,7 @@ import {
   type Listening,
   type QuestionMessage,
   type Start,
-  StorePort,
+  StoreMessagePort,
   type ToWorker,
 } from './messages.ts';
 
@@ -25,7 +25,7 @@ export class SupervisorLink implements Disposable {
     const stopped = Promise.withResolvers<void>();
     this.started = started.promise;
     this.stopped = stopped.promise;
-    const store = new StorePort((message) => this.#send({ kind: 'store', message }));
+    const store = new StoreMessagePort((message) => this.#send({ kind: 'store', message }));
     this.store = store;
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'store') store.receive(message.message);

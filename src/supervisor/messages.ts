@@ -43,7 +43,7 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly answer: QuestionMessage }
   | { readonly kind: 'store'; readonly message: unknown };
 
-export class StorePort implements Port {
+export class StoreMessagePort implements Port {
   readonly #send: (message: unknown) => void;
   #handler: ((message: unknown) => void) | undefined;
   /** Messages that arrived before `listen` was called. */

@@ -18,7 +18,7 @@ export interface Heartbeat {
 }
 
 /** A worker is considered hung after 20 s of silence. No request blocks the event loop for even a second. */
-const patient: Heartbeat = { everyMs: 5_000, maxMissed: 4 };
+const defaultHeartbeat: Heartbeat = { everyMs: 5_000, maxMissed: 4 };
 
 interface SupervisorOptions {
   readonly workers: number;
@@ -52,7 +52,7 @@ export class Supervisor {
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
-  /** Throws the first startup error: the one that a worker reports, or `WorkerEnded`. */
+  /** Throws the first startup error: the one that a worker reports, or `WorkerExitedError`. */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
@@ -130,14 +130,14 @@ export class Supervisor {
    * stopped.
    */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {
-    const { log, heartbeat: { everyMs, maxMissed } = patient } = this.#options;
+    const { log, heartbeat: { everyMs, maxMissed } = defaultHeartbeat } = this.#options;
     const ended = new AbortController();
     void worker.ended.then(() => ended.abort());
     const over = AbortSignal.any([this.#stopping.signal, ended.signal]);
     for (let missed = 0; missed < maxMissed; ) {
       // A worker that is not serving yet may be busy loading.
       const asked = worker.hasServed ? worker.isAlive(everyMs) : true;
-      const [isAlive, isRunning] = await Promise.all([asked, waited(everyMs, over)]);
+      const [isAlive, isRunning] = await Promise.all([asked, waitUnlessAborted(everyMs, over)]);
       if (!isRunning) return;
       missed = isAlive ? 0 : missed + 1;
     }
@@ -172,7 +172,7 @@ export class Supervisor {
   }
 }
 
-function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 

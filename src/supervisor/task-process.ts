@@ -11,7 +11,7 @@ interface TaskFailure {
   readonly fault: string;
 }
 
-export class TaskFailed extends Error {
+export class TaskFailedError extends Error {
   readonly fault: string;
   constructor({ message, fault }: TaskFailure) {
     super(message);
@@ -20,7 +20,7 @@ export class TaskFailed extends Error {
 }
 
 /** The process exited without a response, for example because it was killed. */
-export class TaskEnded extends Error {}
+export class TaskExitedError extends Error {}
 
 interface TaskOptions {
   readonly signal?: AbortSignal | undefined;
@@ -28,7 +28,7 @@ interface TaskOptions {
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
-/** `command` starts a process that calls `respondToTask`. Rejects with `TaskFailed` or `TaskEnded`. */
+/** `command` starts a process that calls `respondToTask`. Rejects with `TaskFailedError` or `TaskExitedError`. */
 export async function runTask(
   command: readonly string[],
   task: unknown,
@@ -44,7 +44,7 @@ export async function runTask(
   });
   const kill = () => child.kill('SIGKILL');
   signal?.addEventListener('abort', kill);
-  const timer = onRead && setInterval(() => onRead(bytesReadBy(child.pid)), progressIntervalMs);
+  const timer = onRead && setInterval(() => onRead(readProcessBytes(child.pid)), progressIntervalMs);
   try {
     if (signal?.aborted) kill();
     else child.send(task);
@@ -54,14 +54,14 @@ export async function runTask(
     signal?.removeEventListener('abort', kill);
   }
   if (answer?.kind === 'done') return answer.result;
-  if (answer?.kind === 'failed') throw new TaskFailed(answer.failure);
-  throw new TaskEnded(
+  if (answer?.kind === 'failed') throw new TaskFailedError(answer.failure);
+  throw new TaskExitedError(
     `The process ended without a result (${child.signalCode ?? `exit code ${child.exitCode}`}).`,
   );
 }
 
 /** Includes reads from the page cache; 0 if unknown. */
-function bytesReadBy(pid: number): number {
+function readProcessBytes(pid: number): number {
   try {
     return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1]);
   } catch {

@@ -5,7 +5,7 @@ import {
   type Listening,
   type QuestionMessage,
   type Start,
-  StorePort,
+  StoreMessagePort,
   type ToWorker,
 } from './messages.ts';
 
@@ -16,7 +16,7 @@ interface WorkerExit {
 }
 
 /** The worker exited before it was serving, without reporting a reason. */
-export class WorkerEnded extends Error {
+export class WorkerExitedError extends Error {
   constructor({ code, signal }: WorkerExit) {
     super(`A worker process exited during startup (${signal ?? `exit code ${code}`}).`);
   }
@@ -25,12 +25,12 @@ export class WorkerEnded extends Error {
 export class WorkerProcess {
   /** Undefined if the process could not be spawned. */
   readonly pid: number | undefined;
-  /** Resolves once the worker is listening. Rejects with the reason that the worker reports, or with `WorkerEnded`. */
+  /** Resolves once the worker is listening. Rejects with the reason that the worker reports, or with `WorkerExitedError`. */
   readonly serving: Promise<Listening>;
   readonly ended: Promise<WorkerExit>;
   /** Connects the process to the store. Messages to a process that has exited are dropped. */
   readonly store: Port;
-  readonly #questions = new Questions((question) => this.#send({ kind: 'question', question }));
+  readonly #questions = new PendingQuestions((question) => this.#send({ kind: 'question', question }));
   #isServing = false;
   readonly #process: Bun.Subprocess | undefined;
 
@@ -40,7 +40,7 @@ export class WorkerProcess {
     this.serving = promise;
     // Prevents an unhandled rejection if the process is no longer needed.
     promise.catch(() => undefined);
-    const store = new StorePort((message) => this.#send({ kind: 'store', message }));
+    const store = new StoreMessagePort((message) => this.#send({ kind: 'store', message }));
     this.store = store;
     const receive = (message: FromWorker) => {
       if (message.kind === 'store') store.receive(message.message);
@@ -95,7 +95,7 @@ export class WorkerProcess {
     await this.#process?.exited;
     this.#questions[Symbol.dispose]();
     const ending = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };
-    reject(new WorkerEnded(ending));
+    reject(new WorkerExitedError(ending));
     return ending;
   }
 
@@ -111,7 +111,7 @@ export class WorkerProcess {
 /** Maximum number of pending questions to a worker. Additional questions get no answer. */
 const maxWaiting = 32;
 
-class Questions implements Disposable {
+class PendingQuestions implements Disposable {
   readonly #send: (question: QuestionMessage) => void;
   readonly #waiting = new Map<number, (answer: unknown) => void>();
   #last = 0;

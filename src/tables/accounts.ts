@@ -1,16 +1,16 @@
-import { type PlanName, planNames, type Quota, quotaOf } from '../domain/plan.ts';
-import { type Scope, scopesOfText, scopesText } from '../domain/scope.ts';
+import { type PlanName, planNames, type Quota, resolveQuota } from '../domain/plan.ts';
+import { formatScopes, parseScopes, type Scope } from '../domain/scope.ts';
 import {
   integer,
   type NoFilters,
   nullable,
   oneOf,
   secret,
-  shaped,
   type Table,
   table,
   text,
-  textOf,
+  textColumn,
+  withShape,
 } from './table.ts';
 
 export interface Account {
@@ -52,16 +52,16 @@ interface StoredQuota {
   readonly perDay: number | null;
 }
 
-export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
-  return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
+export function toQuota({ plan, perMinute, perDay }: StoredQuota): Quota {
+  return perMinute === null || perDay === null ? resolveQuota(plan).quota : { perMinute, perDay };
 }
 
 /** The form of a name used for searching and sorting: normalized and lowercase. */
-export function caseFolded(name: string): string {
+export function foldCase(name: string): string {
   return name.normalize('NFKC').toLowerCase();
 }
 
-export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> = shaped(
+export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> = withShape(
   table(
     'accounts',
     {
@@ -80,17 +80,17 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
   {
     // Rows found by a search also contain the folded name, which is dropped here.
     read: ({ id, name, plan, perMinute, perDay, createdAt, closedAt, note }) => {
-      return { id, name, plan, quota: quotaOfStored({ plan, perMinute, perDay }), createdAt, closedAt, note };
+      return { id, name, plan, quota: toQuota({ plan, perMinute, perDay }), createdAt, closedAt, note };
     },
     write: ({ quota, ...account }: Partial<Account>) => ({
       ...account,
-      ...(account.name !== undefined && { nameFolded: caseFolded(account.name) }),
-      ...(account.plan !== undefined && customQuota(account.plan, quota)),
+      ...(account.name !== undefined && { nameFolded: foldCase(account.name) }),
+      ...(account.plan !== undefined && toStoredQuota(account.plan, quota)),
     }),
   },
 );
 
-function customQuota(plan: PlanName, quota: Quota | undefined) {
+function toStoredQuota(plan: PlanName, quota: Quota | undefined) {
   return plan === 'enterprise' ? quota : { perMinute: null, perDay: null };
 }
 
@@ -102,7 +102,7 @@ export const keys: Table<Key, NewKey & Partial<Key>, { readonly accountId?: numb
     name: text,
     fingerprint: secret(text),
     lastFour: text,
-    scopes: textOf<readonly Scope[]>(scopesOfText, scopesText),
+    scopes: textColumn<readonly Scope[]>(parseScopes, formatScopes),
     createdAt: integer,
     expiresAt: nullable(integer),
     revokedAt: nullable(integer),

@@ -1,12 +1,12 @@
 import type { EventType } from '../domain/event-type.ts';
-import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
+import { int64, integer, type NewRowOf, nullable, type RowOf, table, text, textColumn } from './table.ts';
 
 /**
  * Minimum number of ids that a restore skips, and a failover on PostgreSQL (`skip_lost_ids`). Exceeds the number of rows
  * that can have been added since the backup. If ids were reused, readers would skip new events as already seen, and webhook
  * receivers would drop them as duplicates. The gap begins at the time in microseconds if it is higher than the last id.
  */
-export const restoreGap = 1_000_000_000;
+export const skippedIdsPerRestore = 1_000_000_000;
 
 /**
  * The gap also includes a random number of ids below this bound, so that several restores of a backup, or promotions of
@@ -14,7 +14,7 @@ export const restoreGap = 1_000_000_000;
  * at most 2n in 10^12. Ids stay below 2^53: every restore of a backup made since the previous restore adds less than
  * twelve days to the time, and there is room for 7,000 of them.
  */
-export const restoreGapSpread = 1_000_000_000_000;
+export const skippedIdsSpread = 1_000_000_000_000;
 
 /**
  * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order without gaps,
@@ -25,7 +25,7 @@ export const events = table(
   {
     id: int64,
     // A later version may have added types.
-    type: textOf<EventType>(
+    type: textColumn<EventType>(
       (stored) => stored as EventType,
       (type) => type,
     ),
@@ -39,5 +39,5 @@ export const events = table(
   { isCounted: true },
 );
 
-export type StoredEvent = RowIn<typeof events>;
-export type NewEvent = NewIn<typeof events>;
+export type StoredEvent = RowOf<typeof events>;
+export type NewEvent = NewRowOf<typeof events>;

@@ -68,7 +68,7 @@ export interface AuditEntry {
   readonly id: bigint;
   /** Unix ms. */
   readonly at: number;
-  /** The actor as formatted by `actorText`. */
+  /** The actor as formatted by `formatActor`. */
   readonly actor: string;
   /** Name of the unit of work, such as `updateAccount`. */
   readonly operation: string;

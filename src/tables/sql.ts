@@ -10,12 +10,12 @@ export function sqlName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-const columnOf = ({ columns }: Table, name: string) => columns[name] as Column;
+const findColumn = ({ columns }: Table, name: string) => columns[name] as Column;
 
 /** All columns, starting with the key columns. */
 export function sqlColumns(table: Table): SqlColumn[] {
   const names = [...new Set([...table.key, ...Object.keys(table.columns)])];
-  return names.map((name) => ({ name: sqlName(name), type: columnOf(table, name).type }));
+  return names.map((name) => ({ name: sqlName(name), type: findColumn(table, name).type }));
 }
 
 export function sqlKey(table: Table): SqlColumn[] {
@@ -23,7 +23,7 @@ export function sqlKey(table: Table): SqlColumn[] {
 }
 
 /** The columns of a SELECT: all except secrets, with the names used in the table description. */
-export function selection({ columns }: Table): string {
+export function selectColumns({ columns }: Table): string {
   return Object.entries(columns)
     .filter(([, { is }]) => is !== 'secret')
     .map(([name]) => (sqlName(name) === name ? name : `${sqlName(name)} AS "${name}"`))
@@ -43,7 +43,7 @@ export function jsonColumns(
 }
 
 /** The FROM clause of a SELECT, without deleted rows. */
-export function rowsOf({ name, deleted }: Table): string {
+export function fromClause({ name, deleted }: Table): string {
   if (deleted === undefined) return name;
   return `(SELECT * FROM ${name} WHERE ${sqlName(deleted.name)} <> ${deleted.is}) AS ${name}`;
 }
@@ -52,7 +52,10 @@ export function rowsOf({ name, deleted }: Table): string {
  * Converts rows of `selection` in place, because nothing else refers to them. If no column needs conversion, the rows
  * are returned unchanged.
  */
-export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
+export function createRowReader<Row>({
+  columns,
+  shape,
+}: Table<Row, never>): (found: readonly unknown[]) => Row[] {
   const converted = Object.entries(columns).flatMap(([name, { is, read }]) => {
     const whenNull = is === 'optional' ? undefined : null;
     if (is === 'secret' || (read === undefined && is !== 'optional')) return [];
@@ -73,7 +76,7 @@ export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: 
 }
 
 /** The columns of a whole or partial row with their stored values, in the order of the description. */
-export function storedValues(table: Table, row: object): (SqlColumn & { readonly value: SqlValue })[] {
+export function toStoredValues(table: Table, row: object): (SqlColumn & { readonly value: SqlValue })[] {
   const shaped: Readonly<Record<string, unknown>> = table.shape
     ? table.shape.write(row as never)
     : { ...row };
@@ -90,7 +93,7 @@ export function storedValues(table: Table, row: object): (SqlColumn & { readonly
 }
 
 /** The row that `add` returns: without secrets, and with null for missing values. */
-export function addedRow<Row>(table: Table<Row, never>, row: object, id: number | bigint): Row {
+export function toAddedRow<Row>(table: Table<Row, never>, row: object, id: number | bigint): Row {
   const { columns, isCounted, shape } = table;
   const counted = isCounted ? { id: columns.id?.read === undefined ? BigInt(id) : Number(id) } : {};
   const added: Record<string, unknown> = { ...counted, ...(shape ? shape.write(row as never) : row) };
@@ -125,7 +128,7 @@ export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
   if (exact !== undefined) return { equal: exact, merged: undefined };
   for (const index of table.indexes) {
     const last = index.at(-1) ?? '';
-    const { values } = columnOf(table, last);
+    const { values } = findColumn(table, last);
     const equal = index.slice(0, -1);
     const isServed = equal.length === filtered.length && filtered.every((name) => equal.includes(name));
     if (isServed && values !== undefined) return { equal, merged: { name: last, values } };
@@ -134,12 +137,15 @@ export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
 }
 
 /** The list filters that are set, in the order of the description. */
-export function setFilters(table: Table, filter: Readonly<Record<string, unknown>> | undefined): string[] {
+export function listSetFilters(
+  table: Table,
+  filter: Readonly<Record<string, unknown>> | undefined,
+): string[] {
   return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
 }
 
 /** Converts every integer in a row to a number. Changes the row in place, because nothing else refers to it. */
-export function withNumbers<Row>(found: object): Row {
+export function toNumbers<Row>(found: object): Row {
   const row = found as Record<string, unknown>;
   for (const name in row) if (typeof row[name] === 'bigint') row[name] = Number(row[name]);
   return row as Row;
@@ -160,7 +166,7 @@ export function lookupCondition(
 }
 
 /** Whether the named single-column lookup would return this row for the value. */
-export function isFound(
+export function matchesLookup(
   { lookups }: Table,
   lookup: string,
   value: unknown,

@@ -39,7 +39,7 @@ export const oneOf = <Value extends string>(values: readonly Value[]): Column<Va
   values,
 });
 
-export const textOf = <Value>(
+export const textColumn = <Value>(
   read: (stored: string) => Value,
   write: (value: Value) => string,
 ): Column<Value, 'required'> => ({ type: 'text', is: 'required', read, write });
@@ -66,22 +66,22 @@ export const secret = <Value>(column: Column<Value, 'required'>): Column<Value, 
 
 type Columns = Readonly<Record<string, Column>>;
 
-type ValueOf<C> = C extends Column<infer Value, Presence> ? Value : never;
-type NamesOf<C extends Columns, Is extends Presence> = {
+type ColumnValue<C> = C extends Column<infer Value, Presence> ? Value : never;
+type ColumnNames<C extends Columns, Is extends Presence> = {
   [Name in keyof C]: C[Name] extends Column<unknown, Is> ? Name : never;
 }[keyof C];
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 
-type RowOf<C extends Columns> = Flat<
-  { readonly [Name in NamesOf<C, 'required' | 'nullable'>]: ValueOf<C[Name]> } & {
-    readonly [Name in NamesOf<C, 'optional'>]?: ValueOf<C[Name]>;
+type ColumnsRow<C extends Columns> = Flat<
+  { readonly [Name in ColumnNames<C, 'required' | 'nullable'>]: ColumnValue<C[Name]> } & {
+    readonly [Name in ColumnNames<C, 'optional'>]?: ColumnValue<C[Name]>;
   }
 >;
 
 /** The values to store for a row. Nullable columns may be omitted. */
-type NewRowOf<C extends Columns> = Flat<
-  { readonly [Name in NamesOf<C, 'required' | 'secret'>]: ValueOf<C[Name]> } & {
-    readonly [Name in NamesOf<C, 'nullable' | 'optional'>]?: ValueOf<C[Name]> | undefined;
+type NewColumnsRow<C extends Columns> = Flat<
+  { readonly [Name in ColumnNames<C, 'required' | 'secret'>]: ColumnValue<C[Name]> } & {
+    readonly [Name in ColumnNames<C, 'nullable' | 'optional'>]?: ColumnValue<C[Name]> | undefined;
   }
 >;
 
@@ -148,18 +148,20 @@ interface Shape<Row, New> {
 
 export type NoFilters = Readonly<Record<string, never>>;
 
-type FilterOf<C extends Columns, D> = D extends { filters: readonly (infer Name extends keyof C)[] }
-  ? { readonly [Each in Name]?: ValueOf<C[Each]> | undefined }
+type DescribedFilter<C extends Columns, D> = D extends { filters: readonly (infer Name extends keyof C)[] }
+  ? { readonly [Each in Name]?: ColumnValue<C[Each]> | undefined }
   : NoFilters;
-type LookupOf<D> = D extends { lookups: infer All } ? keyof All & string : never;
-type StoredOf<C extends Columns, D> = D extends { isCounted: true } ? Omit<NewRowOf<C>, 'id'> : NewRowOf<C>;
+type DescribedLookup<D> = D extends { lookups: infer All } ? keyof All & string : never;
+type DescribedNewRow<C extends Columns, D> = D extends { isCounted: true }
+  ? Omit<NewColumnsRow<C>, 'id'>
+  : NewColumnsRow<C>;
 
 /** Describes a table. Column names are in camel case here, and in snake case in SQL. */
 export function table<C extends Columns, const D extends Description<C> = Description<C>>(
   name: string,
   columns: C,
   description?: D & Description<C>,
-): Table<RowOf<C>, StoredOf<C, D>, FilterOf<C, D>, LookupOf<D>> {
+): Table<ColumnsRow<C>, DescribedNewRow<C, D>, DescribedFilter<C, D>, DescribedLookup<D>> {
   const settings: Description<C> = description ?? {};
   const {
     key = ['id'],
@@ -190,15 +192,15 @@ export function table<C extends Columns, const D extends Description<C> = Descri
   };
 }
 
-export function shaped<Row, New, Filter, Name extends string, Columnar>(
+export function withShape<Row, New, Filter, Name extends string, Columnar>(
   described: Table<Columnar, never, Filter, Name>,
   shape: { read: (row: Columnar) => Row; write: (row: Partial<New>) => Readonly<Record<string, unknown>> },
 ): Table<Row, New, Filter, Name> {
   return { ...described, shape };
 }
 
-export type RowIn<T> = T extends Table<infer Row, never> ? Row : never;
-export type NewIn<T> = T extends Table<unknown, infer New> ? New : never;
-export type FilterIn<T> = T extends Table<unknown, never, infer Filter> ? Filter : never;
-export type LookupIn<T> = T extends Table<unknown, never, unknown, infer Name> ? Name : never;
-export type KeyIn<T> = RowIn<T> extends { readonly id: infer Id } ? Id : string;
+export type RowOf<T> = T extends Table<infer Row, never> ? Row : never;
+export type NewRowOf<T> = T extends Table<unknown, infer New> ? New : never;
+export type FilterOf<T> = T extends Table<unknown, never, infer Filter> ? Filter : never;
+export type LookupOf<T> = T extends Table<unknown, never, unknown, infer Name> ? Name : never;
+export type KeyOf<T> = RowOf<T> extends { readonly id: infer Id } ? Id : string;

@@ -1,4 +1,4 @@
-import { integer, type RowIn, table, text } from './table.ts';
+import { integer, type RowOf, table, text } from './table.ts';
 
 const keyCounts = {
   keyId: integer,
@@ -11,41 +11,41 @@ const keyCounts = {
   lastUsedAt: integer,
 } as const;
 
-export const usageMinutes = table(
+export const usageByMinute = table(
   'usage_minutes',
   { minute: integer, operation: text, code: text, requests: integer },
   { key: ['minute', 'operation', 'code'] },
 );
 
 /** Requests per hour, retained as long as the latency history. */
-export const usageOperationHours = table(
+export const operationUsageByHour = table(
   'usage_operation_hours',
   { hour: integer, operation: text, code: text, requests: integer },
   { key: ['hour', 'operation', 'code'] },
 );
 
 /** Requests by latency, in the buckets defined in `domain/latency.ts`. */
-export const latencyMinutes = table(
+export const latencyByMinute = table(
   'latency_minutes',
   { minute: integer, bucket: integer, requests: integer },
   { key: ['minute', 'bucket'] },
 );
 
-export const latencyHours = table(
+export const latencyByHour = table(
   'latency_hours',
   { hour: integer, bucket: integer, requests: integer },
   { key: ['hour', 'bucket'] },
 );
 
-export const usageKeyOperations = table(
+export const usageByKeyAndOperation = table(
   'usage_key_operations',
   { day: integer, keyId: integer, operation: text, requests: integer },
   { key: ['day', 'keyId', 'operation'] },
 );
 
-export const usageHours = table('usage_hours', { hour: integer, ...keyCounts }, { key: ['hour', 'keyId'] });
+export const usageByHour = table('usage_hours', { hour: integer, ...keyCounts }, { key: ['hour', 'keyId'] });
 
-export const usageDays = table('usage_days', { day: integer, ...keyCounts }, { key: ['day', 'keyId'] });
+export const usageByDay = table('usage_days', { day: integer, ...keyCounts }, { key: ['day', 'keyId'] });
 
 /**
  * The number of each process's last report, so that a report resent after an uncertain outcome is counted only once.
@@ -56,7 +56,7 @@ export const usageReports = table(
   { key: ['process'], notCopied: 'no process reports to both stores' },
 );
 
-export type ReportNumber = RowIn<typeof usageReports>;
+export type ReportNumber = RowOf<typeof usageReports>;
 
 /** An instance of the service, including its workers. */
 export interface Instance {

@@ -1,6 +1,6 @@
 import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
 import { type EventSelector, type EventType, eventTypes } from '../domain/event-type.ts';
-import { boolean, int64, integer, oneOf, optional, table, text, textOf } from './table.ts';
+import { boolean, int64, integer, oneOf, optional, table, text, textColumn } from './table.ts';
 
 /**
  * Owner of a deleted webhook, an id that no account has. Removing the row would remove its deliveries in the same
@@ -14,7 +14,7 @@ export const webhooks = table(
     id: int64,
     accountId: integer,
     url: text,
-    types: textOf<readonly EventSelector[]>(
+    types: textColumn<readonly EventSelector[]>(
       (stored) => stored.split(' ') as EventSelector[],
       (types) => types.join(' '),
     ),

@@ -1,7 +1,7 @@
 /** Determines the IP addresses to which webhooks may be sent. */
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
-import { isWithin, type Network, parseNetwork, unmappedAddress } from '../domain/address.ts';
+import { isInNetworks, type Network, parseNetwork, unmapAddress } from '../domain/address.ts';
 
 /** Global unicast, the only IPv6 range with public addresses (RFC 4291 section 2.4). */
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -13,7 +13,7 @@ const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 const azureMetadata = '168.63.129.16';
 
 /** Descriptions of the address ranges that `ipaddr.js` distinguishes. All other ranges are reserved. */
-const words: Readonly<Record<string, string>> = {
+const rangeDescriptions: Readonly<Record<string, string>> = {
   unspecified: 'unspecified',
   broadcast: 'broadcast',
   multicast: 'multicast',
@@ -28,22 +28,22 @@ const words: Readonly<Record<string, string>> = {
  * Returns the reason why an address is not allowed, such as `loopback`. Returns undefined for public addresses except
  * `own`, and for addresses in allowed networks. IPv4-mapped and NAT64 addresses are classified by their IPv4 address.
  */
-export function reasonAgainst(
+export function disallowedReason(
   address: string,
   allowed: readonly Network[],
   own: readonly Network[],
 ): string | undefined {
   if (isAllowed(address, allowed)) return undefined;
-  const reached = reachedBy(address);
+  const reached = effectiveAddress(address);
   if (reached === undefined) return 'not an IP address';
-  return rangeOf(reached) ?? (isWithin(reached, own) ? "this machine's own" : undefined);
+  return specialRange(reached) ?? (isInNetworks(reached, own) ? "this machine's own" : undefined);
 }
 
 /**
  * The addresses of this machine's network interfaces. What listens on them may trust this machine. Empty if a sandbox does
  * not allow reading them, which Linux does through netlink sockets.
  */
-export function ownAddresses(read = networkInterfaces): readonly Network[] {
+export function localAddresses(read = networkInterfaces): readonly Network[] {
   try {
     return Object.values(read())
       .flatMap((interfaces = []) => interfaces.map(({ address }) => parseNetwork(address)))
@@ -55,12 +55,12 @@ export function ownAddresses(read = networkInterfaces): readonly Network[] {
 
 /** Whether the allowed networks contain the address, or the IPv4 address of an IPv4-mapped address. */
 export function isAllowed(address: string, allowed: readonly Network[]): boolean {
-  return isWithin(unmappedAddress(address) ?? address, allowed);
+  return isInNetworks(unmapAddress(address) ?? address, allowed);
 }
 
 /** The IPv4 address that an IPv4-mapped or NAT64 address leads to, or else the address. Undefined for other text. */
-function reachedBy(text: string): string | undefined {
-  const address = unmappedAddress(text);
+function effectiveAddress(text: string): string | undefined {
+  const address = unmapAddress(text);
   if (address === undefined) return undefined;
   const parsed = ipaddr.parse(address);
   if (!(parsed instanceof ipaddr.IPv6 && parsed.match(nat64))) return address;
@@ -68,10 +68,10 @@ function reachedBy(text: string): string | undefined {
 }
 
 /** The name of the range, or undefined if the address is public. */
-function rangeOf(address: string): string | undefined {
+function specialRange(address: string): string | undefined {
   if (address === azureMetadata) return 'metadata';
   const parsed = ipaddr.parse(address);
   const range = parsed.range();
   const isUnicast = parsed instanceof ipaddr.IPv6 ? parsed.match(globalUnicast) : true;
-  return isUnicast && range === 'unicast' ? undefined : (words[range] ?? 'reserved');
+  return isUnicast && range === 'unicast' ? undefined : (rangeDescriptions[range] ?? 'reserved');
 }

@@ -3,12 +3,12 @@
 import type { WebhookTest } from '../contract/deliveries.ts';
 import type { DeliveryAttempt } from '../contract/representations.ts';
 import { type Clock, dayMs, hourMs, minuteMs } from '../domain/clock.ts';
-import type { AttemptOutcome, Disabling, LeasedDelivery, SettledDelivery } from '../domain/delivery.ts';
+import type { AttemptOutcome, DisableOutcome, LeasedDelivery, SettledDelivery } from '../domain/delivery.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import type { Receivers } from './receivers.ts';
-import { SecretUnreadable } from './secrets.ts';
+import { UndecryptableSecretError } from './secrets.ts';
 import type { Delivery, Failure, Outcome } from './send.ts';
-import { signedHeaders } from './signature.ts';
+import { signHeaders } from './signature.ts';
 
 const maxErrorLength = 200;
 
@@ -25,43 +25,43 @@ export interface Message extends SealedSecrets {
 }
 
 /** Sends a message with `nowMs` as its timestamp (Unix ms). Never rejects. */
-export type Send = (message: Message, nowMs: number, signal?: AbortSignal) => Promise<Outcome | Impossible>;
+export type Send = (message: Message, nowMs: number, signal?: AbortSignal) => Promise<Outcome | NotSent>;
 
-export function sendWith(receivers: Pick<Receivers, 'send'>, openSecret: (sealed: string) => string): Send {
+export function createSend(receivers: Pick<Receivers, 'send'>, openSecret: (sealed: string) => string): Send {
   return async (message, nowMs, signal) => {
     try {
-      return await receivers.send({ ...requestOf(message, nowMs, openSecret), ...(signal && { signal }) });
+      return await receivers.send({ ...toRequest(message, nowMs, openSecret), ...(signal && { signal }) });
     } catch (error) {
-      if (!(error instanceof SecretUnreadable)) throw error;
-      return { error: 'secret', message: unreadable, milliseconds: 0 };
+      if (!(error instanceof UndecryptableSecretError)) throw error;
+      return { error: 'secret', message: unreadableSecretMessage, milliseconds: 0 };
     }
   };
 }
 
-const unreadable =
+const unreadableSecretMessage =
   'The service cannot decrypt the secret of this webhook. The account can rotate it, or the operator can restore SECRETS_KEY.';
 
-/** Throws `SecretUnreadable`. A previous secret that cannot be decrypted is omitted. */
-function requestOf(
+/** Throws `UndecryptableSecretError`. A previous secret that cannot be decrypted is omitted. */
+function toRequest(
   { accountId, url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
   nowMs: number,
   openSecret: (sealed: string) => string,
 ): Delivery {
   const isSignedTwice = formerSecret !== null && nowMs < (formerSecretUntil ?? 0);
-  const former = isSignedTwice ? ifReadable(formerSecret, openSecret) : [];
+  const former = isSignedTwice ? tryDecrypt(formerSecret, openSecret) : [];
   return {
     accountId,
     url,
     body,
-    headers: signedHeaders({ eventId, body, nowMs }, [openSecret(secret), ...former]),
+    headers: signHeaders({ eventId, body, nowMs }, [openSecret(secret), ...former]),
   };
 }
 
-function ifReadable(sealed: string, openSecret: (sealed: string) => string): string[] {
+function tryDecrypt(sealed: string, openSecret: (sealed: string) => string): string[] {
   try {
     return [openSecret(sealed)];
   } catch (error) {
-    if (!(error instanceof SecretUnreadable)) throw error;
+    if (!(error instanceof UndecryptableSecretError)) throw error;
     return [];
   }
 }
@@ -70,13 +70,13 @@ function ifReadable(sealed: string, openSecret: (sealed: string) => string): str
  * The reason why no request was sent: the event has expired, the webhook no longer selects its type, or the secret cannot
  * be decrypted.
  */
-export interface Impossible {
+export interface NotSent {
   readonly error: 'expired' | 'unselected' | 'secret';
   readonly message: string;
   readonly milliseconds: number;
 }
 
-interface Instants {
+interface AttemptTimes {
   /** Start of the attempt, in Unix ms. */
   readonly at: number;
   readonly now: number;
@@ -86,7 +86,7 @@ interface Instants {
   readonly random: number;
 }
 
-interface Judged {
+interface AttemptResult {
   readonly settled: SettledDelivery;
   /** Undefined if no attempt was made. */
   readonly counted?: AttemptOutcome;
@@ -99,30 +99,37 @@ export interface DisablingOutcome {
   /** Unix ms. */
   readonly since: number;
   /** The result if the outcome does not disable the webhook. */
-  readonly otherwise: Readonly<Record<Exclude<Disabling, 'disabled'>, SettledDelivery>>;
+  readonly otherwise: Readonly<Record<Exclude<DisableOutcome, 'disabled'>, SettledDelivery>>;
 }
 
 /**
  * Returns the result of an attempt. After an aborted attempt, the delivery is due again immediately. If the secret
  * cannot be decrypted, the delivery is due at `secretRetryAt`.
  */
-export function judge(delivery: LeasedDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
+export function evaluateAttempt(
+  delivery: LeasedDelivery,
+  outcome: Outcome | NotSent,
+  instants: AttemptTimes,
+): AttemptResult {
   const { now, secretRetryAt, random } = instants;
   const { id, webhookId, leasedUntil, createdAt } = delivery;
   const lease = { id, webhookId, leasedUntil };
-  if ('error' in outcome && outcome.error === 'aborted') return { settled: pendingAgain(delivery, now) };
+  if ('error' in outcome && outcome.error === 'aborted') return { settled: reschedule(delivery, now) };
   if ('error' in outcome && outcome.error === 'secret')
-    return { settled: pendingAgain(delivery, secretRetryAt) };
-  const made = [...(JSON.parse(delivery.attempts) as DeliveryAttempt[]), attemptOf(outcome, instants.at)];
+    return { settled: reschedule(delivery, secretRetryAt) };
+  const made = [
+    ...(JSON.parse(delivery.attempts) as DeliveryAttempt[]),
+    toDeliveryAttempt(outcome, instants.at),
+  ];
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
-  const result = resultOf(outcome, now);
+  const result = toAttempt(outcome, now);
   if (isSuccess(result)) return { settled: { ...finished, status: 'succeeded' }, counted: 'succeeded' };
   const settled = { ...finished, status: 'failed' } as const;
   if ('error' in outcome && outcome.error === 'expired') return { settled, counted: 'expired' };
   if ('error' in outcome && outcome.error === 'unselected') return { settled };
   // A former URL, or a receiver that has been repaired since, says nothing about the next attempt.
-  const again = pendingAgain({ ...delivery, attempts }, now);
+  const again = reschedule({ ...delivery, attempts }, now);
   if (isGone(result)) {
     const otherwise = { kept: again, moved: again };
     return {
@@ -132,7 +139,7 @@ export function judge(delivery: LeasedDelivery, outcome: Outcome | Impossible, i
   }
   const delayMs = delayAfter(made.length, result, random);
   if (delayMs !== undefined) {
-    const repeated = pendingAgain({ ...delivery, attempts }, now + delayMs);
+    const repeated = reschedule({ ...delivery, attempts }, now + delayMs);
     return { settled: repeated, counted: 'repeated' };
   }
   const otherwise = { kept: settled, moved: again };
@@ -143,7 +150,7 @@ export function judge(delivery: LeasedDelivery, outcome: Outcome | Impossible, i
 }
 
 /** Ends the lease of a delivery, which is due again at `nextAttemptAt` (Unix ms). */
-export function pendingAgain(
+export function reschedule(
   {
     id,
     webhookId,
@@ -160,18 +167,18 @@ const reasons = {
   failing: 'All attempts to send a delivery failed, and no other delivery succeeded in the meantime.',
 };
 
-function resultOf(outcome: Outcome | Impossible, now: number): Attempt {
+function toAttempt(outcome: Outcome | NotSent, now: number): Attempt {
   if ('error' in outcome) return {};
   const { status, retryAfter = '' } = outcome;
   const retryAfterSeconds = parseRetryAfter(retryAfter, now);
   return { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
 }
 
-function attemptOf(outcome: Outcome | Impossible, at: number): DeliveryAttempt {
+function toDeliveryAttempt(outcome: Outcome | NotSent, at: number): DeliveryAttempt {
   const { milliseconds } = outcome;
   const made = { at: new Date(at).toISOString(), milliseconds };
   if (!('error' in outcome)) return { ...made, status: outcome.status, ...redirectError(outcome.status) };
-  return { ...made, error: errorText(outcome) };
+  return { ...made, error: formatError(outcome) };
 }
 
 function redirectError(status: number): { error?: string } {
@@ -179,7 +186,7 @@ function redirectError(status: number): { error?: string } {
 }
 
 /** Formats an error. Messages about the URL have no subject, so "The URL" is added. */
-function errorText({ error, message }: Failure | Impossible): string {
+function formatError({ error, message }: Failure | NotSent): string {
   const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
   return (isAboutUrl ? `The URL ${message}.` : message).slice(0, maxErrorLength).toWellFormed();
 }
@@ -214,7 +221,7 @@ export async function sendTest(
   const outcome = await send(message, now);
   const { milliseconds } = outcome;
   if ('error' in outcome) {
-    return { milliseconds, error: errorText(outcome), isBlocked: outcome.error === 'blocked' };
+    return { milliseconds, error: formatError(outcome), isBlocked: outcome.error === 'blocked' };
   }
   return { status: outcome.status, milliseconds, body: outcome.body };
 }
@@ -227,7 +234,7 @@ export const attemptDelaysMs: readonly number[] = [
 /** Jitter as a fraction of the delay, so that retries of many deliveries are spread out. */
 const jitter = 0.1;
 /** The longest delay with jitter, which no `Retry-After` exceeds. */
-export const longestDelayMs = Math.ceil(Math.max(...attemptDelaysMs) * (1 + jitter));
+export const maxDelayMs = Math.ceil(Math.max(...attemptDelaysMs) * (1 + jitter));
 /** Result of an attempt. The fields are undefined if there was no response. */
 interface Attempt {
   readonly status?: number;

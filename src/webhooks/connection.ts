@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import type { Meter } from './thread-time.ts';
+import type { Meter } from './thread-time-budget.ts';
 
 /** The phases of an exchange, in order. `tls` applies only to https. */
 type Phase = 'connect' | 'tls' | 'response';
@@ -38,12 +38,12 @@ const phaseNames: Readonly<Record<Phase, string>> = {
 };
 
 /** The error of a phase that was aborted. */
-export function endedIn(phase: Phase, ending: AbortReason): PhaseError {
-  return { error: ending, message: endedMessage(ending, phaseNames[phase]) };
+export function abortedPhaseError(phase: Phase, ending: AbortReason): PhaseError {
+  return { error: ending, message: abortedMessage(ending, phaseNames[phase]) };
 }
 
 /** Error message for an aborted exchange. `awaited` did not finish. */
-export function endedMessage(ending: AbortReason, awaited: string): string {
+export function abortedMessage(ending: AbortReason, awaited: string): string {
   return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
@@ -60,23 +60,23 @@ const maxHandshakeBytes = 16_384;
 const maxTlsReads = 256;
 
 /** Error message if the account must rest; undefined if it may use the thread. */
-export function restMessage(meter: Meter): string | undefined {
+export function overLimitMessage(meter: Meter): string | undefined {
   const seconds = meter.restSeconds();
   if (seconds === 0) return undefined;
   return `The receivers and name servers of this account take too long to process; try again in ${seconds} s.`;
 }
 
 /** Opens a connection. Never rejects. `ending` must abort with an `AbortReason` as its reason. */
-export async function open(
+export async function openConnection(
   { address, port, tls }: Target,
   meter: Meter,
   ending: AbortSignal,
 ): Promise<Connection | PhaseError> {
   const transport = connect({ host: address, port, noDelay: true });
-  const failure = await opened(transport, 'connect', ending);
+  const failure = await waitForPhase(transport, 'connect', ending);
   if (failure !== undefined) return failure;
   if (tls === undefined) return { socket: transport, transport };
-  const stopCounting = limit(transport, maxHandshakeBytes, (exceeded) =>
+  const stopCounting = limitReceived(transport, maxHandshakeBytes, (exceeded) =>
     transport.destroy(
       new Error(
         exceeded === 'bytes'
@@ -87,14 +87,14 @@ export async function open(
   );
   // Other handshakes of the account, which began at the same time, may have used up its time since.
   const rest = () => {
-    const message = restMessage(meter);
+    const message = overLimitMessage(meter);
     if (message !== undefined) transport.destroy(new Error(message));
   };
   transport.on('data', rest);
-  const records = recordsOf(transport, meter);
+  const records = countTlsRecords(transport, meter);
   // `rejectUnauthorized` overrides NODE_TLS_REJECT_UNAUTHORIZED.
   const socket = connectTls({ socket: records, host: address, rejectUnauthorized: true, ...tls });
-  const failed = await opened(socket, 'tls', ending);
+  const failed = await waitForPhase(socket, 'tls', ending);
   stopCounting();
   transport.off('data', rest);
   return failed ?? { socket, transport };
@@ -104,7 +104,7 @@ export async function open(
  * The TLS records on a connection. If the runtime read them from the connection itself, it would process them, such as
  * verify a certificate, before they can be counted.
  */
-function recordsOf(transport: Socket, meter: Meter): Duplex {
+function countTlsRecords(transport: Socket, meter: Meter): Duplex {
   const records = new Duplex({
     read: () => transport.resume(),
     write: (bytes, _, done) => transport.write(bytes, done),
@@ -130,7 +130,7 @@ function recordsOf(transport: Socket, meter: Meter): Duplex {
  * Calls `exceed` if more than `maxBytes` are received from now on, or in more than `maxTlsReads` reads. Returns a function
  * that stops counting.
  */
-function limit(
+function limitReceived(
   transport: Socket,
   maxBytes: number,
   exceed: (exceeded: 'bytes' | 'reads') => void,
@@ -149,7 +149,7 @@ function limit(
 const openedEvents = { connect: 'connect', tls: 'secureConnect' } as const;
 
 /** Waits for the end of a phase. If it fails, destroys the socket and returns the error. */
-function opened(
+function waitForPhase(
   socket: Socket,
   phase: keyof typeof openedEvents,
   ending: AbortSignal,
@@ -160,7 +160,7 @@ function opened(
     if (error !== undefined) socket.destroy();
     resolve(error);
   };
-  const end = () => settle(endedIn(phase, ending.reason));
+  const end = () => settle(abortedPhaseError(phase, ending.reason));
   socket.once(openedEvents[phase], () => settle());
   // This listener remains, because an error without a listener would end the process.
   socket.on('error', ({ message }) => settle({ error: phase, message }));
@@ -181,7 +181,7 @@ const maxTlsBytes = 65_536;
  * Connections without TLS have no such bound, because everything they receive causes an event.
  */
 export function limitTls({ socket, transport }: Connection, exceed: () => void): () => void {
-  return socket === transport ? () => undefined : limit(transport, maxTlsBytes, exceed);
+  return socket === transport ? () => undefined : limitReceived(transport, maxTlsBytes, exceed);
 }
 
 const defaultIdleMs = 2_000;

@@ -4,17 +4,17 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import {
   type AttemptOutcome,
-  type Disabling,
-  type Dispatched,
+  type DisableOutcome,
+  type DispatchResult,
   type LeasedDelivery,
   type LeaseRequest,
   maxInFlight,
   type SendingState,
   type SettledDelivery,
 } from '../domain/delivery.ts';
-import { scopeOf } from '../domain/event-type.ts';
-import { type DisablingOutcome, type Impossible, judge, pendingAgain, type Send } from './attempt.ts';
-import { fastMs, Lanes, type Loaded } from './lanes.ts';
+import { requiredScope } from '../domain/event-type.ts';
+import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
+import { DeliveryLanes, fastMs, type Loaded } from './delivery-lanes.ts';
 import type { Outcome } from './send.ts';
 
 /**
@@ -49,14 +49,17 @@ export interface DeliveryStore {
    * due whose times were set before the clock was set back.
    */
   prepare(): Promise<void>;
-  dispatch(settled: readonly SettledDelivery[], lease: LeaseRequest): Promise<Dispatched>;
+  dispatch(settled: readonly SettledDelivery[], lease: LeaseRequest): Promise<DispatchResult>;
   /** The request bodies of events. Expired events are omitted. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
   /**
    * Disables the webhook of a delivery, unless its lease was lost, its URL has changed, a delivery has succeeded at or
    * after `since` (Unix ms), or the webhook was enabled again since.
    */
-  disable(delivery: LeasedDelivery, outcome: Pick<DisablingOutcome, 'reason' | 'since'>): Promise<Disabling>;
+  disable(
+    delivery: LeasedDelivery,
+    outcome: Pick<DisablingOutcome, 'reason' | 'since'>,
+  ): Promise<DisableOutcome>;
 }
 
 interface DispatcherOptions {
@@ -79,7 +82,7 @@ export class Dispatcher {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #ending = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  readonly #lanes = new Lanes();
+  readonly #lanes = new DeliveryLanes();
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
   #locked: SettledDelivery[] = [];
@@ -223,7 +226,7 @@ export class Dispatcher {
    */
   #withhold(webhookId: bigint, state: SendingState | undefined): void {
     const isCurrent = ({ delivery: { type, isSelected, url, secret, formerSecret } }: Loaded) =>
-      state?.scopes.includes(scopeOf(type)) === true &&
+      state?.scopes.includes(requiredScope(type)) === true &&
       state.types.includes(type) === isSelected &&
       state.url === url &&
       state.secret === secret &&
@@ -234,7 +237,7 @@ export class Dispatcher {
   /** Ends the leases of deliveries that are not in flight. They are due again at once. */
   #giveBack(loaded: readonly Loaded[]): void {
     const now = this.#options.clock.now();
-    this.#settled.push(...loaded.map(({ delivery }) => pendingAgain(delivery, now)));
+    this.#settled.push(...loaded.map(({ delivery }) => reschedule(delivery, now)));
   }
 
   async #begin(deliveries: readonly LeasedDelivery[]): Promise<void> {
@@ -272,7 +275,7 @@ export class Dispatcher {
       webhook: String(delivery.webhookId),
       error: String(error),
     });
-    this.#settled.push(pendingAgain(delivery, clock.now() + secretRetryMs));
+    this.#settled.push(reschedule(delivery, clock.now() + secretRetryMs));
     return false;
   }
 
@@ -290,7 +293,7 @@ export class Dispatcher {
     }
     const outcome = await this.#send(delivery, body, at);
     const now = clock.now();
-    const { settled, disabling, counted } = judge(delivery, outcome, {
+    const { settled, disabling, counted } = evaluateAttempt(delivery, outcome, {
       ...{ at, now, random: random() },
       secretRetryAt: this.#secretRetryAt(delivery, outcome, now),
     });
@@ -310,13 +313,13 @@ export class Dispatcher {
    * in this process and the delivery is due immediately, because another process may be able to send it. If the webhook
    * cannot be suspended, the delivery is due later.
    */
-  #secretRetryAt({ webhookId }: LeasedDelivery, outcome: Outcome | Impossible, now: number): number {
+  #secretRetryAt({ webhookId }: LeasedDelivery, outcome: Outcome | NotSent, now: number): number {
     const later = now + secretRetryMs;
     const isUnreadable = 'error' in outcome && outcome.error === 'secret';
     return isUnreadable && this.#lanes.suspend(webhookId, later) ? now : later;
   }
 
-  async #send(delivery: LeasedDelivery, body: string | undefined, at: number): Promise<Outcome | Impossible> {
+  async #send(delivery: LeasedDelivery, body: string | undefined, at: number): Promise<Outcome | NotSent> {
     if (!delivery.isSelected) return { error: 'unselected', message: unselected, milliseconds: 0 };
     if (body === undefined) return { error: 'expired', message: 'The event has expired.', milliseconds: 0 };
     const { signal } = this.#ending;

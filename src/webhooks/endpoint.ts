@@ -2,19 +2,19 @@
 import { isIP } from 'node:net';
 import type { Network } from '../domain/address.ts';
 import { parseEndpoint } from '../domain/endpoint.ts';
-import { isAllowed, ownAddresses, reasonAgainst } from './addresses.ts';
+import { disallowedReason, isAllowed, localAddresses } from './addresses.ts';
 
 /** Resolves a host name to all of its addresses. Rejects or returns an empty list if the name has no address. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-export interface Routes {
+export interface NetworkAccess {
   readonly resolve: Resolve;
   /** Networks in WEBHOOK_ALLOWED_NETWORKS, which are allowed even if they are not public or the URL uses http. */
   readonly allowed: readonly Network[];
 }
 
 /** A host name that resolves to a private address. */
-export interface Inward {
+export interface PrivateAddress {
   readonly host: string;
   readonly address: string;
   readonly reason: string;
@@ -24,27 +24,27 @@ export interface Inward {
  * Returns what is wrong with a webhook's URL ("must be …"), or undefined if the URL is valid. `noticed` receives the
  * internal address, which the message omits.
  */
-export async function mistakeInEndpoint(
+export async function checkEndpoint(
   text: string,
-  routes: Routes,
-  noticed?: (inward: Inward) => void,
+  routes: NetworkAccess,
+  noticed?: (inward: PrivateAddress) => void,
 ): Promise<string | undefined> {
   const url = parseEndpoint(text);
   if (typeof url === 'string') return url;
-  const located = await locate(url, routes);
+  const located = await resolveHost(url, routes);
   if ('addresses' in located) return undefined;
   if (located.inward !== undefined) noticed?.(located.inward);
   return located.message;
 }
 
-type Located =
+type ResolvedHost =
   | { readonly addresses: readonly string[] }
   /** The message for clients begins with a verb ("must …"), and does not contain internal addresses. */
-  | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: Inward };
+  | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: PrivateAddress };
 
 /** Resolves the host, and returns its addresses only if all of them are allowed. */
-export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Located> {
-  const host = hostOf(url);
+export async function resolveHost(url: URL, { resolve, allowed }: NetworkAccess): Promise<ResolvedHost> {
+  const host = urlHost(url);
   let addresses: readonly string[] = [host];
   if (isIP(host) === 0) {
     try {
@@ -56,9 +56,9 @@ export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Lo
     }
   }
   // Read once, because reading takes 40 µs.
-  const own = ownAddresses();
+  const own = localAddresses();
   for (const address of addresses) {
-    const reason = reasonAgainst(address, allowed, own);
+    const reason = disallowedReason(address, allowed, own);
     if (reason === undefined) continue;
     const rule = 'must lead to public addresses only';
     if (address === host) return { error: 'blocked', message: `${rule}: ${host} (${reason})` };
@@ -72,6 +72,6 @@ export async function locate(url: URL, { resolve, allowed }: Routes): Promise<Lo
 }
 
 /** The host for resolvers and certificates, without IPv6 brackets or a trailing dot. */
-export function hostOf({ hostname }: URL): string {
+export function urlHost({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }

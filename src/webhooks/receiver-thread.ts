@@ -1,7 +1,7 @@
 /** The thread that talks to receivers and name servers (see `receivers.ts`). It has no access to the store. */
 import { parseNetwork } from '../domain/address.ts';
 import {
-  localReceivers,
+  createReceivers,
   type Receivers,
   type SendTask,
   type ThreadResult,
@@ -41,6 +41,6 @@ async function send(receivers: Receivers, { id, delivery }: SendTask): Promise<O
 self.onmessage = ({ data }: MessageEvent<readonly string[]>) => {
   const allowed = data.map(parseNetwork).filter((network) => network !== undefined);
   const clock = { now: () => performance.now() };
-  const receivers = localReceivers({ resolve: systemResolve, allowed, clock });
+  const receivers = createReceivers({ resolve: systemResolve, allowed, clock });
   self.onmessage = ({ data: task }: MessageEvent<ThreadTask>) => perform(receivers, task);
 };

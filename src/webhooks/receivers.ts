@@ -1,22 +1,22 @@
 /** Sends requests to receivers and checks the URLs of webhooks, in a separate thread. */
 import type { Network } from '../domain/address.ts';
 import type { Clock } from '../domain/clock.ts';
-import { type Inward, mistakeInEndpoint, type Resolve } from './endpoint.ts';
-import { bounded } from './resolver.ts';
-import { type Delivery, defaultTimeoutMs, type Outcome, routesOf, Sender } from './send.ts';
-import { ThreadTime } from './thread-time.ts';
+import { checkEndpoint, type PrivateAddress, type Resolve } from './endpoint.ts';
+import { createBoundedResolver } from './resolver.ts';
+import { type Delivery, defaultTimeoutMs, networkAccessFor, type Outcome, Sender } from './send.ts';
+import { ThreadTimeBudget } from './thread-time-budget.ts';
 
 /** The mistake in a webhook's URL ("must be …"), and the internal address, which the mistake omits. */
-interface Checked {
+interface EndpointCheck {
   readonly mistake?: string | undefined;
-  readonly inward?: Inward | undefined;
+  readonly inward?: PrivateAddress | undefined;
 }
 
 export interface Receivers extends Disposable {
   /** Never rejects. */
   send(delivery: Delivery): Promise<Outcome>;
   /** Checks the URL of an account's webhook. Never rejects. */
-  check(url: string, accountId: number): Promise<Checked>;
+  check(url: string, accountId: number): Promise<EndpointCheck>;
 }
 
 interface LocalOptions {
@@ -26,15 +26,15 @@ interface LocalOptions {
 }
 
 /** Talks to receivers in the current thread. */
-export function localReceivers({ resolve, allowed, clock }: LocalOptions): Receivers {
-  const time = new ThreadTime();
-  const routes = { resolve: bounded(resolve, { clock, time }), allowed };
+export function createReceivers({ resolve, allowed, clock }: LocalOptions): Receivers {
+  const time = new ThreadTimeBudget();
+  const routes = { resolve: createBoundedResolver(resolve, { clock, time }), allowed };
   const sender = new Sender({ ...routes, time });
   return {
     send: (delivery) => sender.send(delivery),
     check: async (url, accountId) => {
-      let inward: Inward | undefined;
-      const mistake = await mistakeInEndpoint(url, routesOf(routes, accountId), (noticed) => {
+      let inward: PrivateAddress | undefined;
+      const mistake = await checkEndpoint(url, networkAccessFor(routes, accountId), (noticed) => {
         inward = noticed;
       });
       return { mistake, inward };
@@ -61,7 +61,7 @@ interface CheckTask {
 
 /** The result of a task, or an internal error. */
 export type ThreadResult =
-  | { readonly id: number; readonly result: Outcome | Checked }
+  | { readonly id: number; readonly result: Outcome | EndpointCheck }
   | { readonly id: number; readonly failure: string };
 
 /** The thread may be busy for this long. The lease of a delivery lasts longer than the attempt and this. */
@@ -74,7 +74,7 @@ const restarted = 'The service had to restart the thread that sends requests.';
 const late = 'The service was too busy to send the request or to read the response.';
 
 /** The thread has ended, or did not respond in time. */
-class ThreadLost extends Error {
+class ThreadLostError extends Error {
   readonly error: 'aborted' | 'timeout';
 
   constructor(error: 'aborted' | 'timeout', message: string) {
@@ -108,7 +108,7 @@ export class ReceiverThread implements Receivers {
       signal?.addEventListener('abort', abort);
       return await this.#perform<Outcome>({ kind: 'send', id, delivery }, limitMs);
     } catch (lost) {
-      if (!(lost instanceof ThreadLost)) throw lost;
+      if (!(lost instanceof ThreadLostError)) throw lost;
       const { error, message } = lost;
       return { error, message, milliseconds: Math.round(performance.now() - start) };
     } finally {
@@ -116,14 +116,14 @@ export class ReceiverThread implements Receivers {
     }
   }
 
-  async check(url: string, accountId: number): Promise<Checked> {
+  async check(url: string, accountId: number): Promise<EndpointCheck> {
     try {
-      return await this.#perform<Checked>(
+      return await this.#perform<EndpointCheck>(
         { kind: 'check', id: ++this.#tasks, url, accountId },
         checkTimeoutMs,
       );
     } catch (lost) {
-      if (!(lost instanceof ThreadLost)) throw lost;
+      if (!(lost instanceof ThreadLostError)) throw lost;
       return { mistake: 'must have a host that can be resolved (the service is too busy; try again)' };
     }
   }
@@ -131,15 +131,15 @@ export class ReceiverThread implements Receivers {
   /** Ends the thread. Requests in flight are aborted. */
   [Symbol.dispose](): void {
     this.#thread?.terminate();
-    this.#end(new ThreadLost('aborted', aborted));
+    this.#end(new ThreadLostError('aborted', aborted));
   }
 
-  /** Rejects with `ThreadLost` if there is no result in time (ms). */
-  async #perform<R extends Outcome | Checked>(task: ThreadTask, limitMs: number): Promise<R> {
+  /** Rejects with `ThreadLostError` if there is no result in time (ms). */
+  async #perform<R extends Outcome | EndpointCheck>(task: ThreadTask, limitMs: number): Promise<R> {
     const result = Promise.withResolvers<ThreadResult>();
     const timer = setTimeout(() => {
       this.#abort(task.id);
-      result.reject(new ThreadLost('timeout', late));
+      result.reject(new ThreadLostError('timeout', late));
     }, limitMs);
     this.#pending.set(task.id, result);
     this.#thread ??= this.#start();
@@ -168,14 +168,14 @@ export class ReceiverThread implements Receivers {
       this.#pending.get(data.id)?.resolve(data),
     );
     // The next task starts another thread.
-    const onEnd = () => this.#thread === thread && this.#end(new ThreadLost('timeout', restarted));
+    const onEnd = () => this.#thread === thread && this.#end(new ThreadLostError('timeout', restarted));
     thread.addEventListener('error', onEnd);
     thread.addEventListener('close', onEnd);
     thread.postMessage(this.#allowed);
     return thread;
   }
 
-  #end(error: ThreadLost): void {
+  #end(error: ThreadLostError): void {
     this.#thread = undefined;
     for (const { reject } of this.#pending.values()) reject(error);
   }

@@ -1,10 +1,10 @@
 /** Resolves the host names of webhook URLs. Clients choose these names, and thereby the name server and its answers. */
 import { dns } from 'bun';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../domain/bounded.ts';
 import type { Clock } from '../domain/clock.ts';
+import { maxEntries } from '../domain/max-entries.ts';
 import type { Resolve } from './endpoint.ts';
-import { ThreadTime } from './thread-time.ts';
+import { ThreadTimeBudget } from './thread-time-budget.ts';
 
 /** Maximum number of addresses of a name. All of them are checked, which takes about 10 µs each. */
 export const maxResolved = 64;
@@ -33,7 +33,7 @@ export type ResolveFor = (hostname: string, accountId: number) => ReturnType<Res
 
 interface BoundedOptions {
   readonly clock: Pick<Clock, 'now'>;
-  readonly time?: ThreadTime;
+  readonly time?: ThreadTimeBudget;
   /** Maximum time for a lookup, and for waiting until it can begin. Defaults to 5 s. */
   readonly timeoutMs?: number;
 }
@@ -43,16 +43,16 @@ interface BoundedOptions {
  * look the name up again for a minute. Concurrent lookups of a name share a result. At most four lookups are in flight;
  * others wait, for up to 5 s. Accounts affect each other only through `time`.
  */
-export function bounded(
+export function createBoundedResolver(
   resolve: Resolve,
-  { clock, time = new ThreadTime(), ...options }: BoundedOptions,
+  { clock, time = new ThreadTimeBudget(), ...options }: BoundedOptions,
 ): ResolveFor {
   const limitMs = options.timeoutMs ?? timeoutMs;
   const rejections = new LRUCache<string, { readonly until: number; readonly error: Error }>(
-    atMost(maxRejected),
+    maxEntries(maxRejected),
   );
   const pending = new Map<string, Promise<readonly string[]>>();
-  const places = new Places();
+  const places = new LookupSlots();
   const requireNoRest = (accountId: number) => {
     const seconds = time.restSeconds(accountId);
     if (seconds > 0)
@@ -66,8 +66,12 @@ export function bounded(
       return resolve(hostname);
     };
     const found = time.duringLookup(accountId, begin).finally(leave);
-    const addresses = await within(limitMs, found, new NotResolved(`no answer within ${limitMs / 1_000} s`));
-    if (addresses.length > maxResolved) throw new NotResolved(`more than ${maxResolved} addresses`);
+    const addresses = await withTimeout(
+      limitMs,
+      found,
+      new ResolutionError(`no answer within ${limitMs / 1_000} s`),
+    );
+    if (addresses.length > maxResolved) throw new ResolutionError(`more than ${maxResolved} addresses`);
     return addresses;
   };
   return async (hostname, accountId) => {
@@ -88,14 +92,14 @@ export function bounded(
 }
 
 /** An error that another lookup would probably repeat, at the same cost. */
-class NotResolved extends Error {}
+class ResolutionError extends Error {}
 
 function isLasting(error: unknown): error is Error {
-  return error instanceof NotResolved || (error as NodeJS.ErrnoException).code === 'DNS_ETIMEOUT';
+  return error instanceof ResolutionError || (error as NodeJS.ErrnoException).code === 'DNS_ETIMEOUT';
 }
 
 /** Rejects with `error` if a promise is not settled in time (ms). */
-async function within<T>(limitMs: number, promise: Promise<T>, error: Error): Promise<T> {
+async function withTimeout<T>(limitMs: number, promise: Promise<T>, error: Error): Promise<T> {
   const late = Promise.withResolvers<never>();
   let timer = setTimeout(() => {
     timer = setTimeout(late.reject, graceMs, error);
@@ -108,7 +112,7 @@ async function within<T>(limitMs: number, promise: Promise<T>, error: Error): Pr
 }
 
 /** The lookups in flight of each account. */
-class Places {
+class LookupSlots {
   readonly #accounts = new Map<number, { taken: number; readonly waiting: Set<() => void> }>();
 
   /** Waits for a place. Returns a function that gives it back. Rejects if there is none in time (ms). */

@@ -16,7 +16,7 @@ const switchingProtocols = 101;
 const statusesWithoutBody = [switchingProtocols, 204, 304];
 const newline = 0x0a;
 
-export interface Reply {
+export interface ReceivedResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
   /** The first 1,024 bytes of the body, as text. */
@@ -52,7 +52,7 @@ export class ResponseReader {
   }
 
   /** The response, once its head has been read. */
-  get reply(): Reply | undefined {
+  get reply(): ReceivedResponse | undefined {
     if (this.#status === undefined) return undefined;
     // With `stream: true`, an incomplete character at the end is omitted.
     const body = new TextDecoder().decode(Buffer.concat(this.#body), { stream: true });
@@ -115,7 +115,7 @@ export class ResponseReader {
     } else if (!token.test(name) || control.test(line)) {
       this.#isPersistent = false;
     } else {
-      const value = trimmed(line.slice(colon + 1));
+      const value = trimBlanks(line.slice(colon + 1));
       const former = this.#headers.get(name);
       this.#headers.set(name, former === undefined ? value : `${former}, ${value}`);
     }
@@ -182,7 +182,7 @@ export class ResponseReader {
  * Removes spaces and tabs at both ends, in linear time. A regular expression that matches them at the end takes quadratic
  * time, and `trim` removes other characters.
  */
-function trimmed(text: string): string {
+function trimBlanks(text: string): string {
   const isBlank = (at: number) => text[at] === ' ' || text[at] === '\t';
   let [start, end] = [0, text.length];
   while (start < end && isBlank(start)) start++;

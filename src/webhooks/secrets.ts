@@ -13,9 +13,9 @@ const tagBytes = 16;
 /** The keys in SECRETS_KEY, 32 bytes each. The first key is used for encryption, all keys for decryption. */
 type SecretKeys = readonly Uint8Array[];
 
-export class SecretUnreadable extends Error {}
+export class UndecryptableSecretError extends Error {}
 
-export function sealSecret(secret: string, [key]: SecretKeys, randomBytes: RandomBytes): string {
+export function encryptSecret(secret: string, [key]: SecretKeys, randomBytes: RandomBytes): string {
   if (key === undefined) return secret;
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
@@ -23,12 +23,12 @@ export function sealSecret(secret: string, [key]: SecretKeys, randomBytes: Rando
   return prefix + sealed.toString('base64');
 }
 
-/** Throws `SecretUnreadable` if no key can decrypt the secret. */
-export function openSecret(stored: string, keys: SecretKeys): string {
+/** Throws `UndecryptableSecretError` if no key can decrypt the secret. */
+export function decryptSecret(stored: string, keys: SecretKeys): string {
   if (!stored.startsWith(prefix)) return stored;
-  const secret = decryptedWithAny(stored, keys);
+  const secret = tryDecryptWithAny(stored, keys);
   if (secret !== undefined) return secret;
-  throw new SecretUnreadable(
+  throw new UndecryptableSecretError(
     keys.length === 0
       ? 'A webhook secret is encrypted, and SECRETS_KEY is not set. Set it to the key used to encrypt the secret.'
       : 'A webhook secret cannot be decrypted: it is damaged, or SECRETS_KEY does not include the key used to encrypt it.',
@@ -47,20 +47,20 @@ export function reencryptSecret(
   const [first] = keys;
   const isSealed = stored.startsWith(prefix);
   if (first === undefined) return isSealed ? undefined : stored;
-  if (isSealed && decrypted(stored, first) !== undefined) return stored;
-  const secret = isSealed ? decryptedWithAny(stored, keys) : stored;
-  return secret === undefined ? undefined : sealSecret(secret, keys, randomBytes);
+  if (isSealed && tryDecrypt(stored, first) !== undefined) return stored;
+  const secret = isSealed ? tryDecryptWithAny(stored, keys) : stored;
+  return secret === undefined ? undefined : encryptSecret(secret, keys, randomBytes);
 }
 
-function decryptedWithAny(stored: string, keys: SecretKeys): string | undefined {
+function tryDecryptWithAny(stored: string, keys: SecretKeys): string | undefined {
   for (const key of keys) {
-    const secret = decrypted(stored, key);
+    const secret = tryDecrypt(stored, key);
     if (secret !== undefined) return secret;
   }
   return undefined;
 }
 
-function decrypted(stored: string, key: Uint8Array): string | undefined {
+function tryDecrypt(stored: string, key: Uint8Array): string | undefined {
   const sealed = Buffer.from(stored.slice(prefix.length), 'base64');
   if (sealed.length < nonceBytes + tagBytes) return undefined;
   const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), {

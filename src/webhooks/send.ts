@@ -4,20 +4,20 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { parseEndpoint } from '../domain/endpoint.ts';
 import {
   type AbortReason,
+  abortedMessage,
+  abortedPhaseError,
   type Connection,
-  endedIn,
-  endedMessage,
   IdleConnections,
   limitTls,
-  open,
+  openConnection,
+  overLimitMessage,
   type PhaseError,
-  restMessage,
   type Target,
 } from './connection.ts';
-import { hostOf, locate, type Routes } from './endpoint.ts';
+import { type NetworkAccess, resolveHost, urlHost } from './endpoint.ts';
 import type { ResolveFor } from './resolver.ts';
-import { type Reply, ResponseReader } from './response-reader.ts';
-import { ThreadTime } from './thread-time.ts';
+import { type ReceivedResponse, ResponseReader } from './response-reader.ts';
+import { ThreadTimeBudget } from './thread-time-budget.ts';
 
 export const defaultTimeoutMs = 15_000;
 /**
@@ -60,10 +60,10 @@ export interface Failure {
 
 export type Outcome = ReceiverResponse | Failure;
 
-export interface SenderOptions extends Pick<Routes, 'allowed'> {
+export interface SenderOptions extends Pick<NetworkAccess, 'allowed'> {
   readonly resolve: ResolveFor;
   /** The time of this thread that the receivers of accounts use. */
-  readonly time?: ThreadTime;
+  readonly time?: ThreadTimeBudget;
   /** CA certificate (PEM) to trust instead of the system's CA certificates. */
   readonly authority?: string;
 }
@@ -74,7 +74,7 @@ interface Destination {
   readonly accountId: number;
 }
 
-type Result = Reply | Pick<Failure, 'error' | 'message'>;
+type Result = ReceivedResponse | Pick<Failure, 'error' | 'message'>;
 
 /**
  * Connects to the address that was checked, but uses the URL's host in the Host header and for TLS. If the host were
@@ -82,12 +82,12 @@ type Result = Reply | Pick<Failure, 'error' | 'message'>;
  */
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #time: ThreadTime;
+  readonly #time: ThreadTimeBudget;
   readonly #idle = new IdleConnections();
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#time = options.time ?? new ThreadTime();
+    this.#time = options.time ?? new ThreadTimeBudget();
   }
 
   /** Never rejects. */
@@ -116,9 +116,12 @@ export class Sender {
     const { accountId } = message;
     const url = parseEndpoint(message.url);
     if (typeof url === 'string') return { error: 'url', message: url };
-    const located = await Promise.race([locate(url, routesOf(this.#options, accountId)), ended(ending)]);
+    const located = await Promise.race([
+      resolveHost(url, networkAccessFor(this.#options, accountId)),
+      waitForAbort(ending),
+    ]);
     if ('error' in located) return { error: located.error, message: located.message };
-    const request = requestBytes(url, message);
+    const request = encodeRequest(url, message);
     let result: Result = { error: 'connect', message: 'no address' };
     for (const address of located.addresses.slice(0, maxAddresses)) {
       result = await this.#sendTo({ address, url, accountId }, request, ending);
@@ -129,12 +132,12 @@ export class Sender {
 
   async #sendTo(destination: Destination, request: Uint8Array, ending: AbortSignal): Promise<Result> {
     const { address, url } = destination;
-    const host = hostOf(url);
+    const host = urlHost(url);
     const endpoint = `${address} ${url.origin}`;
     const keep = (connection: Connection) => this.#idle.add(endpoint, connection);
     const send = (connection: Connection) => exchange(connection, request, keep, ending);
     const idle = this.#idle.take(endpoint);
-    let result: Reply | PhaseError | undefined = idle && (await send(idle));
+    let result: ReceivedResponse | PhaseError | undefined = idle && (await send(idle));
     // The receiver may have closed an idle connection before the request arrived, but not if it sent anything.
     const mayBeStale =
       result !== undefined && 'error' in result && result.error === 'response' && result.isSilent === true;
@@ -152,15 +155,15 @@ export class Sender {
     ending: AbortSignal,
   ): Promise<Connection | PhaseError> {
     const meter = this.#time.meter(accountId);
-    const message = restMessage(meter);
+    const message = overLimitMessage(meter);
     if (message !== undefined) return { error: 'connect', message };
-    return open(this.#targetOf(address, url), meter, ending);
+    return openConnection(this.#targetOf(address, url), meter, ending);
   }
 
   #targetOf(address: string, url: URL): Target {
     const { protocol, port } = url;
     const { authority } = this.#options;
-    const host = hostOf(url);
+    const host = urlHost(url);
     const tls = {
       servername: isIP(host) === 0 ? host : '',
       ...(authority !== undefined && { ca: authority }),
@@ -171,14 +174,14 @@ export class Sender {
 }
 
 /** The routes of an account. */
-export function routesOf(
+export function networkAccessFor(
   { resolve, allowed }: Pick<SenderOptions, 'resolve' | 'allowed'>,
   accountId: number,
-): Routes {
+): NetworkAccess {
   return { resolve: (hostname) => resolve(hostname, accountId), allowed };
 }
 
-function requestBytes(url: URL, { headers, body }: Pick<Delivery, 'headers' | 'body'>): Uint8Array {
+function encodeRequest(url: URL, { headers, body }: Pick<Delivery, 'headers' | 'body'>): Uint8Array {
   const fields = {
     Host: url.host,
     'User-Agent': userAgent,
@@ -191,10 +194,10 @@ function requestBytes(url: URL, { headers, body }: Pick<Delivery, 'headers' | 'b
   return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }
 
-function ended(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>> {
+function waitForAbort(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>> {
   const { promise, resolve } = Promise.withResolvers<Pick<Failure, 'error' | 'message'>>();
   const end = () =>
-    resolve({ error: ending.reason, message: endedMessage(ending.reason, 'resolution of the host') });
+    resolve({ error: ending.reason, message: abortedMessage(ending.reason, 'resolution of the host') });
   ending.addEventListener('abort', end);
   if (ending.aborted) end();
   return promise;
@@ -210,9 +213,9 @@ function exchange(
   request: Uint8Array,
   keep: (connection: Connection) => void,
   ending: AbortSignal,
-): Promise<Reply | PhaseError> {
+): Promise<ReceivedResponse | PhaseError> {
   const { socket } = connection;
-  const { promise, resolve } = Promise.withResolvers<Reply | PhaseError>();
+  const { promise, resolve } = Promise.withResolvers<ReceivedResponse | PhaseError>();
   const reader = new ResponseReader();
   const settle = (error: PhaseError = { error: 'response', message: reader.problem }) => {
     stopCounting();
@@ -222,7 +225,7 @@ function exchange(
     else socket.destroy();
     resolve(reader.reply ?? { ...error, isSilent: !reader.hasBegun });
   };
-  const end = () => settle(endedIn('response', ending.reason));
+  const end = () => settle(abortedPhaseError('response', ending.reason));
   const fail = ({ message }: Error) => settle({ error: 'response', message });
   const over = () => settle();
   const read = (bytes: Buffer) => {

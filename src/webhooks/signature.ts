@@ -6,7 +6,7 @@ const secretPrefix = 'whsec_';
 /** The standard allows 24 to 64 bytes. */
 const secretBytes = 32;
 
-export function makeWebhookSecret(randomBytes: RandomBytes): string {
+export function generateWebhookSecret(randomBytes: RandomBytes): string {
   return secretPrefix + Buffer.from(randomBytes(secretBytes)).toString('base64');
 }
 
@@ -19,7 +19,7 @@ interface SignedMessage {
 }
 
 /** The three headers that a receiver verifies, with one signature per secret. */
-export function signedHeaders(
+export function signHeaders(
   { eventId, body, nowMs }: SignedMessage,
   secrets: readonly string[],
 ): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { openStorage } from '../../src/app/store.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
-import { restoreGap } from '../../src/tables/events.ts';
+import { skippedIdsPerRestore } from '../../src/tables/events.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
@@ -70,14 +70,14 @@ test('the number of events per hour does not include ids skipped by a restore', 
     using database = new Database(app.config.databaseUrl.replace('sqlite:', ''));
     database.run('PRAGMA busy_timeout = 10000');
     database.run("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = 'events'", [
-      restoreGap * (restored + 1),
+      skippedIdsPerRestore * (restored + 1),
     ]);
     await addPets(4);
   }
   // A position after the last restored event is that of a reader of a lost event.
   for (const after of [3, 8]) {
     const expired = await get(`/events?after=${after}`);
-    const next = 3 + restoreGap + 1;
+    const next = 3 + skippedIdsPerRestore + 1;
     expect([expired.code, expired.text]).toEqual([
       'events_expired',
       expect.stringContaining(
@@ -86,7 +86,7 @@ test('the number of events per hour does not include ids skipped by a restore', 
     ]);
   }
   app.clock.advance(3_600);
-  const newest = { id: 3 * restoreGap + 11 };
+  const newest = { id: 3 * skippedIdsPerRestore + 11 };
   expect((await get('/event-log')).body).toMatchObject({ perHour: 11, oldest: { id: 1 }, newest });
 });
 

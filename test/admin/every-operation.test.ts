@@ -4,11 +4,11 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
-import { methodsOf } from '../../src/contract/operations.ts';
-import { makeKey } from '../../src/domain/key.ts';
-import { adminHeaders } from '../../src/http/admin/replies.ts';
+import { allowedMethods } from '../../src/contract/operations.ts';
+import { generateKey } from '../../src/domain/key.ts';
+import { adminHeaders } from '../../src/http/admin/reply.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -26,17 +26,17 @@ const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${netwo
 
 /** The request target of an operation, with every path parameter set to 1. */
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
-const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
+const isForAnybody = (operation: Operation) => requiredRole(operation) === undefined;
 
 /** Cycles through the elements, so that every kind is tested with at least one operation. */
 const inTurn = <T>(kinds: readonly T[], turn: number) => kinds[turn % kinds.length] ?? expect.unreachable();
 
 const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(operation));
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
-const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
+const adminsOnly = allAdminOperations.filter((operation) => requiredRole(operation) === 'admin');
 
 test('writes require the admin role (except verifyBackup and session operations), and reads require the viewer role (except downloadBackup)', () => {
-  const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
+  const viewers = unsafeOnes.filter((operation) => requiredRole(operation) !== 'admin');
   expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
     'createSession',
     'deleteSession',
@@ -44,7 +44,7 @@ test('writes require the admin role (except verifyBackup and session operations)
     'verifyBackup',
   ]);
   const reads = allAdminOperations.filter(isRead);
-  const adminsReads = reads.filter((operation) => roleOf(operation) !== 'viewer');
+  const adminsReads = reads.filter((operation) => requiredRole(operation) !== 'viewer');
   // Only admins may download a backup, because it contains the whole store.
   expect(adminsReads.map(({ operationId }) => operationId)).toEqual(['downloadBackup']);
 });
@@ -54,14 +54,16 @@ const withCookie = (change: (cookie: string) => string) =>
 
 /** One invalid credential of each kind. */
 const invalid: Record<string, Record<string, string>> = {
-  'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
+  'an unknown token': { Authorization: `Bearer ${generateKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
   "a client's key": { Authorization: `Bearer ${app.key}` },
   "a session's secret as the token": { Authorization: `Bearer ${adminSession.cookie.split('=')[1]}` },
   'a token with the scheme Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
   'only a scheme': { Authorization: 'Bearer' },
   'a token as a cookie': withCookie((cookie) => cookie.replace(/=.*/, `=${admin.token}`)),
-  'an unknown session': withCookie((cookie) => cookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`)),
+  'an unknown session': withCookie((cookie) =>
+    cookie.replace(/=.*/, `=${generateKey(randomBytes, 'session')}`),
+  ),
   'a session without the secret of its page': { Cookie: adminSession.cookie },
   'a session with the secret of another page': headersOf({ ...viewerSession, cookie: adminSession.cookie }),
   'an empty session': withCookie((cookie) => cookie.replace(/=.*/, '=')),
@@ -161,7 +163,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
   const target = path.replace(/\{\w+\}/g, '1');
 
   test('rejects every unsupported method with 405 and an Allow header, and returns no CORS headers', async () => {
-    const allowed = those.flatMap(methodsOf).sort();
+    const allowed = those.flatMap(allowedMethods).sort();
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
       if (allowed.includes(method)) continue;
       const headers = { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' };

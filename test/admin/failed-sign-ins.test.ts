@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import { addOperator, callAdmin, sessionOf } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
@@ -8,7 +8,7 @@ import { keptLog } from '../support/log.ts';
 const from = (address: string) => ({ 'X-Forwarded-For': address });
 const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
 
-const wrongToken = () => makeKey(randomBytes, 'token');
+const wrongToken = () => generateKey(randomBytes, 'token');
 
 /** Functions that send a wrong credential, one for each kind of credential. */
 const guesses: Record<string, (app: TestApp, address: string) => ReturnType<typeof callAdmin>> = {

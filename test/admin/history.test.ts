@@ -1,6 +1,6 @@
 /** Request history for operators: over time, by operation, by key, and failed requests. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { latencyBucketOf } from '../../src/domain/latency.ts';
+import { findLatencyBucket } from '../../src/domain/latency.ts';
 import { openDesk } from '../support/admin-answers.ts';
 import { newReport } from '../support/usage.ts';
 
@@ -18,7 +18,7 @@ async function record(at: number, code: string, requests: number, latencyMs: num
   const minute = begin(minuteMs, at);
   await to.app.admin.storage.write('recordUsage', {
     minutes: [{ minute, operation: 'listPets', code, requests }],
-    latencies: [{ minute, bucket: latencyBucketOf(latencyMs), requests }],
+    latencies: [{ minute, bucket: findLatencyBucket(latencyMs), requests }],
     keys: [],
     number: newReport(at),
     instance: { name: 'one', version: '2.0.0', startedAt: at, seenAt: 0 },

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
-import { OperatorOnce } from '../../src/operations/changes/by-operator.ts';
+import { OperatorIdempotency } from '../../src/operations/changes/by-operator.ts';
 import { addOperator, callAdmin, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
@@ -162,8 +162,8 @@ describe('an Idempotency-Key', () => {
 
 test('an encrypted secret can be decrypted only with the same operator, request and Idempotency-Key', () => {
   const options = { idempotencyKey: makeKey(), actor: 'operator:anna', request: 'aa', randomBytes };
-  const sealed = new OperatorOnce(options).seal('ask_secret');
-  expect(new OperatorOnce(options).open(sealed)).toBe('ask_secret');
+  const sealed = new OperatorIdempotency(options).seal('ask_secret');
+  expect(new OperatorIdempotency(options).open(sealed)).toBe('ask_secret');
   for (const change of [{ idempotencyKey: makeKey() }, { actor: 'operator:bob' }, { request: 'bb' }])
-    expect(() => new OperatorOnce({ ...options, ...change }).open(sealed)).toThrow();
+    expect(() => new OperatorIdempotency({ ...options, ...change }).open(sealed)).toThrow();
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Refusal } from '../../src/contract/refusal.ts';
-import { spoolToFile } from '../../src/operations/files/spooled.ts';
+import { ApiError } from '../../src/contract/api-error.ts';
+import { spoolToFile } from '../../src/operations/files/spooled-file.ts';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
@@ -273,8 +273,8 @@ test('an upload that cannot be stored fails with a 503 that names the folder and
   }
   // This is a file, so no other file can be created in it.
   const refused = await rejectionOf(spoolToFile(content(), import.meta.path));
-  expect(refused).toBeInstanceOf(Refusal);
-  expect([(refused as Refusal).code, (refused as Refusal).message]).toEqual([
+  expect(refused).toBeInstanceOf(ApiError);
+  expect([(refused as ApiError).code, (refused as ApiError).message]).toEqual([
     'service_unavailable',
     `The file cannot be stored in ${import.meta.path} (ENOTDIR). Free up space, or make the folder writable.`,
   ]);

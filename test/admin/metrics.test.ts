@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { allMetrics as all } from '../../scripts/all-metrics.ts';
-import { metricsText } from '../../src/http/admin/metrics.ts';
+import { formatMetrics } from '../../src/http/admin/metrics.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
@@ -112,7 +112,7 @@ describe('/metrics', () => {
 
   test('escapes labels and help texts according to the format', () => {
     const samples = [{ labels: { name: 'a"b\\c\nd' }, value: Number.POSITIVE_INFINITY }];
-    const text = metricsText([{ name: 'm', type: 'gauge', help: 'One \\ two\nthree.', samples }]);
+    const text = formatMetrics([{ name: 'm', type: 'gauge', help: 'One \\ two\nthree.', samples }]);
     expect(text).toBe('# HELP m One \\\\ two\\nthree.\n# TYPE m gauge\nm{name="a\\"b\\\\c\\nd"} +Inf\n');
   });
 });

@@ -1,7 +1,7 @@
 /** The two secrets of a session: the cookie, and the secret that the page stores. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 
@@ -17,7 +17,7 @@ describe('session authentication', () => {
     const session = await signIn(app, token);
     const other = await signIn(app, token);
     const stolen = { Cookie: session.cookie, ...fromConsole(app) };
-    const guesses = ['', makeKey(randomBytes, 'page'), other.secret, session.cookie.split('=')[1] ?? ''];
+    const guesses = ['', generateKey(randomBytes, 'page'), other.secret, session.cookie.split('=')[1] ?? ''];
     const attempts = [stolen, ...guesses.map((secret) => ({ ...stolen, 'X-Session-Secret': secret }))];
     for (const headers of attempts) {
       const body = { name: 'mallory', role: 'admin' };

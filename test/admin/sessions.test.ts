@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { systemUser } from '../../src/app/services.ts';
-import { makeKey } from '../../src/domain/key.ts';
-import { fingerprintOf } from '../../src/operations/sign-in/sessions.ts';
+import { systemUserName } from '../../src/app/services.ts';
+import { generateKey } from '../../src/domain/key.ts';
+import { sessionFingerprint } from '../../src/operations/sign-in/sessions.ts';
 import {
   addOperator,
   adminUrl,
@@ -27,7 +27,7 @@ const statusWith = async (session: TestSession, of: TestApp = app) =>
   (await callAdmin(of, 'GET', '/session', { session })).status;
 
 const storedAs = ({ cookie, secret }: TestSession) =>
-  fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
+  sessionFingerprint({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
   test('identifies its operator and lasts twelve hours, no matter how often it is used', async () => {
@@ -142,8 +142,8 @@ describe('a session', () => {
   test('is created for each sign-in; existing secrets are ignored, and the previous session ends', async () => {
     const { token } = await addOperator(app, 'admin');
     const planted = {
-      cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
-      secret: makeKey(randomBytes, 'page'),
+      cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${generateKey(randomBytes, 'session')}`,
+      secret: generateKey(randomBytes, 'page'),
     };
     const again = async (session: TestSession) =>
       sessionOf(await callAdmin(app, 'POST', '/session', { session, body: { token } }));
@@ -186,7 +186,7 @@ describe('the code in a console link', () => {
     const answer = await redeem(code);
     expect([answer.status, answer.body]).toEqual([
       201,
-      expect.objectContaining({ operator: `console:${systemUser()}`, role: 'admin' }),
+      expect.objectContaining({ operator: `console:${systemUserName()}`, role: 'admin' }),
     ]);
     expect(await statusWith(sessionOf(answer))).toBe(200);
     expect((await redeem(code)).code).toBe('sign_in_failed');
@@ -256,6 +256,6 @@ test('changes made after a sign-in by link are recorded under the user who start
   const body = { name: 'Ozzy', categoryId: 1 };
   await callAdmin(own, 'POST', '/pets', { session, headers: fromConsole(own), body });
   const [entry] = await own.app.admin.storage.audit.list(undefined, 1, {});
-  expect(entry).toMatchObject({ actor: `console:${systemUser()}`, operation: 'createPet' });
+  expect(entry).toMatchObject({ actor: `console:${systemUserName()}`, operation: 'createPet' });
   expect(JSON.stringify(lines)).not.toContain(code);
 });

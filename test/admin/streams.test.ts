@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit.ts';
 import { maxUploadBytes } from '../../src/contract/bounds.ts';
-import { linesResponse } from '../../src/http/admin/downloads.ts';
+import { streamLines } from '../../src/http/admin/downloads.ts';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
@@ -104,7 +104,7 @@ describe('the lines of an export', () => {
         hasEnded = true;
       }
     }
-    const { body } = await linesResponse(auditOperations.exportAudit, get, endless());
+    const { body } = await streamLines(auditOperations.exportAudit, get, endless());
     const reader = (body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
     await reader.cancel();
@@ -116,9 +116,9 @@ describe('the lines of an export', () => {
       for (let line = 0; line < after; line++) yield '{}';
       throw new Error('gone');
     }
-    const atOnce = linesResponse(auditOperations.exportAudit, get, failing(0));
+    const atOnce = streamLines(auditOperations.exportAudit, get, failing(0));
     expect(await rejectionOf(atOnce)).toMatchObject({ message: 'gone' });
-    const { body } = await linesResponse(auditOperations.exportAudit, get, failing(2));
+    const { body } = await streamLines(auditOperations.exportAudit, get, failing(2));
     expect(await rejectionOf(new Response(body).text())).toMatchObject({ message: 'gone' });
   });
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { isRead } from '../../src/contract/operation.ts';
-import { allOperations, isTagged } from '../../src/contract/operations.ts';
+import { allOperations, hasEntityTag } from '../../src/contract/operations.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Sample, sampleOf, send } from '../support/requests.ts';
@@ -14,7 +14,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const withHeader = (name: string, value: string) => ({ headers: { [name]: value } });
 
-describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(operation)))(
+describe.each(allOperations.filter((operation) => isRead(operation) && hasEntityTag(operation)))(
   '$operationId',
   (operation) => {
     test('returns 304 for GET and HEAD with the current ETag, with all other headers but without a body', async () => {

@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { errors } from '../../src/contract/errors.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { isRead } from '../../src/contract/operation.ts';
-import { allOperations, basePath, methodsOf } from '../../src/contract/operations.ts';
+import { allOperations, allowedMethods, basePath } from '../../src/contract/operations.ts';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { faulty } from '../support/pets.ts';
@@ -41,7 +41,7 @@ async function invalidCredentials(of: TestApp): Promise<Record<string, string>> 
   of.clock.advance(1);
   const typo = of.key.slice(0, -1) + (of.key.endsWith('0') ? '1' : '0');
   return {
-    unknown: `Bearer ${makeKey(randomBytes)}`,
+    unknown: `Bearer ${generateKey(randomBytes)}`,
     revoked: `Bearer ${revoked.key}`,
     expired: `Bearer ${expired.key}`,
     'with a typo': `Bearer ${typo}`,
@@ -229,7 +229,7 @@ function stable(headers: Headers): Record<string, string> {
 describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path, those) => {
   test('returns 405 method_not_allowed with an Allow header for every other method', async () => {
     const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
-    const allowed = those.flatMap(methodsOf).sort();
+    const allowed = those.flatMap(allowedMethods).sort();
     const all = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
     for (const method of all.filter((one) => !allowed.includes(one))) {
       const answer = await app.call(method, target);

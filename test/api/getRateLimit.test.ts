@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 
@@ -105,7 +105,7 @@ describe('a ban', () => {
 describe('getRateLimit', () => {
   test("counts a 401 against the caller's address, and returns 429 when the address's limit is reached", async () => {
     await using strict = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '3' });
-    const wrong = makeKey(randomBytes);
+    const wrong = generateKey(randomBytes);
     expect((await strict.call('GET', '/rate-limit', { key: null })).error.code).toBe('missing_api_key');
     const answer = await look(strict, wrong);
     expect(answer.error.code).toBe('invalid_api_key');

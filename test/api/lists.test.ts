@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
-import { writeCursor } from '../../src/contract/cursor.ts';
+import { encodeCursor } from '../../src/contract/cursor.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
@@ -167,7 +167,7 @@ describe('400 for a list', () => {
     );
   });
 
-  const sold = writeCursor({ after: 5n, filters: 'sold' });
+  const sold = encodeCursor({ after: 5n, filters: 'sold' });
   test.each([
     [`limit=0&cursor=${sold}`, ['cursor', 'limit']],
     [`limit=0&cursor=${sold}&status=pending`, ['cursor', 'limit']],

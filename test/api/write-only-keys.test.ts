@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { isRead } from '../../src/contract/operation.ts';
 import { allOperations } from '../../src/contract/operations.ts';
-import type { OrderStep } from '../../src/domain/order-status.ts';
+import type { OrderTransition } from '../../src/domain/order-status.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
@@ -23,7 +23,7 @@ const changes = allOperations.filter((operation) => !isRead(operation) && operat
 
 const secret = 'Confidential';
 /** Transitions that an order must have completed before the operation. */
-const before: Readonly<Record<string, readonly OrderStep[]>> = {
+const before: Readonly<Record<string, readonly OrderTransition[]>> = {
   deliverOrder: ['approve'],
   returnOrder: ['approve', 'deliver'],
 };

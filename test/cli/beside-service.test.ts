@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { writeCursor } from '../../src/contract/cursor.ts';
+import { encodeCursor } from '../../src/contract/cursor.ts';
 import { answerOf, type CallOptions } from '../support/call.ts';
 import { ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import type { Service } from '../support/process.ts';
@@ -85,7 +85,7 @@ test('int64 values stay exact from import through the API to export', async () =
     expect(text).toContain(`"categoryId":${edge},`);
   }
   const before = BigInt(firstId ?? 0) - 1n;
-  const cursor = before > 0n ? `&cursor=${writeCursor({ after: before, filters: '' })}` : '';
+  const cursor = before > 0n ? `&cursor=${encodeCursor({ after: before, filters: '' })}` : '';
   const { text } = await call(key, 'GET', `/pets?limit=100${cursor}`);
   for (const edge of edges) expect(text).toContain(`"categoryId":${edge},`);
   const { stdout } = await place.run(['export', '-', '--format', 'csv']);

@@ -3,7 +3,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { NewPet } from '../../src/contract/pets.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
-import { CsvReader, csvHeader, csvRow } from '../../src/operations/files/csv.ts';
+import { CsvReader, csvHeader, formatCsvRow } from '../../src/operations/files/csv.ts';
 import { NdjsonReader } from '../../src/operations/files/ndjson.ts';
 import { type InputRecord, LineSplitter, type RecordReader } from '../../src/operations/files/records.ts';
 import { always as alwaysFor, anyInt64 } from '../support/property.ts';
@@ -36,7 +36,7 @@ const anyChunk = fc.integer({ min: 1, max: 64 });
 describe('a file written by export', () => {
   test('is read back unchanged by import, regardless of chunk size', () => {
     always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
-      const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
+      const text = csvHeader + pets.map((pet) => formatCsvRow({ id: 1n, ...pet })).join('');
       const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
       expect(records.map(({ checked }) => checked)).toEqual(pets.map((pet) => ({ pet })));
       expect(records.map(({ line }) => line)).toEqual(pets.map((_, row) => row + 2));
@@ -45,7 +45,7 @@ describe('a file written by export', () => {
 
   test('is parsed identically by another CSV parser', () => {
     always(anyPets, (pets) => {
-      const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
+      const text = csvHeader + pets.map((pet) => formatCsvRow({ id: 1n, ...pet })).join('');
       const expected = pets.map(({ name, categoryId, status }) => ({
         name,
         categoryId: `${categoryId}`,

@@ -2,14 +2,14 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { systemUser } from '../../src/app/services.ts';
-import { programOf } from '../../src/cli/program.ts';
-import { rowCommands } from '../../src/cli/resources/commands.ts';
+import { systemUserName } from '../../src/app/services.ts';
+import { createProgramParser } from '../../src/cli/program.ts';
+import { listOperationCommands } from '../../src/cli/resources/commands.ts';
 import { resources } from '../../src/cli/resources/names.ts';
 import { readConfig } from '../../src/config.ts';
-import { type AdminOperationId, adminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { type AdminOperationId, adminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
-import { fingerprint } from '../../src/domain/key.ts';
+import { computeFingerprint } from '../../src/domain/key.ts';
 import type { AuditEntry } from '../../src/tables/operators.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
@@ -53,7 +53,7 @@ const otherDoors: { readonly [Id in AdminOperationId]?: readonly string[] | stri
 };
 
 const derived = Object.keys(resources)
-  .flatMap(rowCommands)
+  .flatMap(listOperationCommands)
   .map(({ row, words }) => [row.operationId, words.join(' ')] as const);
 
 const doors: readonly (readonly [AdminOperationId, string])[] = [
@@ -74,7 +74,7 @@ function commandsOf(command: Command, words: readonly string[] = []): string[] {
 test('every operation of the admin API has a command, or a stated reason for not having one', async () => {
   const ids = new Set([...derived.map(([id]) => id), ...Object.keys(otherDoors)]);
   expect([...ids].sort()).toEqual(Object.keys(adminOperations).sort());
-  const commands = commandsOf(await programOf({}));
+  const commands = commandsOf(await createProgramParser({}));
   expect(doors.filter(([, command]) => !commands.includes(command))).toEqual([]);
 });
 
@@ -125,7 +125,7 @@ const writtenChanges: readonly Change[] = [
 
 const place = await sharedWorkplace();
 
-const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
+const isChange = (operation: Operation) => !isRead(operation) && requiredRole(operation) === 'admin';
 
 /** The other commands that make changes, each run like the first example in its help. */
 const otherChanges = await Promise.all(
@@ -187,7 +187,7 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
     const { entries } = done[index] ?? { entries: [] };
     expect(entries.map(({ operation }) => operation)).toEqual([...recorded]);
     for (const { actor, operation, before, after } of entries) {
-      expect(actor).toBe(`cli:${systemUser()}`);
+      expect(actor).toBe(`cli:${systemUserName()}`);
       if (operation !== 'beginLiftBan') expect(before).not.toBe(after);
     }
   },
@@ -203,7 +203,7 @@ test('the audit log contains no keys, no tokens, and no fingerprints of either',
   expect(stdout.split('\n').length).toBeGreaterThan(changes.length);
   for (const secret of secrets) {
     expect(stdout).not.toContain(secret);
-    expect(stdout).not.toContain(fingerprint(secret));
+    expect(stdout).not.toContain(computeFingerprint(secret));
   }
 });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import document from '../../contract/openapi.json' with { type: 'json' };
 import { sandboxTool } from '../../sandbox/command.ts';
-import { programOf } from '../../src/cli/program.ts';
+import { createProgramParser } from '../../src/cli/program.ts';
 import { settings } from '../../src/config/settings.ts';
 import { newWorkplace, sharedWorkplace } from '../support/cli.ts';
 
@@ -19,7 +19,7 @@ function commandsOf(
   });
 }
 
-const commands = commandsOf(await programOf({}, { tools: [sandboxTool] }));
+const commands = commandsOf(await createProgramParser({}, { tools: [sandboxTool] }));
 /** True if the command only groups subcommands. */
 const isGroup = ({ commands: below, registeredArguments }: Command) =>
   below.length > 0 && registeredArguments.length === 0;

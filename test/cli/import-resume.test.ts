@@ -1,7 +1,7 @@
 /** Interrupted imports add each row once, and the command explains how to resume. */
 import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import { change } from '../support/backup.ts';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import { dataFileIn, operatorOf } from '../support/process.ts';
@@ -27,7 +27,7 @@ async function committed(place: Workplace, count: number, child?: Child): Promis
   await using admin = await operatorOf(place.folder);
   await until(async () => {
     if (child?.exitCode) throw new Error(`The import ended with ${child.exitCode}.`);
-    return total(await admin.storage.pets.inventory()) >= count;
+    return totalAnimals(await admin.storage.pets.inventory()) >= count;
   });
 }
 

@@ -1,18 +1,18 @@
 /** Commands derived from the operations of the admin API. */
 import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
-import { programOf } from '../../src/cli/program.ts';
-import { membersOfCommand, rowCommands } from '../../src/cli/resources/commands.ts';
-import { isList } from '../../src/cli/resources/members.ts';
+import { createProgramParser } from '../../src/cli/program.ts';
+import { commandFields, listOperationCommands } from '../../src/cli/resources/commands.ts';
+import { returnsList } from '../../src/cli/resources/input-fields.ts';
 import { resources } from '../../src/cli/resources/names.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace();
-const commands = Object.keys(resources).flatMap(rowCommands);
+const commands = Object.keys(resources).flatMap(listOperationCommands);
 
 const memberOf = (command: string, name: string) => {
   const found = commands.find(({ words }) => words.join(' ') === command);
-  const member = found && membersOfCommand(found).find((one) => one.name === name);
+  const member = found && commandFields(found).find((one) => one.name === name);
   if (member === undefined) throw new Error(`${command} has no ${name}`);
   return member;
 };
@@ -31,13 +31,13 @@ test('the name of a command is derived from the path and the first word of the o
 });
 
 test('every filter of a list is an option', () => {
-  const lists = commands.filter(({ row }) => isList(row));
+  const lists = commands.filter(({ row }) => returnsList(row));
   expect(lists.length).toBeGreaterThan(5);
   for (const list of lists) {
     const { row } = list;
     const filters = Object.keys(row.query?.shape ?? {}).filter((name) => !['limit', 'cursor'].includes(name));
     expect(
-      membersOfCommand(list)
+      commandFields(list)
         .filter(({ part }) => part === 'query')
         .map(({ name }) => name),
     ).toEqual(filters);
@@ -119,7 +119,7 @@ test('the error for an update without changes lists the options that can be set'
 });
 
 test('the examples in the help of every command can be parsed', async () => {
-  const program = await programOf({});
+  const program = await createProgramParser({});
   let understood = 0;
   const quiet = (command: Command): void => {
     if (command.registeredArguments.length > 0 || command.commands.length === 0) {
@@ -148,7 +148,7 @@ test('the examples in the help of every command can be parsed', async () => {
 });
 
 test('a command loads only the subcommands of its resource', async () => {
-  const program = await programOf({}, { words: ['pets'] });
+  const program = await createProgramParser({}, { words: ['pets'] });
   const below = (name: string) => program.commands.find((one) => one.name() === name)?.commands.length;
   expect(below('pets')).toBeGreaterThan(0);
   expect(below('orders')).toBe(0);

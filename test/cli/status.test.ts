@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import type { Concern } from '../../src/contract/admin/system.ts';
 import { hourMs } from '../../src/domain/clock.ts';
 import { stoppedAt } from '../../src/operations/observability/usage-recorder.ts';
-import { sealSecret } from '../../src/webhooks/secrets.ts';
+import { encryptSecret } from '../../src/webhooks/secrets.ts';
 import { newWorkplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
 import { newReport } from '../support/usage.ts';
@@ -16,7 +16,7 @@ const keyOf = (byte: number) => Buffer.alloc(32, byte);
 test('status lists problems first, most severe at the top, and exits with code 0', async () => {
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
-  const secret = sealSecret('whsec_AAAA', [keyOf(1)], (count) => new Uint8Array(count));
+  const secret = encryptSecret('whsec_AAAA', [keyOf(1)], (count) => new Uint8Array(count));
   await addWebhook(`sqlite:${place.path('store.db')}`, { accountId: 1, secret });
   {
     await using operator = await operatorOf(place.folder);

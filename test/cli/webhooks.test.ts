@@ -1,7 +1,7 @@
 /** Commands that send deliveries to webhooks. */
 import { expect, test } from 'bun:test';
-import { sealSecret } from '../../src/webhooks/secrets.ts';
-import { makeWebhookSecret } from '../../src/webhooks/signature.ts';
+import { encryptSecret } from '../../src/webhooks/secrets.ts';
+import { generateWebhookSecret } from '../../src/webhooks/signature.ts';
 import { newWorkplace } from '../support/cli.ts';
 import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 import { response, startReceiver } from '../webhooks/receiver.ts';
@@ -53,7 +53,7 @@ test('status reports deliveries that are waiting for the right SECRETS_KEY, and 
   await using place = await newWorkplace();
   await place.run(['accounts', 'create', '--name', 'Shop', '--plan', 'free']);
   const bytes = (count: number) => Buffer.alloc(count, 7);
-  const sealed = sealSecret(makeWebhookSecret(bytes), [bytes(32)], bytes);
+  const sealed = encryptSecret(generateWebhookSecret(bytes), [bytes(32)], bytes);
   await addWebhook(`sqlite:${place.path('store.db')}`, { accountId: 1, secret: sealed });
   const what =
     'Deliveries to 1 webhook wait, because their secrets are encrypted, and SECRETS_KEY is not set.';

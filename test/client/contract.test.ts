@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { errorOf } from '../../client/src/error-of.ts';
 import { AnimalStore, type AnimalStoreError, type ErrorCode } from '../../client/src/index.ts';
 import { List } from '../../client/src/list.ts';
-import { clientTypesText } from '../../scripts/client-types.ts';
+import { generateClientTypes } from '../../scripts/client-types.ts';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { startTestApp } from '../support/app.ts';
 import { root } from '../support/process.ts';
@@ -14,7 +14,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 test('the committed types equal the output of npm run contract', async () => {
-  expect(await Bun.file(join(root, 'client/src/contract.ts')).text()).toBe(clientTypesText(openapi));
+  expect(await Bun.file(join(root, 'client/src/contract.ts')).text()).toBe(generateClientTypes(openapi));
 });
 
 test('every operation has a method that sends all of its parameters and headers', async () => {

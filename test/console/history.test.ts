@@ -1,9 +1,9 @@
 /** Past requests in the console: on the overview, on key pages, and on the Usage page. */
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { isolatedIn } from '../../console/parts/isolated.ts';
+import { isolatedIndices } from '../../console/parts/isolated-indices.ts';
 import { showClockOrDate } from '../../console/time-labels.ts';
-import { latencyBucketOf } from '../../src/domain/latency.ts';
+import { findLatencyBucket } from '../../src/domain/latency.ts';
 import type { TestConsole } from '../support/console.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
@@ -25,7 +25,7 @@ async function recordPast({ app }: TestConsole): Promise<void> {
       { minute, operation: 'listOrders', code: 'ok', requests: 55 },
       { minute, operation: 'placeOrder', code: 'pet_not_available', requests: 17 },
     ],
-    latencies: [{ minute, bucket: latencyBucketOf(40), requests: 1_306 }],
+    latencies: [{ minute, bucket: findLatencyBucket(40), requests: 1_306 }],
     keys: [],
     number: newReport(minute),
     instance: { name: 'earlier', version: '1.0.0', startedAt: minute, seenAt: 0 },
@@ -208,8 +208,8 @@ testInBrowser('the System page does not report an unreachable service as healthy
 });
 
 test('a plot draws isolated values as dots, and shows the date where a day begins', () => {
-  expect(isolatedIn([3, null, 4, 5, null, undefined, 6])).toEqual([0, 6]);
-  expect(isolatedIn([null, 1])).toEqual([1]);
+  expect(isolatedIndices([3, null, 4, 5, null, undefined, 6])).toEqual([0, 6]);
+  expect(isolatedIndices([null, 1])).toEqual([1]);
   const noon = new Date(2026, 10, 22, 12).getTime() / 1_000;
   expect(showClockOrDate(noon, undefined)).toBe('12:00');
   expect(showClockOrDate(noon, noon - 6 * 3_600)).toBe('12:00');

@@ -1,7 +1,7 @@
 /** Lists: their order, totals, filters and exports. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { csvOf } from '../../console/csv.ts';
+import { formatCsv } from '../../console/csv.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
@@ -68,7 +68,7 @@ testInBrowser(
 );
 
 testInBrowser('cells of a CSV export are quoted where CSV requires quotes', async () => {
-  expect(csvOf([{ name: 'a "b", c', when: null }, { other: ['x', 'y'] }])).toBe(
+  expect(formatCsv([{ name: 'a "b", c', when: null }, { other: ['x', 'y'] }])).toBe(
     'name,when,other\r\n"a ""b"", c",,\r\n,,x y\r\n',
   );
 });

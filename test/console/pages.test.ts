@@ -1,6 +1,6 @@
 /** Tests of every page: accessibility, both themes, screen sizes and harmful names. */
 import { describe, expect, test } from 'bun:test';
-import { named } from '../../console/text.ts';
+import { quoteName } from '../../console/text.ts';
 import { themes, violationsOn } from '../support/accessibility.ts';
 import type { TestConsole } from '../support/console.ts';
 import { newReport } from '../support/usage.ts';
@@ -18,7 +18,7 @@ const given = consoleOfTests({
  * A name that runs a script and sends a request if it is inserted as HTML, and that reverses the text after it.
  */
 const harmful = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&\u202egnp.\u2066\u200b\u2028`;
-const shownHarmful = named(harmful);
+const shownHarmful = quoteName(harmful);
 
 interface Stocked {
   readonly console: TestConsole;

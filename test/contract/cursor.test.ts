@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { filtersText, readCursor, writeCursor } from '../../src/contract/cursor.ts';
+import { decodeCursor, encodeCursor, encodeFilters } from '../../src/contract/cursor.ts';
 import { int64Min } from '../../src/contract/json.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { always } from '../support/property.ts';
@@ -19,12 +19,12 @@ const anyFilters = fc
     },
     { requiredKeys: [] },
   )
-  .map((query) => filtersText('/pets', query));
+  .map((query) => encodeFilters('/pets', query));
 
 /** The error code of a rejected cursor. Undefined if the cursor is accepted. */
 function refusal(text: string, filters = ''): unknown {
   try {
-    readCursor(text, filters, int64Min);
+    decodeCursor(text, filters, int64Min);
     return undefined;
   } catch (thrown) {
     return (thrown as { code?: unknown }).code;
@@ -34,20 +34,20 @@ function refusal(text: string, filters = ''): unknown {
 describe('a cursor', () => {
   test('survives a round trip', () => {
     always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
-      expect(readCursor(writeCursor({ after, filters }), filters, int64Min)).toEqual({ after, filters });
+      expect(decodeCursor(encodeCursor({ after, filters }), filters, int64Min)).toEqual({ after, filters });
     });
   });
 
   test('needs no escaping in a URL and has at most 64 characters', () => {
     always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
-      expect(writeCursor({ after, filters })).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      expect(encodeCursor({ after, filters })).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     });
   });
 
   test('is rejected if the filters are different', () => {
     always(fc.tuple(anyId, anyFilters, anyFilters), ([after, made, used]) => {
       fc.pre(made !== used);
-      expect(refusal(writeCursor({ after, filters: made }), used)).toBe('invalid_cursor');
+      expect(refusal(encodeCursor({ after, filters: made }), used)).toBe('invalid_cursor');
     });
   });
 
@@ -62,18 +62,18 @@ describe('a cursor', () => {
 
   test('is rejected if its id is not an int64', () => {
     for (const after of [2n ** 63n, -(2n ** 63n) - 1n, 9_999_999_999_999_999_999n]) {
-      expect(refusal(writeCursor({ after, filters: '' }))).toBe('invalid_cursor');
+      expect(refusal(encodeCursor({ after, filters: '' }))).toBe('invalid_cursor');
     }
   });
 
   test('is rejected if its id is below the lowest possible id', () => {
     for (const after of [0n, -1n]) {
-      expect(() => readCursor(writeCursor({ after, filters: '' }), '', 1n)).toThrow();
+      expect(() => decodeCursor(encodeCursor({ after, filters: '' }), '', 1n)).toThrow();
     }
   });
 
   test('is rejected if the same bytes are encoded differently', () => {
-    const cursor = writeCursor({ after: 12n, filters: 'sold' });
+    const cursor = encodeCursor({ after: 12n, filters: 'sold' });
     for (const text of [`${cursor}=`, `${cursor} `, `${cursor}\n`, ` ${cursor}`]) {
       expect(refusal(text, 'sold')).toBe('invalid_cursor');
     }
@@ -82,7 +82,7 @@ describe('a cursor', () => {
 
 test('a separator in a filter value is not mistaken for the end of the value', () => {
   const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
-    filtersText('/accounts', query),
+    encodeFilters('/accounts', query),
   );
   expect(new Set(texts).size).toBe(3);
 });

@@ -1,12 +1,12 @@
 /** Both OpenAPI documents match the code and follow the rules for OpenAPI documents. */
 import { describe, expect, test } from 'bun:test';
-import { adminContractText } from '../../scripts/openapi/admin-document.ts';
-import { contractText } from '../../scripts/openapi/document.ts';
-import { adminErrorCodes, adminErrorsOf } from '../../src/contract/admin/errors.ts';
-import { adminOperations, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { generateAdminContract } from '../../scripts/openapi/admin-document.ts';
+import { generateContract } from '../../scripts/openapi/document.ts';
+import { adminErrorCodes, possibleAdminErrors } from '../../src/contract/admin/errors.ts';
+import { adminOperations, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { adminErrors, clientErrors, type ErrorCode, errors } from '../../src/contract/errors.ts';
 import type { Operation } from '../../src/contract/operation.ts';
-import { allOperations, errorsOf, operations } from '../../src/contract/operations.ts';
+import { allOperations, operations, possibleErrors } from '../../src/contract/operations.ts';
 import { type Document, resolvedIn } from './document.ts';
 import { examplesIn, misfitsIn, redoclyProblems } from './document-rules.ts';
 import { adminText, clientText, servedAdmin, servedClient } from './served.ts';
@@ -15,8 +15,8 @@ const client = JSON.parse(clientText) as Document;
 const admin = JSON.parse(adminText) as Document;
 
 describe.each([
-  { name: 'openapi.json', text: clientText, made: contractText, served: servedClient },
-  { name: 'admin-openapi.json', text: adminText, made: adminContractText, served: servedAdmin },
+  { name: 'openapi.json', text: clientText, made: generateContract, served: servedClient },
+  { name: 'admin-openapi.json', text: adminText, made: generateAdminContract, served: servedAdmin },
 ])('$name', ({ text, made, served }) => {
   test('matches the code (npm run contract updates it)', () => {
     // If the change is intended, run `npm run contract`, and check in the diff that stable parts only gained members.
@@ -52,7 +52,7 @@ describe.each([...allOperations])('$operationId', (operation) => {
   const { responses = {} } = client.paths[path]?.[method.toLowerCase()] ?? {};
 
   test('declares every possible status', () => {
-    const statuses = errorsOf(operation).map((code) => String(errors[code].status));
+    const statuses = possibleErrors(operation).map((code) => String(errors[code].status));
     expect(Object.keys(responses)).toEqual(
       expect.arrayContaining([...Object.keys(success.descriptions), ...statuses]),
     );
@@ -79,14 +79,14 @@ describe('the admin document', () => {
     for (const operation of allAdminOperations) {
       const found = documented.find((one) => one?.operationId === operation.operationId);
       expect(found).toHaveProperty('responses');
-      const role = roleOf(operation);
+      const role = requiredRole(operation);
       expect([found?.['x-required-role'], found?.security]).toEqual([
         role,
         role === undefined ? [] : undefined,
       ]);
       const statuses = [
         ...Object.keys(operation.success.descriptions).map(Number),
-        ...adminErrorsOf(operation).map((code) => errors[code].status),
+        ...possibleAdminErrors(operation).map((code) => errors[code].status),
       ];
       expect(Object.keys(found?.responses ?? {}).map(Number)).toEqual(
         [...new Set(statuses)].sort((a, b) => a - b),

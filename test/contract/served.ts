@@ -1,5 +1,5 @@
 /** The committed OpenAPI documents, and the documents that a running service serves, with its URL. */
-import { openapiText } from '../../src/app/openapi.ts';
+import { openapiDocument } from '../../src/app/openapi.ts';
 
 const folder = new URL('../../contract/', import.meta.url);
 export const clientText = await Bun.file(new URL('openapi.json', folder)).text();
@@ -7,7 +7,7 @@ export const adminText = await Bun.file(new URL('admin-openapi.json', folder)).t
 
 const operatorUrl = 'https://example.com/support';
 
-export const servedClient = openapiText(
+export const servedClient = openapiDocument(
   {
     publicUrl: 'https://animals.example.org',
     stagingUrl: undefined,

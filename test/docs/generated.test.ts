@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { generatedDocs } from '../../scripts/generated-docs.ts';
+import { generateDocs } from '../../scripts/generate-docs.ts';
 
-for (const { path, text } of await generatedDocs()) {
+for (const { path, text } of await generateDocs()) {
   test(`${path} matches the code (to update the file, run npm run docs)`, async () => {
     expect(await Bun.file(path).text()).toBe(text);
   });

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { shownScreenshots } from '../../scripts/screenshots/shown.ts';
+import { referencedScreenshots } from '../../scripts/screenshots/referenced.ts';
 import { root } from '../support/process.ts';
 
 const documents = [
@@ -70,7 +70,7 @@ test.each(documents)('every link in %s points to an existing file and heading', 
 });
 
 test('every screenshot in docs is shown in a document', async () => {
-  const shown = await shownScreenshots();
+  const shown = await referencedScreenshots();
   expect(readdirSync(join(root, 'docs/screenshots')).filter((name) => !shown.has(name))).toEqual([]);
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
+import { workers } from '../../src/config/parsers.ts';
 import { settings } from '../../src/config/settings.ts';
-import { workers } from '../../src/config/values.ts';
 import { type Config, ConfigError, readConfig } from '../../src/config.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
 import { always } from '../support/property.ts';

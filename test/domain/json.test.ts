@@ -3,10 +3,10 @@ import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import * as z from 'zod';
 import {
+  InvalidMemberError,
   int64Max,
   int64Min,
   JsonError,
-  MemberError,
   maxJsonDepth,
   NotInt64,
   parseInt64,
@@ -118,7 +118,7 @@ describe('JSON text', () => {
         : first;
       let text = `{${first}: ${clean(one)}, ${JSON.stringify(`other${name}`)}: 1, ${again}: ${clean(two)}}`;
       for (const wrapper of wrappers) text = wrapper === 'array' ? `[1, ${text}]` : `{"in": ${text}}`;
-      expect(() => parseJson(text)).toThrow(MemberError);
+      expect(() => parseJson(text)).toThrow(InvalidMemberError);
     });
   });
 
@@ -135,7 +135,7 @@ describe('JSON text', () => {
 
   test('is rejected if it has a __proto__ member, however the name is escaped', () => {
     for (const name of ['__proto__', '\\u005f_proto__', '\\u005F\\u005fproto\\u005f_']) {
-      expect(() => parseJson(`{"name":"Ozzy","${name}":{}}`)).toThrow(MemberError);
+      expect(() => parseJson(`{"name":"Ozzy","${name}":{}}`)).toThrow(InvalidMemberError);
     }
   });
 

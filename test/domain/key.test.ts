@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { fingerprint, isWellFormedKey, lastFour, makeKey } from '../../src/domain/key.ts';
+import { computeFingerprint, generateKey, isWellFormedKey, lastFour } from '../../src/domain/key.ts';
 import { always } from '../support/property.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -11,7 +11,7 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
  */
 const anyKey = fc.uint8Array({ minLength: 64, maxLength: 64 }).map((bytes) => {
   let next = 0;
-  return makeKey((count) => Uint8Array.from({ length: count }, () => (bytes[next % 64] ?? 0) + next++));
+  return generateKey((count) => Uint8Array.from({ length: count }, () => (bytes[next % 64] ?? 0) + next++));
 });
 
 describe('an API key', () => {
@@ -71,19 +71,19 @@ describe('an API key', () => {
     // Using bytes 248 to 255 would make the first eight characters more likely.
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     let calls = 0;
-    const key = makeKey((count) => bytes.subarray(248 - calls, 248 - calls++ + count));
+    const key = generateKey((count) => bytes.subarray(248 - calls, 248 - calls++ + count));
     expect(key.slice(4, 36)).toMatch(/^[0-9A-Za-z]{32}$/);
-    expect(makeKey(() => bytes.subarray(0, 32)).slice(4, 36)).toBe(base62.slice(0, 32));
+    expect(generateKey(() => bytes.subarray(0, 32)).slice(4, 36)).toBe(base62.slice(0, 32));
   });
 
   test('uses every random byte below 248, and discards the rest', () => {
     const batches = [248, 255, 247].map((byte) => new Uint8Array(32).fill(byte));
-    expect(makeKey(() => batches.shift() ?? new Uint8Array(32)).slice(4, 36)).toBe('z'.repeat(32));
+    expect(generateKey(() => batches.shift() ?? new Uint8Array(32)).slice(4, 36)).toBe('z'.repeat(32));
   });
 
   test('is stored as a SHA-256 hash and shown with its last four characters', () => {
     const key = 'ask_00000000000000000000000000000000000000';
-    expect(fingerprint(key)).toBe(new Bun.CryptoHasher('sha256').update(key).digest('hex'));
+    expect(computeFingerprint(key)).toBe(new Bun.CryptoHasher('sha256').update(key).digest('hex'));
     expect(lastFour(key)).toBe('0000');
   });
 });

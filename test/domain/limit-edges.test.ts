@@ -6,9 +6,9 @@ import {
   type KeyPenalty,
   noPenalty,
   noUsage,
-  peek,
   refund,
   type Usage,
+  windowState,
 } from '../../src/limits/limit.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
@@ -38,10 +38,10 @@ describe('unchanged rate limit state', () => {
     ['rate_limit_exceeded', 'day', { minute: [10, 2], day: [86_400, 2] }],
   ] as const)(
     'includes windows that have ended: a rejection with %s does not start a new %s',
-    (refusal, _ended, { minute, day }) => {
+    (errorCode, _ended, { minute, day }) => {
       const window = ([age, count]: readonly [number, number]) => ({ openedAt: second - age, count });
       const usage = { minute: window(minute), day: window(day) };
-      expect(decided(usage, noPenalty)).toMatchObject({ verdict: { refusal }, usage });
+      expect(decided(usage, noPenalty)).toMatchObject({ verdict: { errorCode }, usage });
     },
   );
 
@@ -63,7 +63,7 @@ describe('edge cases of the rate limit rules', () => {
     const { penalty } = decided(full, noPenalty);
     expect(decided(full, penalty, startMs + 59_999).penalty.strikes).toEqual([startMs + 59_999]);
     expect(decided(full, penalty, startMs + 60_000)).toMatchObject({
-      verdict: { refusal: undefined },
+      verdict: { errorCode: undefined },
       penalty: noPenalty,
     });
   });
@@ -74,7 +74,7 @@ describe('edge cases of the rate limit rules', () => {
       day: { openedAt: second - 86_399, count: 3 },
     };
     expect(decided(usage, noPenalty).verdict).toMatchObject({
-      refusal: 'daily_quota_exceeded',
+      errorCode: 'daily_quota_exceeded',
       limit: 3,
       retryAfterSeconds: 1,
     });
@@ -83,18 +83,18 @@ describe('edge cases of the rate limit rules', () => {
   test('a count of one is kept when the clock is set back', () => {
     const usage = { minute: { openedAt: second + 9, count: 1 }, day: { openedAt: second + 9, count: 1 } };
     const { verdict, usage: kept } = decided(usage, noPenalty, startMs, { perMinute: 1, perDay: 1 });
-    expect(verdict.refusal).toBe('daily_quota_exceeded');
+    expect(verdict.errorCode).toBe('daily_quota_exceeded');
     expect(kept).toEqual({ minute: { openedAt: second, count: 1 }, day: { openedAt: second, count: 1 } });
   });
 
   test("an address's limit resets when its one-minute window ends", () => {
     const window = { openedAt: second, count: 5 };
-    expect(peek(window, 5, startMs + 59_999)).toMatchObject({
+    expect(windowState(window, 5, startMs + 59_999)).toMatchObject({
       remaining: 0,
       resetAt: second + 60,
       secondsLeft: 1,
     });
-    expect(peek(window, 5, startMs + 60_000)).toMatchObject({ remaining: 5, resetAt: second + 120 });
+    expect(windowState(window, 5, startMs + 60_000)).toMatchObject({ remaining: 5, resetAt: second + 120 });
   });
 
   test('refunding a request a second time has no effect', () => {

@@ -4,13 +4,13 @@
  */
 
 import type { Quota } from '../../src/domain/plan.ts';
-import type { BanRules, LimitRefusal } from '../../src/limits/limit.ts';
+import type { BanRules, LimitErrorCode } from '../../src/limits/limit.ts';
 
 /** A request with its response. */
 interface Entry {
   readonly atMs: number;
   readonly key: number;
-  readonly refusal: LimitRefusal | undefined;
+  readonly errorCode: LimitErrorCode | undefined;
   readonly retryAfterSeconds: number;
 }
 
@@ -20,7 +20,7 @@ interface Ban {
 }
 
 export interface Expected {
-  readonly refusal: LimitRefusal | undefined;
+  readonly errorCode: LimitErrorCode | undefined;
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
@@ -57,8 +57,8 @@ export class LimitModel {
   window(seconds: number, limit: number, nowMs: number): ExpectedWindow {
     let opened = Number.NEGATIVE_INFINITY;
     let count = 0;
-    for (const { atMs, refusal } of this.#log) {
-      if (refusal !== undefined) continue;
+    for (const { atMs, errorCode } of this.#log) {
+      if (errorCode !== undefined) continue;
       if (atMs >= (opened + seconds) * 1_000) {
         opened = Math.floor(atMs / 1_000);
         count = 0;
@@ -78,25 +78,25 @@ export class LimitModel {
     const [last] = [day, minute]
       .filter(({ remaining }) => remaining === 0)
       .sort((a, b) => b.resetAt - a.resetAt);
-    if (last === undefined) throw new Error('a refusal needs an exhausted window');
+    if (last === undefined) throw new Error('a rejection needs an exhausted window');
     if (this.#isLastStrike(key, nowMs)) {
       const until = this.#ban(key, nowMs);
       if (nowMs < until * 1_000) return bannedUntil(until, quota, nowMs);
     }
     return {
-      refusal: last === day ? 'daily_quota_exceeded' : 'rate_limit_exceeded',
+      errorCode: last === day ? 'daily_quota_exceeded' : 'rate_limit_exceeded',
       ...last,
       retryAfterSeconds: Math.ceil((last.resetAt * 1_000 - nowMs) / 1_000),
     };
   }
 
   #admitted(quota: Quota, nowMs: number): Expected {
-    this.#log.push({ atMs: nowMs, key: -1, refusal: undefined, retryAfterSeconds: 0 });
+    this.#log.push({ atMs: nowMs, key: -1, errorCode: undefined, retryAfterSeconds: 0 });
     const windows = [this.window(86_400, quota.perDay, nowMs), this.window(60, quota.perMinute, nowMs)];
     this.#log.pop();
     const [binding] = windows.sort((a, b) => a.remaining - b.remaining || b.resetAt - a.resetAt);
     if (binding === undefined) throw new Error('there are two windows');
-    return { refusal: undefined, ...binding, retryAfterSeconds: 0 };
+    return { errorCode: undefined, ...binding, retryAfterSeconds: 0 };
   }
 
   /** True if a rejection now would cause a ban. */
@@ -112,11 +112,11 @@ export class LimitModel {
     let episode: Entry | undefined;
     for (const entry of [
       ...this.#log,
-      { atMs: nowMs, key, refusal: 'next' as const, retryAfterSeconds: 0 },
+      { atMs: nowMs, key, errorCode: 'next' as const, retryAfterSeconds: 0 },
     ]) {
       if (entry.key !== key) continue;
-      if (entry.refusal === 'api_key_banned') strikes.length = 0;
-      if (entry.refusal === undefined || entry.refusal === 'api_key_banned') {
+      if (entry.errorCode === 'api_key_banned') strikes.length = 0;
+      if (entry.errorCode === undefined || entry.errorCode === 'api_key_banned') {
         episode = undefined;
       } else if (episode === undefined || entry.atMs >= episode.atMs + episode.retryAfterSeconds * 1_000) {
         episode = entry as Entry;
@@ -142,7 +142,7 @@ export class LimitModel {
 
 function bannedUntil(until: number, quota: Quota, nowMs: number): Expected {
   return {
-    refusal: 'api_key_banned',
+    errorCode: 'api_key_banned',
     limit: quota.perMinute,
     remaining: 0,
     resetAt: until,

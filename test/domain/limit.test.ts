@@ -11,9 +11,9 @@ import {
   minuteSeconds,
   noPenalty,
   noUsage,
-  peek,
   refund,
   type Verdict,
+  windowState,
 } from '../../src/limits/limit.ts';
 import { limitModel } from '../stress/limit-model.ts';
 import { always } from '../support/property.ts';
@@ -116,7 +116,7 @@ describe('the rate limit rules', () => {
           nowMs += pauseMs;
           const before = account.usage;
           const taken = account.request(0, quota, nowMs);
-          if (taken.refusal !== undefined) continue;
+          if (taken.errorCode !== undefined) continue;
           const now = refund(account.usage, taken, quota, nowMs);
           expect(now.verdict.minute.remaining).toBe(taken.minute.remaining + 1);
           expect(now.verdict.day.remaining).toBe(taken.day.remaining + 1);
@@ -147,7 +147,7 @@ describe('the rules for failed authentications', () => {
           window = decided.window;
           expect(window.count).toBe(Math.min(attempt, limit));
         }
-        expect(peek(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
+        expect(windowState(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
       },
     );
   });

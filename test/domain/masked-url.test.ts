@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { withoutPassword } from '../../src/config/values.ts';
+import { maskPassword } from '../../src/config/parsers.ts';
 import { ConfigError, readConfig } from '../../src/config.ts';
-import { maskedUrl } from '../../src/domain/masked-url.ts';
+import { maskUrl } from '../../src/domain/mask-url.ts';
 import { always } from '../support/property.ts';
 
 const password = 'se/cr:et@1';
@@ -25,7 +25,7 @@ describe('a masked URL', () => {
     ['./data/store.db', './data/store.db'],
     ['mysql://localhost/pets', 'mysql://localhost/pets'],
   ])('for %s is %s', (text, shown) => {
-    expect(maskedUrl(text)).toBe(shown);
+    expect(maskUrl(text)).toBe(shown);
   });
 
   test.each([
@@ -33,7 +33,7 @@ describe('a masked URL', () => {
     ['redis://:p,w@h1', 'redis://:***@h1'],
     ['redis://u:p@w@h1,h2', 'redis:***,redis:***'],
   ])('for the Redis hosts %s is %s', (value, shown) => {
-    expect(withoutPassword(value, 'REDIS_URL')).toBe(shown);
+    expect(maskPassword(value, 'REDIS_URL')).toBe(shown);
   });
 
   test('contains no password, even of a malformed URL', () => {
@@ -52,7 +52,7 @@ describe('a masked URL', () => {
       minLength: 6,
     });
     always(fc.tuple(fc.constantFrom(...forms), secret), ([form, chosen]) => {
-      expect(maskedUrl(form(chosen))).not.toMatch(/[QZX]/);
+      expect(maskUrl(form(chosen))).not.toMatch(/[QZX]/);
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { maxQuota, planNames, plans, quotaOf } from '../../src/domain/plan.ts';
+import { maxQuota, planNames, plans, resolveQuota } from '../../src/domain/plan.ts';
 
 const needsBoth =
   'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.';
@@ -12,12 +12,12 @@ describe('a plan', () => {
       business: { perMinute: 1_000, perDay: 100_000 },
     });
     expect(planNames).toEqual(['free', 'pro', 'business', 'enterprise']);
-    expect(quotaOf('pro')).toEqual({ plan: 'pro', quota: plans.pro });
+    expect(resolveQuota('pro')).toEqual({ plan: 'pro', quota: plans.pro });
   });
 
   test.each([{ perMinute: 1 }, { perDay: 1 }])('named free rejects custom limits: %j', (custom) => {
     const message = 'The limits of plan "free" are fixed. Only plan "enterprise" has custom limits.';
-    expect(() => quotaOf('free', custom)).toThrow(message);
+    expect(() => resolveQuota('free', custom)).toThrow(message);
   });
 
   test.each([
@@ -25,7 +25,7 @@ describe('a plan', () => {
     [7, 100],
     [maxQuota, maxQuota],
   ])('named enterprise accepts %d requests per minute and %d per day', (perMinute, perDay) => {
-    expect(quotaOf('enterprise', { perMinute, perDay })).toEqual({
+    expect(resolveQuota('enterprise', { perMinute, perDay })).toEqual({
       plan: 'enterprise',
       quota: { perMinute, perDay },
     });
@@ -35,9 +35,9 @@ describe('a plan', () => {
     'named enterprise rejects a limit of %p, per minute or per day',
     (limit) => {
       const given = limit === undefined ? {} : { perMinute: limit };
-      expect(() => quotaOf('enterprise', { perDay: 1, ...given })).toThrow(needsBoth);
+      expect(() => resolveQuota('enterprise', { perDay: 1, ...given })).toThrow(needsBoth);
       const other = limit === undefined ? {} : { perDay: limit };
-      expect(() => quotaOf('enterprise', { perMinute: 1, ...other })).toThrow(needsBoth);
+      expect(() => resolveQuota('enterprise', { perMinute: 1, ...other })).toThrow(needsBoth);
     },
   );
 
@@ -47,17 +47,17 @@ describe('a plan', () => {
     [{ perMinute: 5 }, 'perDay'],
     [{ perMinute: 6, perDay: 5 }, 'perMinute'],
   ])('named enterprise rejects %j with an error that names the field %s', (custom, field) => {
-    expect(() => quotaOf('enterprise', custom)).toThrow(expect.objectContaining({ field }));
+    expect(() => resolveQuota('enterprise', custom)).toThrow(expect.objectContaining({ field }));
   });
 
   test('named enterprise rejects a limit per minute that exceeds the limit per day', () => {
     const message = 'The limit per minute (100) must not exceed the limit per day (10).';
-    expect(() => quotaOf('enterprise', { perMinute: 100, perDay: 10 })).toThrow(message);
+    expect(() => resolveQuota('enterprise', { perMinute: 100, perDay: 10 })).toThrow(message);
   });
 
   test('is rejected if it is unknown, with an error that lists the valid plans', () => {
     const message = 'Unknown plan "gold". Choose one of: free, pro, business, enterprise.';
-    expect(() => quotaOf('gold')).toThrow(message);
+    expect(() => resolveQuota('gold')).toThrow(message);
   });
 
   test('never allows more requests than the counters can represent exactly', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { printable } from '../../src/domain/printable.ts';
+import { escapeUnprintable } from '../../src/domain/escape-unprintable.ts';
 
 test.each([
   ['characters that change the text direction', 'abc\u202edef\u2066g\u200f', 'abc\\u202edef\\u2066g\\u200f'],
@@ -10,14 +10,14 @@ test.each([
   ['joiners between Latin letters or in pairs', 'a\u200db م\u200c\u200cن', 'a\\u200db م\\u200c\\u200cن'],
   ['lone surrogates', 'a\ud83d', 'a\\ud83d'],
 ])('%s are escaped', (_, text, shown) => {
-  expect(printable(text)).toBe(shown);
+  expect(escapeUnprintable(text)).toBe(shown);
 });
 
 test.each(['Käthe 🐕‍🦺', '❤️', '1️⃣', '👩🏽‍⚕️', 'می‌خواهم', 'क्‍ष', 'שלום', 'a\u0301'])(
   '%s is printed unchanged',
-  (text) => expect(printable(text)).toBe(text),
+  (text) => expect(escapeUnprintable(text)).toBe(text),
 );
 
 test('characters that the caller excludes are not escaped', () => {
-  expect(printable('a\n\t\u202e', '\n')).toBe('a\n\\u0009\\u202e');
+  expect(escapeUnprintable('a\n\t\u202e', '\n')).toBe('a\n\\u0009\\u202e');
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { allOperations } from '../../src/contract/operations.ts';
-import { defaultScopes, scopes, scopesOfText, scopesText } from '../../src/domain/scope.ts';
+import { defaultScopes, formatScopes, parseScopes, scopes } from '../../src/domain/scope.ts';
 import { always } from '../support/property.ts';
 
 const anyScopes = fc.array(fc.constantFrom(...scopes), { maxLength: 12 });
@@ -9,21 +9,21 @@ const anyScopes = fc.array(fc.constantFrom(...scopes), { maxLength: 12 });
 describe('scopes in text form', () => {
   test('survive a round trip, without duplicates and in a fixed order', () => {
     always(anyScopes, (given) => {
-      const text = scopesText(given);
-      expect(scopesOfText(text)).toEqual(scopes.filter((scope) => given.includes(scope)));
-      expect(scopesText(scopesOfText(text))).toBe(text);
-      expect(scopesText(given.toReversed())).toBe(text);
+      const text = formatScopes(given);
+      expect(parseScopes(text)).toEqual(scopes.filter((scope) => given.includes(scope)));
+      expect(formatScopes(parseScopes(text))).toBe(text);
+      expect(formatScopes(given.toReversed())).toBe(text);
     });
   });
 
   test('are a list of printable words separated by single spaces (RFC 6749)', () => {
-    expect(scopesText(scopes)).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/);
-    expect(scopesText([])).toBe('');
-    expect(scopesOfText('')).toEqual([]);
+    expect(formatScopes(scopes)).toMatch(/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/);
+    expect(formatScopes([])).toBe('');
+    expect(parseScopes('')).toEqual([]);
   });
 
   test('are ignored if a later version introduced them', () => {
-    expect(scopesOfText('stock:read pets:read stock:write')).toEqual(['pets:read']);
+    expect(parseScopes('stock:read pets:read stock:write')).toEqual(['pets:read']);
   });
 
   test('grant no access if they are misspelled', () => {
@@ -37,14 +37,14 @@ describe('scopes in text form', () => {
       '*',
       'all',
     ];
-    for (const word of near) expect(scopesOfText(word)).toEqual([]);
+    for (const word of near) expect(parseScopes(word)).toEqual([]);
   });
 
   test('are recognized only as whole words', () => {
     always(
       fc.oneof(fc.string(), fc.array(fc.constantFrom(...scopes, 'all', '', '*')).map(String)),
       (text) => {
-        for (const scope of scopesOfText(text)) expect(text.split(' ')).toContain(scope);
+        for (const scope of parseScopes(text)) expect(text.split(' ')).toContain(scope);
       },
     );
   });

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { readiness } from '../support/load.ts';

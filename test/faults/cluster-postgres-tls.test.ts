@@ -1,6 +1,6 @@
 /** Connections to PostgreSQL are encrypted if the server supports TLS, and verified as `sslmode` requires. */
 import { afterAll, describe, expect } from 'bun:test';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -33,7 +33,7 @@ async function connect(server: string | undefined, parameters: string): Promise<
     await database.migrate();
     return await database.encryption();
   } catch (error) {
-    if (error instanceof StorageUnusable) return error.message;
+    if (error instanceof StoreUnusableError) return error.message;
     throw error;
   }
 }

@@ -6,13 +6,13 @@
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { openLimits } from '../../src/limits/file/open-limits.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
 
 const [path = '', worker = '', count = '', perDay = ''] = process.argv.slice(2);
 const limits = openLimits({
-  files: storeFileNames(path),
+  files: resolveStoreFiles(path),
   role: 'worker',
   worker: Number(worker),
   clock: systemClock(),
@@ -25,9 +25,9 @@ const quota = { perMinute: Number(perDay), perDay: Number(perDay) };
 const remaining: number[] = [];
 for (let request = 0; request < Number(count); request++) {
   Atomics.add(progress, 0, 1);
-  const { refusal, day } = limits.take(callerWith({ quota }));
+  const { errorCode, day } = limits.take(callerWith({ quota }));
   Atomics.add(progress, 1, 1);
-  if (refusal === undefined) remaining.push(day.remaining);
+  if (errorCode === undefined) remaining.push(day.remaining);
 }
 process.stdout.write(JSON.stringify(remaining));
 process.exit();

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';

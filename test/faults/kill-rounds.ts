@@ -22,7 +22,7 @@ export interface KillOptions {
   readonly progress?: (line: string) => void;
 }
 
-export interface KillFigures {
+export interface KillResult {
   acknowledged: number;
   /** Number of animals that were sent but not acknowledged when the service was killed. */
   unanswered: number;
@@ -42,9 +42,9 @@ export async function killRounds({
   workers = 1,
   backWithinMs = Number.POSITIVE_INFINITY,
   progress,
-}: KillOptions): Promise<KillFigures> {
+}: KillOptions): Promise<KillResult> {
   const random = randomFrom(seed);
-  const figures: KillFigures = {
+  const figures: KillResult = {
     acknowledged: 0,
     unanswered: 0,
     storedUnanswered: 0,

@@ -90,5 +90,5 @@ export async function ban(
   await takes(store, who.quota.perMinute + 1, who);
   clock.advance(1);
   for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store, who);
-  if ((await take(store, who)).refusal !== 'api_key_banned') throw new Error('The key is not banned.');
+  if ((await take(store, who)).errorCode !== 'api_key_banned') throw new Error('The key is not banned.');
 }

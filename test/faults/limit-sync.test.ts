@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { makeLimits } from '../../src/limits/file/make-limits.ts';
+import { createLimitFile } from '../../src/limits/file/create-limit-file.ts';
 import { LimitSync } from '../../src/limits/file/sync.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { limitFileIn } from '../support/process.ts';
@@ -8,7 +8,7 @@ test('a limit file that cannot grow during a sync is reported as a problem until
   await using folder = await temporaryFolder();
   const path = limitFileIn(folder.path);
   const settings = { strikes: 100, strictSince: 0 };
-  using file = makeLimits({ limits: path, data: path }, settings, () => undefined);
+  using file = createLimitFile({ limits: path, data: path }, settings, () => undefined);
   const sync = new LimitSync(file, () => undefined, true);
   let isFull = true;
   file.changed();

@@ -26,7 +26,7 @@ export interface PowerOptions {
   readonly progress?: (line: string) => void;
 }
 
-export interface PowerFigures {
+export interface PowerLossResult {
   /** Number of simulated power losses. */
   cuts: number;
   states: number;
@@ -104,10 +104,10 @@ interface Expected {
 export async function powerLosses(
   { initial, events, sent, quota }: AnimalRecording,
   { states, seed, progress }: PowerOptions,
-): Promise<PowerFigures> {
+): Promise<PowerLossResult> {
   const random = randomFrom(seed);
   const disk = new Disk(initial);
-  const figures: PowerFigures = {
+  const figures: PowerLossResult = {
     cuts: 0,
     states: 0,
     acknowledged: 0,
@@ -145,7 +145,7 @@ export async function powerLosses(
 async function checked(
   files: ReadonlyMap<string, Buffer>,
   expected: Expected,
-  figures: PowerFigures,
+  figures: PowerLossResult,
 ): Promise<void> {
   await using folder = await temporaryFolder();
   for (const [path, bytes] of files) {
@@ -179,16 +179,16 @@ async function checked(
  * Throws unless all requests counted before the last sync are still counted, because a power loss must not raise a
  * limit.
  */
-function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {
+function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerLossResult): void {
   const { callers } = storage.limits.versions() as Versions;
   const caller = callerWith({ quota });
   const { verdict } = storage.limits.take(caller, callers) as Admission;
   if (verdict === undefined) throw new Error('the request was not counted');
-  if (verdict.refusal === 'daily_quota_exceeded') {
+  if (verdict.errorCode === 'daily_quota_exceeded') {
     figures.strict++;
     return;
   }
-  if (verdict.refusal !== undefined) throw new Error(`the account was rejected: ${verdict.refusal}`);
+  if (verdict.errorCode !== undefined) throw new Error(`the account was rejected: ${verdict.errorCode}`);
   const found = quota.perDay - verdict.day.remaining - 1;
   if (found < counted.synced || found > counted.seen) {
     throw new Error(

@@ -1,6 +1,6 @@
 /** A ban survives as long as any instance or server knows of it, and lifting a ban ends it on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { WriteUncertain } from '../../src/outages/errors.ts';
+import { WriteUncertainError } from '../../src/outages/errors.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -12,7 +12,7 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 /** Less than the interval of 10 s at which counts are saved, because bans must be saved sooner. */
 const soonMs = 5_000;
 
-const isBanned = async ({ store }: LimitInstance) => (await take(store)).refusal === 'api_key_banned';
+const isBanned = async ({ store }: LimitInstance) => (await take(store)).errorCode === 'api_key_banned';
 const isAdmitted = async (instance: LimitInstance) => !(await isBanned(instance));
 
 const isSaved = async ({ sql }: LimitBench, bans = 1) =>
@@ -209,7 +209,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await until(async () => !(await isSaved(bench)));
     one.postgres.drop();
     await one.postgres.heal();
-    expect(await outcome).toBeInstanceOf(WriteUncertain);
+    expect(await outcome).toBeInstanceOf(WriteUncertainError);
     await until(() => isAdmitted(other), soonMs);
     await until(() => isAdmitted(one), soonMs);
   });
@@ -232,7 +232,7 @@ describe.skipIf(servers === undefined)('lifting a ban', () => {
     await cutOff(one);
     expect(await one.store.limits.lift(second.keyId)).toBe(true);
     // Once the third instance accepts the second key, it also knows that the first ban was lifted.
-    await until(async () => (await take(third.store, second)).refusal !== 'api_key_banned');
+    await until(async () => (await take(third.store, second)).errorCode !== 'api_key_banned');
     expect(await isBanned(third)).toBe(true);
   });
 });

@@ -1,8 +1,8 @@
 /** Two instances of one store on a Redis Cluster, and callers whose shards are known. */
 import { expect } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
-import { troubles } from '../../src/domain/trouble.ts';
-import { shardTags, slotOf } from '../../src/limits/redis/cluster/slots.ts';
+import { troubles } from '../../src/domain/troubles.ts';
+import { createShardTags, hashSlot } from '../../src/limits/redis/cluster/slots.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';
@@ -50,11 +50,11 @@ export async function clusterBench(servers: TestServers, redisUrl: string): Prom
   return { one, other, clock, prefix, open, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-const tags = shardTags();
+const tags = createShardTags();
 
 /** The cluster slot of an account's keys. */
 export function slotOfAccount(accountId: number): number {
-  return slotOf(`{${tags[accountId % tags.length]}}`);
+  return hashSlot(`{${tags[accountId % tags.length]}}`);
 }
 
 /** Account ids, two for each shard. */
@@ -92,8 +92,8 @@ export function load({ one, other }: ClusterBench, accountId: number) {
   const send = async (index: number) => {
     while (!isStopped) {
       sent++;
-      const { refusal } = await take((index % 2 === 0 ? one : other).store, callerOf(accountId, ample));
-      expect(refusal).toBeUndefined();
+      const { errorCode } = await take((index % 2 === 0 ? one : other).store, callerOf(accountId, ample));
+      expect(errorCode).toBeUndefined();
     }
   };
   const done = Promise.all(Array.from({ length: 10 }, (_, index) => send(index)));

@@ -1,7 +1,7 @@
 /** On every node of a Redis Cluster, limits follow the same rules as on any other store. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { LimitedStore } from '../../src/app/limited-store.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { clusterPlaceOn } from '../storage/cluster-place.ts';
 import { limitStoreConforms } from '../storage/limit-store-conformance.ts';
 import { compareWithLaw } from '../storage/limits-conformance.ts';
@@ -63,7 +63,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
       const asked = [bench.one.store, bench.other.store].flatMap((store) =>
         Array.from({ length: 4 }, () => take(store, callerOf(accountId))),
       );
-      return (await Promise.all(asked)).filter(({ refusal }) => refusal === undefined).length;
+      return (await Promise.all(asked)).filter(({ errorCode }) => errorCode === undefined).length;
     };
     expect(await Promise.all(accountIds.map(admitted))).toEqual(accountIds.map(() => 5));
   });
@@ -97,7 +97,7 @@ describe.skipIf(cluster === undefined)('on Redis Cluster', () => {
     await using bench = await open();
     const banned = accountIds.slice(0, 24);
     const states = async () => Promise.all(banned.map((id) => take(bench.other.store, callerOf(id))));
-    const refusals = async () => new Set((await states()).map(({ refusal }) => refusal));
+    const refusals = async () => new Set((await states()).map(({ errorCode }) => errorCode));
     await Promise.all(
       banned.map((id) => Promise.all(Array.from({ length: 6 }, () => take(bench.one.store, callerOf(id))))),
     );

@@ -42,7 +42,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     const ids = [there, elsewhere];
     const takeBoth = async (id: number) => {
       for (const { store } of [bench.one, bench.other]) {
-        expect((await take(store, callerOf(id, ample))).refusal).toBeUndefined();
+        expect((await take(store, callerOf(id, ample))).errorCode).toBeUndefined();
       }
     };
     for (const id of ids) await takeBoth(id);
@@ -81,8 +81,8 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     expect(await bench.other.store.limits.lift(caller.keyId)).toBe(true);
     await node.thaw();
     await both(bench, isWhole);
-    await until(async () => (await take(bench.one.store, caller)).refusal !== 'api_key_banned');
-    expect((await take(bench.other.store, caller)).refusal).not.toBe('api_key_banned');
+    await until(async () => (await take(bench.one.store, caller)).errorCode !== 'api_key_banned');
+    expect((await take(bench.other.store, caller)).errorCode).not.toBe('api_key_banned');
     await own.settled();
   });
 

@@ -6,7 +6,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';
@@ -33,9 +33,9 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using second = await place.open({ redisTimeoutMs: 500 });
     second.postgres.delay(1_500);
     await place.empty();
-    expect((await take(second.store)).refusal).toBe('api_key_banned');
+    expect((await take(second.store)).errorCode).toBe('api_key_banned');
     const other = await take(second.store, { ...caller, keyId: 2 });
-    expect([other.refusal, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
+    expect([other.errorCode, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
   });
 
   describe('survive a Redis that restarts from an older file', () => {
@@ -66,9 +66,9 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
       await until(() => instance.notices.includes('Redis available again'));
       await until(async () => (await instance.store.limits.bans()).length === 1);
       expect((await instance.store.limits.standing(second)).verdict.minute.remaining).toBe(0);
-      expect((await take(instance.store)).refusal).toBe('api_key_banned');
+      expect((await take(instance.store)).errorCode).toBe('api_key_banned');
       expect(await take(instance.store, second)).toMatchObject({
-        refusal: 'rate_limit_exceeded',
+        errorCode: 'rate_limit_exceeded',
         day: { remaining: 10 },
       });
     });
@@ -81,11 +81,11 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
       await restartedAfterBan(redis, { place, instance: before }, () => before[Symbol.asyncDispose]());
       await using instance = await place.open();
       expect(await take(instance.store, second)).toMatchObject({
-        refusal: 'rate_limit_exceeded',
+        errorCode: 'rate_limit_exceeded',
         day: { remaining: 10 },
       });
       await until(async () => (await instance.store.limits.bans()).length === 1);
-      expect((await take(instance.store)).refusal).toBe('api_key_banned');
+      expect((await take(instance.store)).errorCode).toBe('api_key_banned');
     });
   });
 
@@ -107,7 +107,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await redis.stop('SIGKILL');
     await redis.start();
     await until(() => instance.notices.includes('Redis available again'));
-    expect((await take(instance.store)).refusal).not.toBe('api_key_banned');
+    expect((await take(instance.store)).errorCode).not.toBe('api_key_banned');
     expect(await limits.bans()).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await until(() => instance.notices.length > 0);
     await clients[0]?.send('REPLICAOF', ['NO', 'ONE']);
     await until(() => instance.notices.includes('Redis available again'));
-    expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    expect((await take(instance.store)).errorCode).toBe('api_key_banned');
     for (const client of clients) client.close();
   });
 
@@ -149,7 +149,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using instance = await place.open();
     const inAnHour = Math.floor(place.clock.now() / 1_000) + 3_600;
     await place.sql`INSERT INTO usage_snapshots VALUES (${caller.accountId}, ${inAnHour}, 50, ${inAnHour}, 50)`;
-    expect((await take(instance.store)).refusal).toBe('rate_limit_exceeded');
+    expect((await take(instance.store)).errorCode).toBe('rate_limit_exceeded');
     place.clock.advance(60);
     expect((await take(instance.store)).minute.remaining).toBe(49);
   });
@@ -161,14 +161,14 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await ban(instance, place.clock);
     instance.postgres.hold();
     await place.empty();
-    expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    expect((await take(instance.store)).errorCode).toBe('api_key_banned');
     // The instance does not know the state of other accounts, so their callers must retry.
     const stranger = { ...caller, keyId: 9, accountId: 9 };
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
     await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL unavailable')));
     await instance.postgres.heal();
     await until(() => instance.notices.includes('PostgreSQL available again'));
-    expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    expect((await take(instance.store)).errorCode).toBe('api_key_banned');
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
 
@@ -202,8 +202,8 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await place.empty();
     await using second = await place.open();
     const { verdict } = await second.store.limits.standing(caller);
-    expect([verdict.refusal, verdict.day.remaining]).toEqual(['api_key_banned', 10]);
-    expect((await take(second.store)).refusal).toBe('api_key_banned');
+    expect([verdict.errorCode, verdict.day.remaining]).toEqual(['api_key_banned', 10]);
+    expect((await take(second.store)).errorCode).toBe('api_key_banned');
   });
 
   test('a ban that another instance imposes or lifts takes effect on an instance that is cut off from Redis', async () => {
@@ -214,9 +214,9 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await cutOff.redis.cut();
     await until(() => cutOff.notices.length > 0);
     await ban(other, place.clock);
-    await until(async () => (await take(cutOff.store)).refusal === 'api_key_banned');
+    await until(async () => (await take(cutOff.store)).errorCode === 'api_key_banned');
     expect(await other.store.limits.lift(caller.keyId)).toBe(true);
-    await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned');
+    await until(async () => (await take(cutOff.store)).errorCode !== 'api_key_banned');
   });
 
   test('a request is counted only once if Redis counted it but its reply was lost, although 12 processes count', async () => {
@@ -356,6 +356,6 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(await limits.lift(caller.keyId)).toBe(true);
     expect(await limits.bans()).toEqual([]);
     expect(await limits.lift(caller.keyId)).toBe(false);
-    expect((await take(instance.store)).refusal).not.toBe('api_key_banned');
+    expect((await take(instance.store)).errorCode).not.toBe('api_key_banned');
   });
 });

@@ -27,7 +27,7 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
       expect((await take(instance.store)).remaining).toBe(49);
       instance.redis.alterAnswers((answer) => Buffer.from(String(answer).replace(decision, reply)));
       const verdict = await take(instance.store);
-      expect([verdict.refusal, verdict.remaining]).toEqual([undefined, 48]);
+      expect([verdict.errorCode, verdict.remaining]).toEqual([undefined, 48]);
       expect(instance.notices[0]).toBe('degraded: Redis unavailable: unrecognized reply to take');
       await instance.redis.heal();
       await until(() => instance.notices.includes('Redis available again'));
@@ -41,6 +41,6 @@ describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () =>
     await take(instance.store);
     instance.redis.alterAnswers((answer) => Buffer.from(String(answer).replace(decision, '*13\r\n:7\r\n')));
     const { verdict } = await instance.store.limits.standing(caller);
-    expect([verdict.refusal, verdict.minute.remaining]).toEqual([undefined, 49]);
+    expect([verdict.errorCode, verdict.minute.remaining]).toEqual([undefined, 49]);
   });
 });

@@ -1,7 +1,7 @@
 /** All instances of a store must use the same Redis. A restart or a failover is not mistaken for a second server. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { movableAddress } from '../support/movable-address.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
@@ -111,7 +111,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       code: 'service_unavailable',
     });
     expect(refusalOf(store.first)).toBeUndefined();
-    expect((await take(store.first.store, caller)).refusal).toBeUndefined();
+    expect((await take(store.first.store, caller)).errorCode).toBeUndefined();
     store.addresses[1].move(one.url);
     await until(() => refusalOf(store.other) === undefined);
     expect(store.other.notices.at(-1)).toBe('all instances use the same Redis again');
@@ -310,7 +310,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     'a replica has taken over, and an instance still used the former primary for a while': async (store) => {
       await promoted();
       store.addresses[0].move(two.url);
-      await until(async () => (await take(store.first.store, caller)).refusal === undefined);
+      await until(async () => (await take(store.first.store, caller)).errorCode === undefined);
       store.addresses[1].move(two.url);
     },
   };

@@ -17,11 +17,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { header } from '../../src/limits/file/layout.ts';
-import { recordedChanges } from '../../src/limits/file/served-files.ts';
-import { changesIn } from '../../src/storage/sqlite/sqlite.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { readRecordedChanges } from '../../src/limits/file/served-files.ts';
+import { readChangeCount } from '../../src/storage/sqlite/sqlite.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
@@ -322,10 +322,10 @@ interface Interrupted {
 /** Resolves when the limit file contains the number of changes, which the service records every second. */
 async function untilRecorded(folder: string): Promise<void> {
   const data = new Database(dataFileIn(folder), { readonly: true, safeIntegers: true });
-  const changes = changesIn({ data });
+  const changes = readChangeCount({ data });
   data.close();
-  const { limits } = storeFileNames(dataFileIn(folder));
-  await until(() => recordedChanges(limits) >= changes);
+  const { limits } = resolveStoreFiles(dataFileIn(folder));
+  await until(() => readRecordedChanges(limits) >= changes);
 }
 
 /** Adds an animal, and ends the service with changes in the WAL. `lose` is called before the service ends. */
@@ -348,7 +348,7 @@ async function interrupted(
 
 /** Resolves when the service has recorded the state of its files, which it does every second. */
 async function untilRecordedAgain(folder: string): Promise<void> {
-  const { limits } = storeFileNames(dataFileIn(folder));
+  const { limits } = resolveStoreFiles(dataFileIn(folder));
   const since = BigInt(Date.now());
   const seenAt = () => readFileSync(limits).readBigUInt64LE(header.seenAt * 8);
   await until(() => seenAt() > since);
@@ -550,16 +550,16 @@ test('after kill -9, the WAL is not applied to a copy of a restored store', asyn
  * counted as changes, and depend on how long the service ran.
  */
 function truncateWal(data: string): void {
-  const { limits } = storeFileNames(data);
+  const { limits } = resolveStoreFiles(data);
   const copy = join(dirname(dirname(data)), 'truncated.db');
   const changes = () => {
     for (const suffix of ['', '-wal']) copyFileSync(data + suffix, copy + suffix);
     using database = new Database(copy, { safeIntegers: true });
-    return changesIn({ data: database });
+    return readChangeCount({ data: database });
   };
   for (let size = statSync(`${data}-wal`).size - 1; ; size -= walFrameBytes) {
     truncateSync(`${data}-wal`, size);
-    if (changes() < recordedChanges(limits)) return;
+    if (changes() < readRecordedChanges(limits)) return;
   }
 }
 

@@ -22,7 +22,7 @@ export interface Call {
   readonly nth: number;
 }
 
-export interface SyscallFigures {
+export interface SyscallFaultResult {
   faults: number;
   acknowledged: number;
   refused: number;
@@ -37,7 +37,7 @@ export interface SyscallFigures {
 
 /** A service whose store has known contents, and whose system calls can be made to fail. */
 export class Disturbed implements AsyncDisposable {
-  readonly figures: SyscallFigures = {
+  readonly figures: SyscallFaultResult = {
     faults: 0,
     acknowledged: 0,
     refused: 0,
@@ -215,7 +215,7 @@ export async function syscallFaults({
   every,
   checkpoints,
   progress,
-}: SyscallOptions): Promise<SyscallFigures> {
+}: SyscallOptions): Promise<SyscallFaultResult> {
   await using disturbed = await Disturbed.start();
   const { figures, files, dataFile } = disturbed;
   const some = (calls: readonly Call[]) =>

@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';
-import { isNotModified, preconditionsOf } from '../../src/http/pipeline/conditions.ts';
+import { isNotModified, readPreconditions } from '../../src/http/pipeline/conditions.ts';
 import { always } from '../support/property.ts';
 
 const headersOf = (fields: Readonly<Record<string, string>>) => new Headers(fields);
 
 /** Entity tags parsed from an `If-Match` header. Null if the header is rejected. */
 function ifMatch(value: string) {
-  const checked = preconditionsOf(operations.approveOrder, headersOf({ 'If-Match': value }));
+  const checked = readPreconditions(operations.approveOrder, headersOf({ 'If-Match': value }));
   return 'value' in checked ? checked.value.ifMatch : null;
 }
 
@@ -53,20 +53,22 @@ describe('If-Match', () => {
   });
 
   test('is ignored by an operation that does not support it', () => {
-    expect(preconditionsOf(operations.placeOrder, headersOf({ 'If-Match': 'bare' }))).toEqual({ value: {} });
+    expect(readPreconditions(operations.placeOrder, headersOf({ 'If-Match': 'bare' }))).toEqual({
+      value: {},
+    });
   });
 });
 
 test('If-None-Match on a change that cannot create a resource is ignored unless it is "*"', () => {
   const read = (value: string) =>
-    preconditionsOf(operations.updatePet, headersOf({ 'If-None-Match': value }));
+    readPreconditions(operations.updatePet, headersOf({ 'If-None-Match': value }));
   expect(read('*')).toEqual({ value: { isNew: true } });
   expect(read('"a"')).toEqual({ value: {} });
 });
 
 describe('If-None-Match on a change', () => {
   const read = (value: string) =>
-    preconditionsOf(operations.putCategory, headersOf({ 'If-None-Match': value }));
+    readPreconditions(operations.putCategory, headersOf({ 'If-None-Match': value }));
 
   test('may be "*"', () => {
     for (const value of ['*', ' *\t']) expect(read(value)).toEqual({ value: { isNew: true } });
@@ -78,7 +80,9 @@ describe('If-None-Match on a change', () => {
 
   test('is reported together with If-Match errors', () => {
     const headers = headersOf({ 'If-None-Match': 'a', 'If-Match': 'b' });
-    const { mistakes } = preconditionsOf(operations.putCategory, headers) as { mistakes: { name: string }[] };
+    const { mistakes } = readPreconditions(operations.putCategory, headers) as {
+      mistakes: { name: string }[];
+    };
     expect(mistakes.map(({ name }) => name)).toEqual(['If-Match', 'If-None-Match']);
   });
 });

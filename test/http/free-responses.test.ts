@@ -3,7 +3,7 @@
  * request.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { FreeResponses, freeResponsesPerMinute } from '../../src/http/listener/free-budget.ts';
+import { maxUnmeteredPerMinute, UnmeteredResponses } from '../../src/http/listener/unmetered-responses.ts';
 import { Connection } from '../process/connection.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -35,7 +35,7 @@ describe('pipelined requests', () => {
     '%s get a limited number of responses before the connection is closed',
     async (_, line, headers) => {
       const responses = await exchange(app.url, pipelined(line, headers));
-      expect(responses.length).toBeLessThanOrEqual(freeResponsesPerMinute + 2);
+      expect(responses.length).toBeLessThanOrEqual(maxUnmeteredPerMinute + 2);
       expect(responses.at(-1)?.headers.get('connection')).toBe('close');
     },
   );
@@ -44,7 +44,7 @@ describe('pipelined requests', () => {
     'outside /v1 get a limited number of responses before the connection is closed (%s)',
     async (path) => {
       const responses = await exchange(app.url, pipelined(`GET ${path}`, ''));
-      expect(responses.length).toBeLessThanOrEqual(freeResponsesPerMinute + 1);
+      expect(responses.length).toBeLessThanOrEqual(maxUnmeteredPerMinute + 1);
       expect(responses.at(-1)?.headers.get('connection')).toBe('close');
     },
   );
@@ -56,7 +56,7 @@ describe('pipelined requests', () => {
     'to the admin port, %s, get a limited number of responses before the connection is closed',
     async (_, line) => {
       const responses = await exchange(adminUrl(app), pipelined(line, ''));
-      expect(responses.length).toBeLessThanOrEqual(freeResponsesPerMinute + 1);
+      expect(responses.length).toBeLessThanOrEqual(maxUnmeteredPerMinute + 1);
       expect(responses.at(-1)?.headers.get('connection')).toBe('close');
     },
   );
@@ -73,7 +73,7 @@ test('the number of responses per connection that do not count against a rate li
   using connection = await Connection.open(app.url);
   const closed: boolean[] = [];
   for (let minute = 0; minute < 2; minute++) {
-    for (let sent = 0; sent < freeResponsesPerMinute; sent++)
+    for (let sent = 0; sent < maxUnmeteredPerMinute; sent++)
       closed.push((await connection.get('/v1/rate-limit', app.key)).closes);
     app.clock.advance(60);
   }
@@ -81,7 +81,7 @@ test('the number of responses per connection that do not count against a rate li
 });
 
 test('a connection gets only one response that does not count against a limit in a turn of the event loop that is already long', async () => {
-  const responses = new FreeResponses(new FakeClock());
+  const responses = new UnmeteredResponses(new FakeClock());
   const peer = { address: '192.0.2.1', family: 'IPv4', port: 1 } as const;
   const server = { requestIP: () => peer };
   const isLast = () => responses.isLast(new Request('http://127.0.0.1/'), server);

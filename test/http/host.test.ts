@@ -1,7 +1,7 @@
 /** The address to listen on. */
 import { describe, expect, test } from 'bun:test';
 import { readConfig } from '../../src/config.ts';
-import { addressOf } from '../../src/http/listener/host.ts';
+import { resolveHost } from '../../src/http/listener/host.ts';
 import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 
@@ -30,7 +30,7 @@ describe('a host name with several addresses', () => {
 
   test('means the first one, and a warning lists the others and the remedy', async () => {
     const { log, lines } = keptLog();
-    expect(await addressOf('localhost', { log, resolve })).toBe('127.0.0.1');
+    expect(await resolveHost('localhost', { log, resolve })).toBe('127.0.0.1');
     expect(lines).toMatchObject([
       {
         level: 40,

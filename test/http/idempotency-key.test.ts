@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';
-import { idempotencyKeyOf } from '../../src/http/pipeline/idempotency.ts';
+import { readIdempotencyKey } from '../../src/http/pipeline/idempotency.ts';
 import { startTestApp } from '../support/app.ts';
 import { buyerOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
@@ -16,7 +16,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 /** The parsed header value. Null if the header is rejected. */
 function read(value: string | undefined): string | null | undefined {
   const headers = new Headers(value === undefined ? {} : { 'Idempotency-Key': value });
-  const checked = idempotencyKeyOf(operations.placeOrder, headers);
+  const checked = readIdempotencyKey(operations.placeOrder, headers);
   return 'value' in checked ? checked.value : null;
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import type { Operation } from '../../src/contract/operation.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { versionsFrom } from '../../src/domain/resources.ts';
+import { mapVersions } from '../../src/domain/resources.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
 import { successResponse } from '../../src/http/pipeline/plain-response.ts';
 
@@ -30,7 +30,7 @@ test('links are short enough for proxies that limit response heads to 4 kB', () 
 
 test('the pages of a nested list are cached by request target, starting with the second request', () => {
   const cache = new PageCache();
-  const versions = versionsFrom(() => 1);
+  const versions = mapVersions(() => 1);
   const read = (target: string, operation = nested, at = versions) => ({ operation, target, versions: at });
   const page = '/v1/categories/7/pets';
   cache.keeper(read(page), undefined)(answer, undefined);

@@ -1,7 +1,7 @@
 /** During an outage of the store, the log has a line for its start and a line for its end, not a line per request. */
 import { expect, test } from 'bun:test';
 import pino, { type Logger } from 'pino';
-import { Outages } from '../../src/http/logs/outages.ts';
+import { OutageLog } from '../../src/http/logs/outage-log.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { Outage } from '../../src/outages/outage.ts';
 import { startTestApp } from '../support/app.ts';
@@ -45,7 +45,7 @@ const refusal = (requestId: string) => {
 
 test('an outage is logged as two lines, with its duration and the number of rejected requests', () => {
   const { log, lines } = keptLog('info');
-  using outages = new Outages(log);
+  using outages = new OutageLog(log);
   const database = new Outage('PostgreSQL', outages.notice);
   database.begin('Connection refused');
   database.begin('the database system is starting up');
@@ -61,7 +61,7 @@ test('an outage is logged as two lines, with its duration and the number of reje
 
 test('if the reason for an outage changes, the new reason is logged once it persists, and the number of rejected requests is not reset', () => {
   const { log, lines } = keptLog('info');
-  using outages = new Outages(log);
+  using outages = new OutageLog(log);
   const database = new Outage('PostgreSQL', outages.notice);
   database.begin('terminating connection');
   outages.refused(refusal('a'));
@@ -77,7 +77,7 @@ test('if the reason for an outage changes, the new reason is logged once it pers
 
 test('rejections while every server is available (for example, because a queue is full) are logged as one outage, which ends when they stop', async () => {
   const { log, lines, said } = keptLog('info');
-  using outages = new Outages(log, 10);
+  using outages = new OutageLog(log, 10);
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
   await said('requests no longer fail with 503');
   outages.refused(refusal('another outage'));
@@ -90,7 +90,7 @@ test('rejections while every server is available (for example, because a queue i
 
 test('at level debug, each rejected request is logged with its id and reason', () => {
   const { log, lines } = keptLog('debug');
-  using outages = new Outages(log);
+  using outages = new OutageLog(log);
   outages.notice('degraded: PostgreSQL unavailable: gone', { part: 'PostgreSQL', works: false });
   for (const id of ['a', 'b']) outages.refused(refusal(id));
   const refused = lines.filter(({ level }) => level === 'debug');
@@ -104,7 +104,7 @@ test('at level debug, each rejected request is logged with its id and reason', (
 test('an outage that lasts until the service stops is logged with its duration and count', () => {
   const { log, lines } = keptLog('info');
   {
-    using outages = new Outages(log);
+    using outages = new OutageLog(log);
     outages.refused(refusal('a'));
   }
   expect(lines.at(-1)).toMatchObject({ msg: 'requests no longer fail with 503', refused: 1 });

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import type { RequestContext } from '../../src/http/pipeline/context.ts';
-import { pipeline } from '../../src/http/pipeline/pipeline.ts';
+import { handleRequest } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
-import { clientParts, incomingOf, requestContextOf } from '../support/request-context.ts';
+import { clientDependencies, incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const app = await startTestApp();
 await addPets(app, 3);
@@ -20,14 +20,14 @@ class CountingOperations extends ClientOperations {
     return super.perform(...request);
   }
 }
-const operations = new CountingOperations(clientParts(app));
+const operations = new CountingOperations(clientDependencies(app));
 const context: RequestContext = { ...requestContextOf(app), operations };
 
 /** Requests a page as the server does. Returns the number of pages built for the request. */
 async function makes(url: string): Promise<number> {
   const before = made;
   const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });
-  expect((await pipeline(context, incoming)).status).toBe(200);
+  expect((await handleRequest(context, incoming)).status).toBe(200);
   return made - before;
 }
 

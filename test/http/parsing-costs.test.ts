@@ -6,15 +6,15 @@ import { operations } from '../../src/contract/operations.ts';
 import { type Network, parseNetwork } from '../../src/domain/address.ts';
 import { eventSelectors } from '../../src/domain/event-type.ts';
 import { isNotModified } from '../../src/http/pipeline/conditions.ts';
-import {
-  acceptsGzip,
-  clientAddress,
-  credentialOf,
-  requestIdOf,
-  traceIdOf,
-} from '../../src/http/pipeline/head.ts';
 import { readInput } from '../../src/http/pipeline/input.ts';
 import { maxParameters, readQuery } from '../../src/http/pipeline/query.ts';
+import {
+  acceptsGzip,
+  chooseRequestId,
+  clientAddress,
+  parseTraceId,
+  readCredential,
+} from '../../src/http/pipeline/request-head.ts';
 
 /** Maximum size of a request head. */
 const maxHeadBytes = 16_384;
@@ -168,11 +168,11 @@ test('reading the headers of any request takes time proportional to their size',
       'if-none-match': value,
     });
     const request = new Request('http://test/', { headers });
-    credentialOf(headers);
-    requestIdOf(request, () => '');
+    readCredential(headers);
+    chooseRequestId(request, () => '');
     acceptsGzip(request);
     isNotModified(headers, etag);
-    traceIdOf(`01-${value}`);
+    parseTraceId(`01-${value}`);
     clientAddress('127.0.0.1', value, [loopback]);
   });
   expect(found).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
+import { createPublicRoutes } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
@@ -67,7 +67,7 @@ test.each([
       perMinute: 1,
       health: () => [],
     };
-    const answer = publicRoutesOf(requestContextOf(app), options);
+    const answer = createPublicRoutes(requestContextOf(app), options);
     const get = () => answer(incomingOf(app.url + path, {}), path);
     expect((await get()).status).toBe(200);
     // All requests are sent in one event-loop tick, so that they overlap.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { writeSync } from 'node:fs';
 import type { Overview } from '../../src/contract/admin/system.ts';
-import { stoppages } from '../../src/domain/trouble.ts';
+import { fatalTroubles } from '../../src/domain/troubles.ts';
 import { header } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
@@ -47,7 +47,7 @@ describe('a service whose limit state is overwritten', () => {
     const list = () => fetch(`${app.url}/v1/pets`, { headers: { Authorization: `Bearer ${app.key}` } });
     const ready = await fetch(`${app.url}/readyz`);
     expect([ready.status, ready.headers.get('Retry-After')]).toEqual([503, '5']);
-    expect(await ready.json()).toEqual({ status: 'unavailable', trouble: [stoppages.limitsOverwritten] });
+    expect(await ready.json()).toEqual({ status: 'unavailable', trouble: [fatalTroubles.limitsOverwritten] });
     const answer = await list();
     expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '5']);
     expect(await answer.json()).toMatchObject({ code: 'service_unavailable', status: 503 });
@@ -65,7 +65,7 @@ describe('a service whose limit state is overwritten', () => {
     }
     const { body } = await callAdmin(app, 'GET', '/overview', { token });
     expect((body as Overview).concerns[0]).toEqual({
-      what: stoppages.limitsOverwritten,
+      what: fatalTroubles.limitsOverwritten,
       remedy: expect.stringMatching(/^Restart the service, .*only the service may write to it\.$/),
     });
   });

@@ -1,7 +1,7 @@
 /** Every response has a request id for operators, including errors and paths outside /v1. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { pipeline } from '../../src/http/pipeline/pipeline.ts';
-import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
+import { handleRequest } from '../../src/http/pipeline/pipeline.ts';
+import { createPublicRoutes } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { incomingOf, requestContextOf, serve } from '../support/request-context.ts';
@@ -71,7 +71,7 @@ describe('500 internal_error', () => {
   test('is logged under the request id when a page outside /v1 fails', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
-    const answer = publicRoutesOf(context, {
+    const answer = createPublicRoutes(context, {
       openapi: () => '{"servers":[]}',
       publicUrl: undefined,
       address: () => '',
@@ -92,7 +92,7 @@ describe('500 internal_error', () => {
       ...incomingOf('http://a.example/v1/pets', { 'X-Request-Id': 'mine' }),
       network: broken,
     };
-    expect(await expectLogged(await pipeline(context, incoming), lines)).toBe('mine');
+    expect(await expectLogged(await handleRequest(context, incoming), lines)).toBe('mine');
   });
 
   test('is logged under a generated id when the server fails before the request is read', async () => {

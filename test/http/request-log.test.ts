@@ -1,6 +1,6 @@
 /** The request log. Request logging is optional; changes to keys are always logged. */
 import { describe, expect, test } from 'bun:test';
-import { requestLogOf } from '../../src/http/logs/request-log.ts';
+import { createRequestLog } from '../../src/http/logs/request-log.ts';
 import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
@@ -120,7 +120,7 @@ describe('the request log', () => {
   test('contains each request that took at least LOG_SLOW_MS if LOG_REQUESTS=slow', async () => {
     const { log, lines } = keptLog();
     const request = { request: new Request('http://a/'), requestId: 'x', client: () => '192.0.2.1' };
-    const write = requestLogOf(log, 'slow', 500);
+    const write = createRequestLog(log, 'slow', 500);
     const after = (ms: number) => {
       const incoming = { ...request, startedAt: performance.now() - ms } as IncomingRequest;
       write?.(incoming, { status: 200 });
@@ -145,7 +145,7 @@ describe('the request log', () => {
   test('is empty if LOG_LEVEL excludes its lines', () => {
     const { log } = keptLog();
     log.level = 'warn';
-    expect(requestLogOf(log, 'all', 500)).toBeUndefined();
+    expect(createRequestLog(log, 'all', 500)).toBeUndefined();
   });
 
   test('contains the address of the client behind a trusted proxy', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { cacheControl } from '../../src/contract/caching.ts';
 import type { Quota } from '../../src/domain/plan.ts';
-import { type HeaderFields, headersOf } from '../../src/http/pipeline/headers.ts';
+import { type HeaderFields, responseHeaders } from '../../src/http/pipeline/response-headers.ts';
 import { Chance } from '../stress/generate/chance.ts';
 
 const quotas: readonly Quota[] = [
@@ -64,10 +64,10 @@ function anyCase(chance: Chance, index: number) {
 test('the headers of a response do not depend on previous responses', () => {
   for (let index = 0; index < 5_000; index++) {
     const { kind, own, ofRoute, admission, expected } = anyCase(new Chance(1, index), index);
-    const headers = headersOf(
+    const headers = responseHeaders(
       kind,
       `id-${index}`,
-      admission as unknown as Parameters<typeof headersOf>[2],
+      admission as unknown as Parameters<typeof responseHeaders>[2],
       own,
       ofRoute,
     );

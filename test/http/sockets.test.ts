@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { connectionsOn } from '../../src/http/listener/sockets.ts';
+import { listConnections } from '../../src/http/listener/sockets.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
@@ -22,7 +22,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
       clients.push(connectTo());
       await until(() => open === clients.length);
     }
-    expect(connectionsOn(tcp.port)).toHaveLength(3);
+    expect(listConnections(tcp.port)).toHaveLength(3);
     for (const client of clients) client.destroy();
   },
 );

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { makeKey } from '../../src/domain/key.ts';
+import { generateKey } from '../../src/domain/key.ts';
 import { defaultBanRules } from '../../src/limits/limit.ts';
 import type { LimitStore } from '../../src/limits/limit-store.ts';
 import { KeyOperations } from '../../src/operations/admin/keys.ts';
@@ -99,7 +99,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       const admit = async (sent: string) => {
         await nextTurn();
         const admitted = await admission.admit({ kind: 'key', key: sent }, () => '192.0.2.1');
-        return admitted.caller === undefined ? admitted.refusal : 'admitted';
+        return admitted.caller === undefined ? admitted.errorCode : 'admitted';
       };
       // The first request loads the list of keys.
       expect(await admit(key)).toBe('admitted');
@@ -112,17 +112,17 @@ for (const [name, makePlace] of Object.entries(places)) {
       await using bench = await open();
       const { lookUps } = bench.asked;
       for (let failure = 0; failure < 5; failure++) {
-        expect(await bench.admit(makeKey(randomBytes))).toBe('invalid_api_key');
+        expect(await bench.admit(generateKey(randomBytes))).toBe('invalid_api_key');
       }
       for (let failure = 0; failure < 20; failure++) {
-        expect(await bench.admit(makeKey(randomBytes))).toBe('too_many_failed_authentications');
+        expect(await bench.admit(generateKey(randomBytes))).toBe('too_many_failed_authentications');
       }
       expect(bench.asked).toEqual({ lookUps, readings: 1 });
     });
 
     test('do not block valid keys from the same address, even new ones', async () => {
       await using bench = await open();
-      for (let failure = 0; failure < 6; failure++) await bench.admit(makeKey(randomBytes));
+      for (let failure = 0; failure < 6; failure++) await bench.admit(generateKey(randomBytes));
       const { key, id } = await bench.admin.create(bench.accountId, 'new');
       expect(await bench.admit(key)).toBe('admitted');
       const { key: successor } = await bench.admin.rotate(id, 0);

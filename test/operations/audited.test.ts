@@ -1,6 +1,6 @@
 /** An operator's change and its entry in the audit log are written in one transaction. */
 import { afterAll, expect, test } from 'bun:test';
-import { messageOf } from '../../src/cli/terminal.ts';
+import { errorMessage } from '../../src/cli/terminal.ts';
 import { AccountOperations } from '../../src/operations/admin/accounts.ts';
 import { BanOperations } from '../../src/operations/admin/bans.ts';
 import { writeAs } from '../../src/operations/changes/by-operator.ts';
@@ -145,7 +145,7 @@ test('lifting a ban is reported as successful even if the result cannot be recor
   const refusal = await rejectionOf(failing.lift(id));
   const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
   expect(refusal).toMatchObject({ code: 'service_unavailable', message });
-  expect(messageOf(refusal)).toBe(
+  expect(errorMessage(refusal)).toBe(
     `${message} The store is temporarily unavailable (the disk is full). Check before you try again.`,
   );
 });

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app/app.ts';
-import { backupMaker } from '../../src/app/backups.ts';
+import { createBackupMaker } from '../../src/app/backups.ts';
 import { SqliteBackupFolder } from '../../src/backup/folder.ts';
-import type { Refusal } from '../../src/contract/refusal.ts';
+import type { ApiError } from '../../src/contract/api-error.ts';
 import { BackupOperations, type BackupSettings, backupHandlers } from '../../src/operations/admin/backups.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -38,8 +38,8 @@ const daily: BackupSettings = { everyMs: 24 * hour * 1_000, keep: 3 };
 /** The operations of a service that has just started. */
 function started(settings: BackupSettings = daily): BackupOperations {
   const data = dataFileIn(folder.path);
-  const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
-  return new BackupOperations({ store: admin.storage, clock, parts, ...settings });
+  const backend = { maker: createBackupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+  return new BackupOperations({ store: admin.storage, clock, backend, ...settings });
 }
 
 const actor = { kind: 'operator', name: 'anna' } as const;
@@ -98,7 +98,7 @@ describe('backups', () => {
     const sound = { at: '2027-01-15T11:00:00.000Z', isSound: true, message: null, counts };
     expect(await verified()).toEqual(sound);
     writeFileSync(join(backups, name), 'x', { flag: 'a' });
-    const { message } = (await rejectionOf(started().verify(actor, name))) as Refusal;
+    const { message } = (await rejectionOf(started().verify(actor, name))) as ApiError;
     expect(await verified()).toMatchObject({ isSound: false, message });
 
     const operations = started({ ...daily, keep: 1 });
@@ -149,8 +149,8 @@ describe('backups', () => {
 
   test('are counted by outcome, and the metrics describe the latest backup even after a restart', async () => {
     const first = started();
-    expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
-    expect((await first.figures())?.latest).toBeUndefined();
+    expect(await first.metrics()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
+    expect((await first.metrics())?.latest).toBeUndefined();
     writeFileSync(backups, 'in the way');
     await first.makeDue();
     await Bun.file(backups).delete();
@@ -158,8 +158,8 @@ describe('backups', () => {
     await first.makeDue();
     const [{ bytes = 0, createdAt = '' } = {}] = (await first.state()).backups;
     const latest = { bytes, createdAt: Date.parse(createdAt) };
-    expect(await first.figures()).toMatchObject({ latest, seconds: 0, made: 1, failed: 1 });
-    expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
+    expect(await first.metrics()).toMatchObject({ latest, seconds: 0, made: 1, failed: 1 });
+    expect(await started().metrics()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
   });
 
   test('that a killed service left unfinished are deleted when the next backup is created', async () => {
@@ -184,10 +184,10 @@ describe('backups', () => {
 describe('createBackup', () => {
   test('fails with an error that names the backup if it was created but could not be recorded', async () => {
     const data = dataFileIn(folder.path);
-    const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+    const backend = { maker: createBackupMaker(data), folder: new SqliteBackupFolder(backups, data) };
     const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
-    const operations = new BackupOperations({ store, clock, parts, ...daily });
-    const { code, message } = (await rejectionOf(operations.create(actor, 'manual'))) as Refusal;
+    const operations = new BackupOperations({ store, clock, backend, ...daily });
+    const { code, message } = (await rejectionOf(operations.create(actor, 'manual'))) as ApiError;
     const [made] = (await operations.state()).backups;
     expect([code, message]).toEqual([
       'backup_failed',
@@ -206,7 +206,7 @@ describe('createBackup', () => {
     expect(await rejectionOf(operations.create(actor, 'manual'))).toMatchObject({
       code: 'backup_in_progress',
     });
-    const none = new BackupOperations({ store: admin.storage, clock, parts: undefined, ...daily });
+    const none = new BackupOperations({ store: admin.storage, clock, backend: undefined, ...daily });
     expect(await rejectionOf(none.create(actor, 'manual'))).toMatchObject({ code: 'backup_not_possible' });
     expect(await none.state()).toMatchObject({ folder: null, backups: [], running: null });
   });

@@ -1,14 +1,14 @@
 /** Reads of streams that catch up with the stored events. */
 import { expect, test } from 'bun:test';
-import { eventLoopTick } from '../../src/domain/pacer.ts';
-import { CatchUps } from '../../src/operations/events/catch-up.ts';
+import { nextTick } from '../../src/domain/pacer.ts';
+import { CatchUpPacer } from '../../src/operations/events/catch-up-pacer.ts';
 
 /** Catch-ups on a clock that moves only during reads, with rests that end when `wake` is called. */
 function controlled() {
   let now = 0;
   const rests: number[] = [];
   let wake: () => void = () => undefined;
-  const catchUps = new CatchUps(
+  const pacer = new CatchUpPacer(
     () => now,
     (ms, next) => {
       rests.push(ms);
@@ -17,23 +17,23 @@ function controlled() {
   );
   const begun: string[] = [];
   const read = (accountId: number, name: string, tookMs = 2) =>
-    catchUps.take(accountId, async () => {
+    pacer.take(accountId, async () => {
       begun.push(name);
       now += tookMs;
     });
   /** Ends the current rest, and lets the next read finish. */
   const endRest = async () => {
     wake();
-    await eventLoopTick();
+    await nextTick();
   };
-  return { read, endRest, begun, rests, catchUps };
+  return { read, endRest, begun, rests, pacer };
 }
 
 test('a read begins only after the rest that follows the previous read, which takes three times as long', async () => {
   const { read, endRest, begun, rests } = controlled();
   await read(1, 'first', 5);
   const second = read(2, 'second', 400);
-  await eventLoopTick();
+  await nextTick();
   expect([begun, rests]).toEqual([['first'], [15]]);
   await endRest();
   await second;
@@ -58,9 +58,9 @@ test('accounts take turns, however many streams each has', async () => {
 
 test('a read that fails rejects, and the next one begins', async () => {
   const rests: (() => void)[] = [];
-  const catchUps = new CatchUps(undefined, (_, next) => void rests.push(next));
-  const failed = catchUps.take(1, () => Promise.reject(new Error('unreachable')));
-  const next = catchUps.take(1, async () => 'read');
+  const pacer = new CatchUpPacer(undefined, (_, next) => void rests.push(next));
+  const failed = pacer.take(1, () => Promise.reject(new Error('unreachable')));
+  const next = pacer.take(1, async () => 'read');
   expect(failed).rejects.toThrow('unreachable');
   await failed.catch(() => undefined);
   rests[0]?.();
@@ -68,9 +68,9 @@ test('a read that fails rejects, and the next one begins', async () => {
 });
 
 test('a read whose turn does not come in time is skipped, and the others keep their order', async () => {
-  const { read, endRest, begun, catchUps } = controlled();
+  const { read, endRest, begun, pacer } = controlled();
   await read(1, 'a0');
-  const late = catchUps.take(1, async () => begun.push('late'), 0);
+  const late = pacer.take(1, async () => begun.push('late'), 0);
   const waiting = [read(1, 'a1'), read(2, 'b1')];
   expect(await late).toBeUndefined();
   for (const _ of waiting) await endRest();
@@ -79,10 +79,10 @@ test('a read whose turn does not come in time is skipped, and the others keep th
 });
 
 test('closing skips all reads that wait for their turn', async () => {
-  const { read, catchUps, begun } = controlled();
+  const { read, pacer, begun } = controlled();
   await read(1, 'a0');
   const waiting = [read(1, 'a1'), read(2, 'b1')];
-  catchUps.close();
+  pacer.close();
   await Promise.all(waiting);
   expect(begun).toEqual(['a0']);
 });

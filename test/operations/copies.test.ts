@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openAdminServices, openCopy } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 async function filled(url: string): Promise<void> {
@@ -34,6 +34,6 @@ test('an in-memory store is rejected as the source or the target of a copy', asy
   await using folder = await temporaryFolder();
   const from = `sqlite:${join(folder.path, 'from.db')}`;
   await filled(from);
-  await expect(openCopy(from, 'sqlite::memory:')).rejects.toBeInstanceOf(StorageUnusable);
-  await expect(openCopy('sqlite://:memory:', from)).rejects.toBeInstanceOf(StorageUnusable);
+  await expect(openCopy(from, 'sqlite::memory:')).rejects.toBeInstanceOf(StoreUnusableError);
+  await expect(openCopy('sqlite://:memory:', from)).rejects.toBeInstanceOf(StoreUnusableError);
 });

@@ -1,9 +1,9 @@
 /** The resources that are locked when one unit of work runs another. */
 import { expect, test } from 'bun:test';
 import { units } from '../../src/operations/units.ts';
-import { runsOf } from '../../src/storage/unit-of-work.ts';
+import { groupIntoRuns } from '../../src/storage/unit-of-work.ts';
 
-const writesOf = (name: string, input: unknown) => runsOf(units, [{ name, input }])[0]?.writes;
+const writesOf = (name: string, input: unknown) => groupIntoRuns(units, [{ name, input }])[0]?.writes;
 
 test('a request with an Idempotency-Key locks only the resources that its unit of work declares', () => {
   expect(writesOf('once', { operationId: 'placeOrder' })).toEqual(['pets', 'orders']);

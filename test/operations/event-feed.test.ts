@@ -1,14 +1,14 @@
 /** Pages of events while new events are recorded. */
 import { describe, expect } from 'bun:test';
-import { Turns } from '../../src/domain/turns.ts';
-import { allEvents } from '../../src/operations/admin/events.ts';
+import { FairQueue } from '../../src/domain/fair-queue.ts';
+import { unrestrictedFilter } from '../../src/operations/admin/events.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
 import type { EventStore } from '../../src/storage/storage.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
 import { until } from '../support/wait.ts';
 
-const wanted = allEvents();
+const eventFilter = unrestrictedFilter();
 
 /** A feed in which a category is created after the first read of the events. */
 function racing({ store, clock }: Bench) {
@@ -35,7 +35,7 @@ function racing({ store, clock }: Bench) {
   };
   const feed = new EventFeed(racingStore, clock);
   const page = async (after?: bigint) => {
-    const { items, next } = await feed.page({ after, limit: 10, wanted, waitSeconds: 0 });
+    const { items, next } = await feed.page({ after, limit: 10, eventFilter, waitSeconds: 0 });
     return { ids: items.map((event) => event.id), next: BigInt(next ?? -1) };
   };
   return { change, feed, page };
@@ -65,7 +65,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       await racing(bench).change();
       await bench.store.write('skipEvents', null);
       using feed = new EventFeed(bench.store.events, bench.clock);
-      const reading = async () => feed.page({ after: 2n, limit: 10, wanted, waitSeconds: 0 });
+      const reading = async () => feed.page({ after: 2n, limit: 10, eventFilter, waitSeconds: 0 });
       await expect(reading()).rejects.toThrow('the next id is 4.');
     });
 
@@ -83,14 +83,14 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       // On PostgreSQL, events get their ids after they are committed.
       await until(async () => (await store.events.bounds()).last === 10_501n);
       // No read waits for its turn, and the clock stands still.
-      using feed = new EventFeed(store.events, clock, new Turns());
-      const categories = allEvents(['category.*']);
+      using feed = new EventFeed(store.events, clock, new FairQueue());
+      const categories = unrestrictedFilter(['category.*']);
       const guard = () => () => undefined;
       const page = async (waitSeconds: number) => {
         const { items, next } = await feed.page({
           after: 0n,
           limit: 10,
-          wanted: categories,
+          eventFilter: categories,
           waitSeconds,
           guard,
         });
@@ -102,7 +102,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
 
     test('an event recorded while the newest position of an empty feed is read comes after that position', async (bench) => {
       const { feed, page } = racing(bench);
-      const { items, next } = await feed.newest(1, wanted);
+      const { items, next } = await feed.newest(1, eventFilter);
       expect([items, next]).toEqual([[], '0']);
       await page(0n);
       expect(await page(0n)).toMatchObject({ ids: [1n, 2n] });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { StoreEvent } from '../../src/contract/representations.ts';
-import { SharedFrames } from '../../src/operations/events/stream.ts';
+import { SharedEncoder } from '../../src/operations/events/stream.ts';
 
 const event = (id: number, accountId: number | null): StoreEvent => ({
   ...{ id: BigInt(id), accountId, createdAt: 0 },
@@ -10,7 +10,7 @@ const event = (id: number, accountId: number | null): StoreEvent => ({
 });
 
 const filterOf = (accountId: number) => ({
-  ...{ wanted: { types: new Set(['category.created', 'webhook.disabled'] as const), accountId } },
+  ...{ eventFilter: { types: new Set(['category.created', 'webhook.disabled'] as const), accountId } },
   ...{ types: 'category.created,webhook.disabled', caller: { keyId: accountId, accountId } },
 });
 
@@ -24,12 +24,12 @@ const idsIn = (chunks: readonly Uint8Array[]) =>
   );
 
 test('streams of different accounts share an encoded batch only if all accounts may read its events', () => {
-  const frames = new SharedFrames();
+  const frames = new SharedEncoder();
   const open = [event(1, null), event(2, null)];
-  expect(idsIn(frames.of(open, filterOf(1)))).toEqual(['1', '2']);
-  expect(frames.of(open, filterOf(2))).toBe(frames.of(open, filterOf(1)));
+  expect(idsIn(frames.encode(open, filterOf(1)))).toEqual(['1', '2']);
+  expect(frames.encode(open, filterOf(2))).toBe(frames.encode(open, filterOf(1)));
   const mixed = [event(3, 1), event(4, null), event(5, 2)];
-  expect(idsIn(frames.of(mixed, filterOf(1)))).toEqual(['3', '4']);
-  expect(idsIn(frames.of(mixed, filterOf(2)))).toEqual(['4', '5']);
-  expect(idsIn(frames.of(mixed, filterOf(3)))).toEqual(['4']);
+  expect(idsIn(frames.encode(mixed, filterOf(1)))).toEqual(['3', '4']);
+  expect(idsIn(frames.encode(mixed, filterOf(2)))).toEqual(['4', '5']);
+  expect(idsIn(frames.encode(mixed, filterOf(3)))).toEqual(['4']);
 });

@@ -4,9 +4,9 @@ import { operations } from '../../src/contract/operations.ts';
 import type { StoreEvent } from '../../src/contract/representations.ts';
 import type { Authenticated } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
-import { type EndOfListening, EventTail } from '../../src/operations/events/tail.ts';
+import { type EndReason, EventTail } from '../../src/operations/events/tail.ts';
 import { startTestApp } from '../support/app.ts';
-import { clientParts, requestContextOf } from '../support/request-context.ts';
+import { clientDependencies, requestContextOf } from '../support/request-context.ts';
 import { until } from '../support/wait.ts';
 
 const app = await startTestApp();
@@ -23,7 +23,7 @@ const last = async () => (await storage.events.bounds()).last;
 class Recorder {
   readonly until: number;
   readonly ids: bigint[] = [];
-  reason: EndOfListening | undefined;
+  reason: EndReason | undefined;
 
   constructor(seconds = Number.POSITIVE_INFINITY) {
     this.until = app.clock.steady() + seconds * 1_000;
@@ -33,7 +33,7 @@ class Recorder {
     this.ids.push(...events.map(({ id }) => id));
   }
 
-  end(reason: EndOfListening): void {
+  end(reason: EndReason): void {
     this.reason = reason;
   }
 }
@@ -118,7 +118,7 @@ test('all listeners end when ids are skipped after the last event, even before t
 });
 
 test('a change that may make deliveries due triggers a check without a new event', async () => {
-  const parts = clientParts(app);
+  const parts = clientDependencies(app);
   using events = parts.events;
   let looks = 0;
   const take = () => {

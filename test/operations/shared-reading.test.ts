@@ -1,11 +1,11 @@
 /** Many operators who look at the same figures cost as much as one. */
 import { expect, test } from 'bun:test';
-import { sharedReading } from '../../src/operations/observability/shared-reading.ts';
+import { shareReading } from '../../src/operations/observability/share-reading.ts';
 
 function counted(keepMs: number) {
   let [now, readings] = [0, 0];
   const pending: PromiseWithResolvers<number>[] = [];
-  const read = sharedReading(
+  const read = shareReading(
     keepMs,
     () => now,
     () => {

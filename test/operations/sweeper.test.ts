@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Sweeper } from '../../src/operations/sweeper.ts';
 import type { Store } from '../../src/operations/units.ts';
-import type { SweptTo, Transaction } from '../../src/storage/transaction.ts';
+import type { SweepPosition, Transaction } from '../../src/storage/transaction.ts';
 import { deletedWebhookOwner } from '../../src/tables/webhooks.ts';
 import { openCatalogue } from '../storage/catalogue-kit.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
@@ -147,10 +147,11 @@ test.skipIf(servers === undefined)(
     await using store = await openCatalogue(makeSchema, { addWebhook }, 1);
     for (let added = 0; added < 3; added++) await store.first.write('addWebhook', null);
     const sweepAll = async () => {
-      for (let after: SweptTo | null = null, steps = 0; steps < 20; steps++) {
+      for (let after: SweepPosition | null = null, steps = 0; steps < 20; steps++) {
         after =
-          ((await store.first.write('sweepWebhooks' as never, after as never)) as SweptTo | undefined) ??
-          null;
+          ((await store.first.write('sweepWebhooks' as never, after as never)) as
+            | SweepPosition
+            | undefined) ?? null;
         if (after === null) return [...(await store.session`SELECT id FROM webhooks ORDER BY id`)];
       }
       throw new Error('The sweep does not end.');

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
 import { allOperations, type OperationId } from '../../src/contract/operations.ts';
 import type { Caller } from '../../src/domain/caller.ts';
-import { latencyBucketOf } from '../../src/domain/latency.ts';
-import { latencyBounds, sumOf, type Traffic } from '../../src/operations/observability/traffic.ts';
+import { findLatencyBucket } from '../../src/domain/latency.ts';
+import { latencyBounds, sumTraffic, type Traffic } from '../../src/operations/observability/traffic.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { LatencyUsage, MinuteUsage } from '../../src/storage/admin.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -78,7 +78,7 @@ describe('per-minute statistics', () => {
     clock.advance(60);
     count(200_000);
     take();
-    const [minuteLong, longest] = [latencyBucketOf(59_001), latencyBucketOf(200_000)];
+    const [minuteLong, longest] = [findLatencyBucket(59_001), findLatencyBucket(200_000)];
     expect(taken).toEqual([
       { minute, bucket: minuteLong, requests: 2 },
       { minute, bucket: longest, requests: 1 },
@@ -213,7 +213,7 @@ test('the counters of several processes are summed by name', () => {
     eventLoop: { ...one.eventLoop, maxSeconds: 0.7 },
     output: { ...one.output, trouble: 'ENOSPC' },
   };
-  const sum = sumOf([one, other]);
+  const sum = sumTraffic([one, other]);
   const twice = (numbers: readonly number[]) => numbers.map((number) => 2 * number);
   expect(sum).toEqual({
     counts: one.counts.map((count) => ({ ...count, requests: 2 })),

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { scopes } from '../../src/domain/scope.ts';
-import { maxAdminConnections } from '../../src/http/listener/connection-bounds.ts';
+import { maxAdminConnections } from '../../src/http/listener/connection-limits.ts';
 import { bodyTimeoutMs } from '../../src/http/listener/unread-body.ts';
 import { addOperatorTo } from '../support/admin.ts';
 import { EventSource } from '../support/event-source.ts';

@@ -29,7 +29,7 @@ export const ownService: BeginDrained = async (settings) => {
   return { service, key, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 };
 
-export interface DrainFigures {
+export interface DrainResult {
   /** Number of responses after the signal. */
   readonly answered: number;
   /** Number of clients whose connection was closed after a response. This should be all clients. */
@@ -43,7 +43,7 @@ export async function drainUnder({
   clients,
   signal,
   begin = ownService,
-}: DrainOptions): Promise<DrainFigures> {
+}: DrainOptions): Promise<DrainResult> {
   await using drained = await begin({ DRAIN_SECONDS: '5' });
   const { service, key } = drained;
   const failures: string[] = [];

@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net';
 import { type BeginDrained, ownService } from './drain.ts';
 
-export interface ReconnectingFigures {
+export interface ReconnectingResult {
   readonly answered: number;
   /** Number of clients whose connection was refused before they sent data. */
   readonly refused: number;
@@ -45,7 +45,7 @@ export async function stopUnderReconnecting(
   clients: number,
   drainSeconds: number,
   begin: BeginDrained = ownService,
-): Promise<ReconnectingFigures> {
+): Promise<ReconnectingResult> {
   await using drained = await begin({ DRAIN_SECONDS: String(drainSeconds) });
   const { service, key } = drained;
   const failures: string[] = [];

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SQL } from 'bun';
-import { shellWord } from '../../src/cli/terminal.ts';
+import { quoteForShell } from '../../src/cli/terminal.ts';
 import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -22,7 +22,7 @@ async function commandsOf(heading: string): Promise<string[]> {
   const page = await Bun.file(join(root, 'docs/backup.md')).text();
   const [, section = ''] = page.split(`\n## ${heading}\n`);
   const blocks = section.slice(0, section.indexOf('\n## ')).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
-  const program = commandLine.map(shellWord).join(' ');
+  const program = commandLine.map(quoteForShell).join(' ');
   const texts = [...blocks].map(([, text = '']) => text.replaceAll('npx animal-store', program));
   expect(texts).not.toEqual([]);
   return texts;
@@ -177,9 +177,9 @@ describe.skipIf(servers === undefined || !hasTools)('after the documented restor
       const { exitCode, stderr } = await place.command('new', 'migrate');
       const [, drop = ''] = /try again: (DROP TABLE .*;)$/m.exec(stderr) ?? [];
       expect([exitCode, drop]).toEqual([1, expect.stringContaining('public.usage_reports')]);
-      expect(await place.shell(`psql --dbname="$DATABASE_URL" --command=${shellWord(drop)}`)).toMatchObject(
-        succeeds,
-      );
+      expect(
+        await place.shell(`psql --dbname="$DATABASE_URL" --command=${quoteForShell(drop)}`),
+      ).toMatchObject(succeeds);
       expect(await place.shell(upgrade)).toMatchObject(succeeds);
       await place.serve();
     });

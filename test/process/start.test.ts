@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
-import { startApp, startWorkers, systemRuntime, WorkerEnded } from '../../src/app/app.ts';
+import { createSystemRuntime, startApp, startWorkers, WorkerExitedError } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { IssuedKey } from '../../src/operations/admin/keys.ts';
 import { clientOf } from '../support/client.ts';
@@ -46,7 +46,7 @@ test('the initial key is saved before the service listens, so that it exists whe
   const keep = () => {
     taken = Bun.serve({ hostname: '127.0.0.1', port, fetch: () => new Response() });
   };
-  const starting = startApp(config, () => '', pino({ level: 'silent' }), systemRuntime(), keep);
+  const starting = startApp(config, () => '', pino({ level: 'silent' }), createSystemRuntime(), keep);
   await expect(starting).rejects.toMatchObject({ code: 'EADDRINUSE' });
   expect(taken).toBeDefined();
   await taken?.stop(true);
@@ -62,12 +62,12 @@ test('the initial key is saved before workers listen', async () => {
     {},
     () => ['false'],
     pino({ level: 'silent' }),
-    systemRuntime(),
+    createSystemRuntime(),
     (key) => {
       kept.push(key);
     },
   );
-  await expect(starting).rejects.toBeInstanceOf(WorkerEnded);
+  await expect(starting).rejects.toBeInstanceOf(WorkerExitedError);
   expect(kept).toMatchObject([{ accountId: 1 }]);
 });
 

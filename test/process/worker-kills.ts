@@ -17,7 +17,7 @@ export interface WorkerKillOptions {
   readonly onKill?: (kill: number) => void;
 }
 
-export interface WorkerKillFigures {
+export interface WorkerKillResult {
   readonly answered: number;
   readonly acknowledged: number;
   /** Number of requests that were in flight to workers when they were killed. */
@@ -124,7 +124,7 @@ export async function killWorkers({
   kills,
   seed,
   onKill,
-}: WorkerKillOptions): Promise<WorkerKillFigures> {
+}: WorkerKillOptions): Promise<WorkerKillResult> {
   const random = randomFrom(seed);
   const { key } = await stores.issueKey();
   const load = new WorkerLoad(service, key);

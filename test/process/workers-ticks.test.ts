@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { openStore } from '../../src/app/store.ts';
 import { systemClock } from '../../src/domain/clock.ts';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { strictRules } from '../storage/place.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, makeStore, serveCommand, settingsIn, startService } from '../support/process.ts';
@@ -45,5 +45,5 @@ test("a worker sees another process's commit within the same event-loop tick", a
 test('a worker without a supervisor refuses to open the store', async () => {
   await using folder = await temporaryFolder();
   await makeStore(folder.path);
-  await expect(openAsWorker(folder.path)).rejects.toThrow(StorageUnusable);
+  await expect(openAsWorker(folder.path)).rejects.toThrow(StoreUnusableError);
 });

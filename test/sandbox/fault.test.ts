@@ -1,7 +1,7 @@
 /** Syntax and validation of faults. */
 import { describe, expect, test } from 'bun:test';
 import { type Fault, faultNames, parseFault } from '../../sandbox/fault.ts';
-import { AskedFault } from '../../sandbox/faults.ts';
+import { RequestedFault } from '../../sandbox/faults.ts';
 import { clientErrors } from '../../src/contract/errors.ts';
 
 test.each<[string, Partial<Fault>]>([
@@ -92,7 +92,7 @@ test('every error code and status of the API can be used as a fault', () => {
 
 describe("a fault's rate", () => {
   const drawn = (text: string, count = 1_000) => {
-    const asked = new AskedFault(parseFault(text));
+    const asked = new RequestedFault(parseFault(text));
     return Array.from({ length: count }, () => asked.happens());
   };
 

@@ -1,7 +1,7 @@
 /** Every fault, from the client's point of view. All responses are checked against the contract. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
-import { allOperations, errorsOf } from '../../src/contract/operations.ts';
+import { allOperations, possibleErrors } from '../../src/contract/operations.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { until } from '../support/wait.ts';
@@ -65,7 +65,7 @@ describe('the stream fault', () => {
 
 describe('the status fault', () => {
   const operation = allOperations.find(({ operationId }) => operationId === 'createPet');
-  const codes = operation === undefined ? [] : errorsOf(operation);
+  const codes = operation === undefined ? [] : possibleErrors(operation);
   const plain = codes.filter((code) => !code.endsWith('_exceeded') && code !== 'api_key_banned');
 
   test.each(plain)(

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import type { RequestEntry } from '../../sandbox/requests.ts';
 import { maxStores, type StoreEntry, Stores } from '../../sandbox/stores.ts';
-import type { Refusal } from '../../src/contract/refusal.ts';
+import type { ApiError } from '../../src/contract/api-error.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 
@@ -74,7 +74,7 @@ describe('the number of isolated stores', () => {
   test('is limited, and includes stores that are being opened', async () => {
     const { stores, removed } = countedStores();
     await Promise.all(Array.from({ length: maxStores }, () => stores.create()));
-    expect(((await rejectionOf(stores.create())) as Refusal).code).toBe('service_unavailable');
+    expect(((await rejectionOf(stores.create())) as ApiError).code).toBe('service_unavailable');
     await stores.remove(1);
     await stores.create();
     await stores[Symbol.asyncDispose]();

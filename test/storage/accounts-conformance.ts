@@ -3,7 +3,7 @@ import { plans } from '../../src/domain/plan.ts';
 import type { Store } from '../../src/operations/units.ts';
 import type { AccountFilter } from '../../src/storage/storage.ts';
 import type { Account } from '../../src/tables/accounts.ts';
-import { caseFolded } from '../../src/tables/accounts.ts';
+import { foldCase } from '../../src/tables/accounts.ts';
 import type { StoreTest } from './place.ts';
 import { many, newKey } from './samples.ts';
 import { raisedBy } from './shop-units.ts';
@@ -33,10 +33,10 @@ async function walk({ accounts }: Store, limit: number, filter: AccountFilter = 
 /** Expected result of a filter, computed independently and sorted by name, then id. */
 function selected(all: readonly Account[], { name, isClosed }: AccountFilter): Account[] {
   const fits = all
-    .filter((account) => name === undefined || caseFolded(account.name).startsWith(caseFolded(name)))
+    .filter((account) => name === undefined || foldCase(account.name).startsWith(foldCase(name)))
     .filter((account) => isClosed === undefined || (account.closedAt !== null) === isClosed);
   if (name === undefined) return fits;
-  const bytes = (account: Account) => Buffer.from(caseFolded(account.name));
+  const bytes = (account: Account) => Buffer.from(foldCase(account.name));
   return fits.toSorted((one, other) => Buffer.compare(bytes(one), bytes(other)) || one.id - other.id);
 }
 

@@ -4,7 +4,7 @@ import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import type { IdSpan } from '../../src/domain/changed-ids.ts';
 import { RequiredVersions } from '../../src/domain/required-versions.ts';
-import { versionsFrom } from '../../src/domain/resources.ts';
+import { mapVersions } from '../../src/domain/resources.ts';
 import { petReaders } from '../../src/operations/resources/pets.ts';
 import { PostgresChangedIds } from '../../src/storage/postgres/changed-ids.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
@@ -50,7 +50,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     const database = made.use(openDatabase(schema.url));
     const runner = { run: (statement: never) => database.read(statement) } as never;
     let heard = 1;
-    const versions = () => versionsFrom(() => heard);
+    const versions = () => mapVersions(() => heard);
     const required = new RequiredVersions();
     const changed = new PostgresChangedIds(runner, versions, required);
     const addAt = async (last: number, ...names: string[]): Promise<void> => {
@@ -131,14 +131,14 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
     await store.addAt(0, 'one');
     const span = { from: 1n, to: 1n };
     await store.isUnchanged(span, 0);
-    const versions = versionsFrom(() => 1);
+    const versions = mapVersions(() => 1);
     expect(await store.changed.isUnchanged('categories', span, 9, versions)).toBe(false);
     expect(
       await store.changed.isUnchanged(
         'pets',
         span,
         9,
-        versionsFrom(() => -1),
+        mapVersions(() => -1),
       ),
     ).toBe(false);
     expect(await store.isUnchanged({ from: 1n, to: 70_000n }, store.mark())).toBe(false);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConcurrencyLimit, Overloaded } from '../../src/limits/redis/concurrency-limit.ts';
+import { ConcurrencyLimit, OverloadedError } from '../../src/limits/redis/concurrency-limit.ts';
 
 const patientMs = 60_000;
 
@@ -36,7 +36,7 @@ describe('a concurrency limit', () => {
       new ConcurrencyLimit({ inFlight: 1, waiting: 1, waitMs: patientMs }),
     );
     const [first, second] = [run(1), run(2)];
-    expect(await run(3).catch((error) => error)).toBeInstanceOf(Overloaded);
+    expect(await run(3).catch((error) => error)).toBeInstanceOf(OverloadedError);
     finish(1);
     await first;
     finish(2);
@@ -49,7 +49,7 @@ describe('a concurrency limit', () => {
     const [first, second] = [run(1), run(2).catch((error) => error)];
     finish(1);
     await first;
-    expect(await second).toBeInstanceOf(Overloaded);
+    expect(await second).toBeInstanceOf(OverloadedError);
     expect(started).toEqual([1]);
   });
 

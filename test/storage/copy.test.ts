@@ -6,7 +6,7 @@ import { openStore } from '../../src/app/store.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { copiedTables } from '../../src/tables/tables.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -188,6 +188,6 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
 
 test('copying a served or missing store is rejected', async () => {
   await using _served = await open(from, true);
-  await expect(copy(from, await sqliteUrl())).rejects.toThrow(StorageUnusable);
-  await expect(copy(`${from}.missing`, await sqliteUrl())).rejects.toThrow(StorageUnusable);
+  await expect(copy(from, await sqliteUrl())).rejects.toThrow(StoreUnusableError);
+  await expect(copy(`${from}.missing`, await sqliteUrl())).rejects.toThrow(StoreUnusableError);
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
-import { StorageUnavailable, WriteUncertain } from '../../src/outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../src/outages/errors.ts';
 import { GroupQueue } from '../../src/storage/group-queue.ts';
 
 /** The outcome of each write: its result or the reason for its rejection. */
@@ -75,7 +75,7 @@ test('a group whose outcome is unknown is not retried', async () => {
       return [undefined];
     }
     now = dueAt;
-    throw new WriteUncertain('no response');
+    throw new WriteUncertainError('no response');
   });
   const writes = [queue.add(1)];
   await outcomes(writes);

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { type NewPet, total } from '../../src/contract/pets.ts';
+import { type NewPet, totalAnimals } from '../../src/contract/pets.ts';
 import type { UnitWriter } from '../../src/operations/units.ts';
 import type { ImportRun } from '../../src/tables/imports.ts';
 import type { StoreTest } from './place.ts';
@@ -38,7 +38,7 @@ export function importsConform(check: StoreTest): void {
     await commit(store, [], { ...begun, source: 'other', added: 0 });
     expect(await imports.find(begun.source)).toEqual(finished);
     expect((await imports.find('other'))?.added).toBe(0);
-    expect(total(await pets.inventory())).toBe(3);
+    expect(totalAnimals(await pets.inventory())).toBe(3);
   });
   check(
     'an import changes nothing if another import of the same input is ahead of it',
@@ -49,7 +49,7 @@ export function importsConform(check: StoreTest): void {
       for (const line of [0, 3]) {
         expect(await commit(other, [newPet('one')], begun, line)).toBeUndefined();
       }
-      expect(total(await store.pets.inventory())).toBe(2);
+      expect(totalAnimals(await store.pets.inventory())).toBe(2);
       expect((await store.imports.find(begun.source))?.lastLine).toBe(6);
     },
   );

@@ -13,11 +13,11 @@ import {
   writeSync,
 } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
-import { AccountCounts } from '../../src/limits/file/account-counts.ts';
-import { KeyPenalties } from '../../src/limits/file/key-penalties.ts';
-import { checksumOf, extentBytes, header, limitTables } from '../../src/limits/file/layout.ts';
+import { AccountUsageTable } from '../../src/limits/file/account-counts.ts';
+import { KeyPenaltyTable } from '../../src/limits/file/key-penalties.ts';
+import { computeChecksum, extentBytes, header, limitTables } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
-import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../src/outages/errors.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { randomFrom } from '../support/random.ts';
@@ -43,11 +43,11 @@ function flip(path: string, byte: number): void {
 
 const accountRecordOf = (path: string, accountId: number): number => {
   using file = new LimitFile(path);
-  return new AccountCounts(file).table.find(accountId);
+  return new AccountUsageTable(file).table.find(accountId);
 };
 const keyRecordOf = (path: string, keyId: number): number => {
   using file = new LimitFile(path);
-  return new KeyPenalties(file).table.find(keyId);
+  return new KeyPenaltyTable(file).table.find(keyId);
 };
 /** Offsets of a table's extents. */
 const extentsOf = (path: string, { directory }: { directory: number }): number[] => {
@@ -68,7 +68,7 @@ test('a torn count is replaced by the previous copy; if both copies are torn, th
   flip(limitFile(folder.path), record + 32);
   for (let request = 0; request < 2; request++) {
     expect(limits.take(callerOf(plans.free))).toMatchObject({
-      refusal: 'daily_quota_exceeded',
+      errorCode: 'daily_quota_exceeded',
       remaining: 0,
     });
   }
@@ -87,12 +87,12 @@ test("if a key's record is torn, the damage is reported and the key is banned fo
   const record = keyRecordOf(limitFile(folder.path), 1);
   for (const byte of [8, 40]) flip(limitFile(folder.path), record + byte);
   expect(limits.take(callerOf(small))).toMatchObject({
-    refusal: 'api_key_banned',
+    errorCode: 'api_key_banned',
     retryAfterSeconds: 86_400,
   });
   expect(notices.length).toBe(1);
   expect(limits.lift(1)).toBe(true);
-  expect(limits.take(callerOf(small)).refusal).toBe('rate_limit_exceeded');
+  expect(limits.take(callerOf(small)).errorCode).toBe('rate_limit_exceeded');
 });
 
 test('if the header is damaged, no counts or bans are lost: the file is rebuilt, and each window restarts with its count', async () => {
@@ -109,7 +109,7 @@ test('if the header is damaged, no counts or bans are lost: the file is rebuilt,
   expect(serving.notices.length).toBe(1);
   expect(serving.notices[0]).toContain(`limit state was damaged and ${limitFile(folder.path)} was rebuilt`);
   expect(serving.limits.take(callerOf(small))).toMatchObject({
-    refusal: 'api_key_banned',
+    errorCode: 'api_key_banned',
     retryAfterSeconds: 90,
     day: { remaining: 98 },
   });
@@ -129,7 +129,7 @@ test('requests from accounts whose counts were lost are rejected for a day', asy
   flip(limitFile(folder.path), first * extentBytes);
   await using serving = openAlone(folder.path, clock);
   expect(serving.notices.length).toBe(1);
-  expect(serving.limits.take(callerOf(plans.free)).refusal).toBe('daily_quota_exceeded');
+  expect(serving.limits.take(callerOf(plans.free)).errorCode).toBe('daily_quota_exceeded');
   expect(serving.limits.take(callerOf(plans.free, 5_000)).minute.remaining).toBe(58);
   clock.advance(86_400);
   expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(59);
@@ -152,7 +152,7 @@ test('a truncated or empty file is opened, and the loss is reported', async () =
   }
   writeFileSync(limitFile(folder.path), '');
   await using serving = openAlone(folder.path, clock);
-  expect(serving.limits.take(callerOf(plans.free)).refusal).toBe('daily_quota_exceeded');
+  expect(serving.limits.take(callerOf(plans.free)).errorCode).toBe('daily_quota_exceeded');
   expect(serving.notices.length).toBe(1);
 });
 
@@ -205,7 +205,7 @@ test('changing BAN_STRIKES keeps counts, strikes and bans', async () => {
     expect(serving.notices).toEqual([]);
     for (let time = 0; time < more; time++) {
       expect(serving.limits.take(callerOf(small))).toMatchObject({
-        refusal: 'rate_limit_exceeded',
+        errorCode: 'rate_limit_exceeded',
         day: { remaining: 98 },
       });
     }
@@ -213,7 +213,7 @@ test('changing BAN_STRIKES keeps counts, strikes and bans', async () => {
   const banned = { keyId: 1, bannedUntil: clock.seconds + 120, level: 0 };
   for (const strikes of [53, 1_001]) {
     await using serving = openAlone(folder.path, clock, rules(strikes));
-    expect(serving.limits.take(callerOf(small)).refusal).toBe('api_key_banned');
+    expect(serving.limits.take(callerOf(small)).errorCode).toBe('api_key_banned');
     expect(serving.limits.bans()).toEqual([banned]);
   }
 });
@@ -225,9 +225,9 @@ test('a file written by a newer version is rejected with an error and left uncha
   const bytes = readFileSync(limitFile(folder.path));
   const words = new Int32Array(bytes.buffer, bytes.byteOffset, header.checksum + 1);
   words[header.format] = 2;
-  words[header.checksum] = checksumOf(words, 0, header.checksum, 0);
+  words[header.checksum] = computeChecksum(words, 0, header.checksum, 0);
   writeFileSync(limitFile(folder.path), bytes);
-  expect(() => openAlone(folder.path, clock)).toThrow(StorageUnusable);
+  expect(() => openAlone(folder.path, clock)).toThrow(StoreUnusableError);
   expect(() => openAlone(folder.path, clock)).toThrow(
     /written by a newer version .*format 2, this version supports up to 1/,
   );

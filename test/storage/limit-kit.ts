@@ -7,7 +7,7 @@ import type { Limits } from '../../src/limits/file/limits.ts';
 import { openLimits } from '../../src/limits/file/open-limits.ts';
 import type { LimitRules } from '../../src/limits/limit.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 
@@ -28,7 +28,7 @@ export interface Opened extends AsyncDisposable {
 export function openAlone(folder: string, clock: Clock, rules: LimitRules = strictRules): Opened {
   const notices: string[] = [];
   const limits = openLimits({
-    files: storeFileNames(dataFile(folder)),
+    files: resolveStoreFiles(dataFile(folder)),
     role: 'serving',
     clock,
     rules,

@@ -30,7 +30,7 @@ export function limitStoreConforms(check: StoreTest): void {
   check('concurrent requests are all counted', async ({ store }) => {
     const [caller] = await callersOf(store, 1);
     const verdicts = await Promise.all(Array.from({ length: 20 }, () => take(store.limits, caller)));
-    expect(verdicts.filter(({ refusal }) => refusal === undefined).length).toBe(quota.perMinute);
+    expect(verdicts.filter(({ errorCode }) => errorCode === undefined).length).toBe(quota.perMinute);
   });
 
   check(
@@ -73,8 +73,8 @@ export function limitStoreConforms(check: StoreTest): void {
       for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
       clock.advance(1);
       for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, one);
-      expect((await take(store.limits, one)).refusal).toBe('api_key_banned');
-      expect((await take(store.limits, two)).refusal).toBe('rate_limit_exceeded');
+      expect((await take(store.limits, one)).errorCode).toBe('api_key_banned');
+      expect((await take(store.limits, two)).errorCode).toBe('rate_limit_exceeded');
 
       const keyId = (one as Caller).keyId;
       const bannedUntil = clock.seconds + strictRules.ban.firstBanSeconds;
@@ -85,9 +85,9 @@ export function limitStoreConforms(check: StoreTest): void {
       // Waits, because an instance also lists bans that it has not saved yet.
       await until(async () => (await store.limits.bans()).length === 0);
       await nextTurn();
-      expect((await take(store.limits, one)).refusal).toBe('rate_limit_exceeded');
+      expect((await take(store.limits, one)).errorCode).toBe('rate_limit_exceeded');
       clock.advance(60);
-      expect((await take(store.limits, one)).refusal).toBeUndefined();
+      expect((await take(store.limits, one)).errorCode).toBeUndefined();
     },
   );
 
@@ -129,7 +129,7 @@ export function limitStoreConforms(check: StoreTest): void {
     await take(struck.limits, caller);
     clock.advance(1);
     await take(struck.limits, caller);
-    expect((await take(struck.limits, caller)).refusal).toBe('api_key_banned');
+    expect((await take(struck.limits, caller)).errorCode).toBe('api_key_banned');
     const bans = await struck.limits.bans();
     const banned = await restart();
     expect(await banned.limits.bans()).toEqual(bans);
@@ -148,7 +148,7 @@ export function limitStoreConforms(check: StoreTest): void {
           clock.advance(phase);
           clock.step(stepSeconds);
           const refused = await take(store.limits, two);
-          expect(refused.refusal).toBe('rate_limit_exceeded');
+          expect(refused.errorCode).toBe('rate_limit_exceeded');
           expect(refused.resetAt).toBe(Math.ceil(clock.now() / 1_000) + refused.retryAfterSeconds - 1);
         }
         clock.step(stepSeconds);
@@ -164,9 +164,9 @@ export function limitStoreConforms(check: StoreTest): void {
         const { limits } = await restart();
         expect(await limits.bans()).toEqual([banned]);
         clock.advance(60.999);
-        expect(await take(limits, one)).toMatchObject({ refusal: 'api_key_banned', retryAfterSeconds: 1 });
+        expect(await take(limits, one)).toMatchObject({ errorCode: 'api_key_banned', retryAfterSeconds: 1 });
         clock.advance(0.001);
-        expect((await take(limits, one)).refusal).toBeUndefined();
+        expect((await take(limits, one)).errorCode).toBeUndefined();
       },
     );
   }

@@ -6,20 +6,20 @@ import fc from 'fast-check';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import {
-  asDate,
-  asDates,
+  currentVerdict,
   decide,
   decideFailure,
   type KeyPenalty,
   type LimitRules,
   noPenalty,
   noUsage,
-  peek,
   refund,
-  standing,
+  toUnixTime,
+  toUnixTimes,
   type Usage,
   type Verdict,
   type Window,
+  windowState,
 } from '../../src/limits/limit.ts';
 import type { Ban, LimitStore } from '../../src/limits/limit-store.ts';
 import type { FakeClock } from '../support/clock.ts';
@@ -89,15 +89,15 @@ class PlainLimits {
     const after = decide(before, penalty, quota, this.#rules.ban, this.#clock.steady());
     this.#usage.set(accountId, after.usage);
     this.#penalty.set(keyId, after.penalty);
-    return asDates(after.verdict, this.#clock.aheadSeconds);
+    return toUnixTimes(after.verdict, this.#clock.aheadSeconds);
   }
 
   refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
     const { aheadSeconds } = this.#clock;
     const before = this.#usage.get(accountId) ?? noUsage;
-    const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, this.#clock.steady());
+    const { usage, verdict } = refund(before, toUnixTimes(taken, -aheadSeconds), quota, this.#clock.steady());
     this.#usage.set(accountId, usage);
-    return asDates(verdict, aheadSeconds);
+    return toUnixTimes(verdict, aheadSeconds);
   }
 
   fail(from: string) {
@@ -105,13 +105,13 @@ class PlainLimits {
     const limit = this.#rules.failuresPerMinute;
     const { window, state, refused } = decideFailure(before, limit, this.#clock.steady());
     this.#failures.set(from, window);
-    return { state: asDate(state, this.#clock.aheadSeconds), refused };
+    return { state: toUnixTime(state, this.#clock.aheadSeconds), refused };
   }
 
   peek(from: string) {
     const window = this.#failures.get(from) ?? noUsage.minute;
-    return asDate(
-      peek(window, this.#rules.failuresPerMinute, this.#clock.steady()),
+    return toUnixTime(
+      windowState(window, this.#rules.failuresPerMinute, this.#clock.steady()),
       this.#clock.aheadSeconds,
     );
   }
@@ -119,7 +119,7 @@ class PlainLimits {
   standing({ accountId, keyId, quota }: Caller): Verdict {
     const usage = this.#usage.get(accountId) ?? noUsage;
     const penalty = this.#penalty.get(keyId) ?? noPenalty;
-    return asDates(standing(usage, penalty, quota, this.#clock.steady()), this.#clock.aheadSeconds);
+    return toUnixTimes(currentVerdict(usage, penalty, quota, this.#clock.steady()), this.#clock.aheadSeconds);
   }
 
   bans(): Ban[] {
@@ -187,7 +187,7 @@ class Sequence {
         this.#compare('peek', await limits.peek(from), this.#expected.peek(from));
         const caller = this.#caller(command.key);
         const expected = this.#expected.standing(caller);
-        const name = `standing ${expected.refusal ?? 'admitted'}`;
+        const name = `standing ${expected.errorCode ?? 'admitted'}`;
         return this.#compare(name, (await limits.standing(caller)).verdict, expected);
       }
       case 'bans': {
@@ -218,8 +218,8 @@ class Sequence {
     const { callers } = await limits.versions();
     const { verdict } = await limits.take(caller, callers);
     const expected = this.#expected.take(caller);
-    this.#compare(expected.refusal ?? 'admitted', verdict, expected);
-    if (expected.refusal === undefined) this.#taken.set(key, expected);
+    this.#compare(expected.errorCode ?? 'admitted', verdict, expected);
+    if (expected.errorCode === undefined) this.#taken.set(key, expected);
     else this.#waitMs = expected.retryAfterSeconds * 1_000;
   }
 

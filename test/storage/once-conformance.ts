@@ -1,6 +1,6 @@
 /** Repeated requests with the same `Idempotency-Key` add only one animal. */
 import { expect } from 'bun:test';
-import { type OnceOutcome, retentionMs } from '../../src/operations/changes/once.ts';
+import { type IdempotentOutcome, retentionMs } from '../../src/operations/changes/idempotency.ts';
 import type { Store } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -13,7 +13,8 @@ function added(store: Store, key: string, { name = 'Ozzy', now = at, accountId =
   return store.write('createPetOnce', { input, once: { accountId, key, request: name }, at: now });
 }
 
-const isReplayed = (outcome: OnceOutcome) => (typeof outcome === 'string' ? outcome : outcome.isReplayed);
+const isReplayed = (outcome: IdempotentOutcome) =>
+  typeof outcome === 'string' ? outcome : outcome.isReplayed;
 
 const names = async (store: Store) => (await store.pets.list(0n, 99)).map(({ name }) => name);
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -34,7 +34,7 @@ export function petsConform(check: StoreTest): void {
     );
     expect(new Set(added.map(({ id }) => id)).size).toBe(200);
     for (const pet of added) expect(await pets.find(pet.id)).toEqual(pet);
-    expect(total(await pets.inventory())).toBe(200);
+    expect(totalAnimals(await pets.inventory())).toBe(200);
   });
 
   check(

@@ -1,7 +1,7 @@
 /** The ids of rows that a group adds on PostgreSQL, which are assigned when the group is stored. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/representations.ts';
-import { retentionMs } from '../../src/operations/changes/once.ts';
+import { retentionMs } from '../../src/operations/changes/idempotency.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { now, openCatalogue } from './catalogue-kit.ts';

@@ -3,7 +3,7 @@
  * rows they are based on have not changed.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { Refusal } from '../../src/contract/refusal.ts';
+import { ApiError } from '../../src/contract/api-error.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -21,7 +21,7 @@ const onceFor = (key: string) => ({ accountId: 1, key, request: 'r' });
 const refusalOf = (done: Promise<unknown> | undefined) =>
   done?.then(
     () => 'done',
-    (error) => (error instanceof Refusal ? error.code : error),
+    (error) => (error instanceof ApiError ? error.code : error),
   );
 
 describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', () => {
@@ -108,7 +108,7 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
     const slow = pausing(async (by, name: string, pause) => {
       const before = await by.categories.find(7n);
       await pause();
-      if (before !== undefined) throw new Refusal('precondition_failed');
+      if (before !== undefined) throw new ApiError('precondition_failed');
       await by.categories.put({ id: 7n, name });
     });
     await using store = await opened({ slow: slow.unit });
@@ -175,7 +175,7 @@ describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', (
       const pet = await pets.find(id);
       await pause();
       const category = await categories.find(1n);
-      if ((pet?.name === 'Max') !== (category !== undefined)) throw new Refusal('pet_not_found');
+      if ((pet?.name === 'Max') !== (category !== undefined)) throw new ApiError('pet_not_found');
     });
     await using store = await opened({ slow: slow.unit });
     const [id = 0n] = await store.add('Rex');

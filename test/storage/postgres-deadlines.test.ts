@@ -1,7 +1,7 @@
 /** Requests end at their deadline, whatever the server does, and report whether they changed data. */
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
     expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['unavailable']));
     await other`ROLLBACK`;
     await untilDone(() => pets.list(0n, 1));
-    expect(total(await pets.inventory())).toBe(0);
+    expect(totalAnimals(await pets.inventory())).toBe(0);
     expect(store.notices).toEqual([]);
   });
 
@@ -146,7 +146,7 @@ describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
     await clock.pass(timeoutMs * 0.65);
     await proxy.heal();
     expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['done']));
-    expect(total(await pets.inventory())).toBe(15);
+    expect(totalAnimals(await pets.inventory())).toBe(15);
   });
 });
 

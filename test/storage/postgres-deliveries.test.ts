@@ -1,6 +1,11 @@
 /** Deliveries that another session has locked, or is leasing, on PostgreSQL. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { Dispatched, LeasedDelivery, LeaseRequest, SettledDelivery } from '../../src/domain/delivery.ts';
+import type {
+  DispatchResult,
+  LeasedDelivery,
+  LeaseRequest,
+  SettledDelivery,
+} from '../../src/domain/delivery.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
@@ -55,7 +60,7 @@ async function openDeliveries() {
       waiting: [],
     };
     const take = { ...request, perSecond: 10_000, round: 0, ...more };
-    return write('dispatchDeliveries', { settled, lease: take }) as Promise<Dispatched>;
+    return write('dispatchDeliveries', { settled, lease: take }) as Promise<DispatchResult>;
   };
   const redeliver = (deliveryId: bigint) =>
     write('redeliver', { params: { webhookId: 1n, deliveryId }, caller, now });

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { PetStatus } from '../../src/contract/pets.ts';
-import { quotaOf } from '../../src/domain/plan.ts';
+import { resolveQuota } from '../../src/domain/plan.ts';
 import { units } from '../../src/operations/units.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
@@ -190,7 +190,7 @@ describe.skipIf(servers === undefined)('usage reports on PostgreSQL', () => {
     await session`BEGIN`;
     await session`SELECT FROM usage_hours FOR UPDATE`;
     const reported = writer?.write('recordUsage', reportOf(0, 1));
-    await writer?.write('createAccount', { name: 'a', ...quotaOf('free'), createdAt: 0 });
+    await writer?.write('createAccount', { name: 'a', ...resolveQuota('free'), createdAt: 0 });
     await session`COMMIT`;
     await reported;
   });

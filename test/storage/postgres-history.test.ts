@@ -1,6 +1,6 @@
 /** The cost of changes on PostgreSQL does not depend on history. */
 import { afterAll, expect, test } from 'bun:test';
-import { groupText, shaped } from '../../src/storage/postgres/groups/statement.ts';
+import { buildGroupStatement, shaped } from '../../src/storage/postgres/groups/statement.ts';
 import { storedResponses } from '../../src/tables/stored-responses.ts';
 import type { Table } from '../../src/tables/table.ts';
 import { testServers } from '../support/servers.ts';
@@ -18,7 +18,7 @@ test.skipIf(servers === undefined)(
     await using session = openSession(schema.url);
     await session`SET enable_seqscan = off`;
     const change = { table: storedResponses as Table, isAdded: true, isChanged: false, isRemoved: false };
-    await session.unsafe(`PREPARE stored (text, text) AS ${groupText(shaped([change]))}`);
+    await session.unsafe(`PREPARE stored (text, text) AS ${buildGroupStatement(shaped([change]))}`);
     const plan: { 'QUERY PLAN': string }[] = await session.unsafe("EXPLAIN EXECUTE stored ('{}', '')");
     const text = plan.map((line) => line['QUERY PLAN']).join('\n');
     expect(text).toMatch(/idempotent_answers_by_age on [^\n]*\n *Index Cond: \(kept_at </);

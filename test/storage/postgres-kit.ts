@@ -2,7 +2,7 @@
 import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { SQL } from 'bun';
-import { StorageUnavailable, WriteUncertain } from '../../src/outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { migrationSteps, takeWithIndexes } from '../../src/storage/postgres/migration-steps.ts';
 import type { Statement } from '../../src/storage/postgres/statements.ts';
@@ -54,7 +54,7 @@ export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
   done.then(
     () => 'done',
     (error) => {
-      if (error instanceof WriteUncertain) return 'uncertain';
+      if (error instanceof WriteUncertainError) return 'uncertain';
       return error instanceof StorageUnavailable ? 'unavailable' : error;
     },
   );

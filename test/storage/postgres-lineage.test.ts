@@ -5,7 +5,7 @@ import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
 import { Lineage } from '../../src/storage/postgres/lineage.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
-import { restoreGap as gap } from '../../src/tables/events.ts';
+import { skippedIdsPerRestore as gap } from '../../src/tables/events.ts';
 import { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';

@@ -1,6 +1,6 @@
 /** A process's PostgreSQL connection pool: effects of locks, lost sessions and slow statements. */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
@@ -110,7 +110,7 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
       next = await add('next');
     });
     expect(next?.id).toBe(2n);
-    expect(total(await pets.inventory())).toBe(2);
+    expect(totalAnimals(await pets.inventory())).toBe(2);
     expect(notices).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     await lockAwaited(other);
     await other`COMMIT`;
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['done']));
-    expect(total(await pets.inventory())).toBe(1_501);
+    expect(totalAnimals(await pets.inventory())).toBe(1_501);
   });
 
   test('runs no other statement in a session whose statement was canceled, because the cancellation may arrive late', async () => {

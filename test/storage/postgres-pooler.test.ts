@@ -1,6 +1,6 @@
 /** The store behind PgBouncer in transaction mode, which assigns any server session to a transaction. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
@@ -106,7 +106,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
             pets.list(undefined, 10),
           ]);
         }
-        return total(await pets.inventory());
+        return totalAnimals(await pets.inventory());
       });
       const totals = await Promise.all(adding);
       expect(Math.max(...totals)).toBe(200);
@@ -178,7 +178,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         await until(async () => (await lockers(direct, 'waiting')).length === 0);
         await direct`COMMIT`;
         await untilDone(() => pets.list(0n, 1));
-        expect(total(await pets.inventory())).toBe(1);
+        expect(totalAnimals(await pets.inventory())).toBe(1);
         expect(notices).toEqual([]);
       });
 

@@ -3,7 +3,11 @@
  * and the server caches the plans.
  */
 import { expect, test } from 'bun:test';
-import { groupText, shaped, type TableChange } from '../../src/storage/postgres/groups/statement.ts';
+import {
+  buildGroupStatement,
+  shaped,
+  type TableChange,
+} from '../../src/storage/postgres/groups/statement.ts';
 import { categories } from '../../src/tables/categories.ts';
 import { imports } from '../../src/tables/imports.ts';
 import { audit } from '../../src/tables/operators.ts';
@@ -41,8 +45,10 @@ test('the changes of every group use one of a small number of statements', () =>
   expect(texts.size).toBeLessThanOrEqual((8 + 1) * 2 * 2);
   const readOnly = { isAdded: false, isChanged: false, isRemoved: false };
   const isStoredAlike = (change: Partial<TableChange>) =>
-    groupText(shaped([{ ...readOnly, ...change, table: categories as Table }]));
+    buildGroupStatement(shaped([{ ...readOnly, ...change, table: categories as Table }]));
   expect(isStoredAlike({ isAdded: true })).toBe(isStoredAlike({ isRemoved: true }));
   // A statement that changes no rows would still run triggers.
-  expect(groupText(shaped([{ ...readOnly, table: orders as Table }]))).not.toContain('UPDATE orders');
+  expect(buildGroupStatement(shaped([{ ...readOnly, table: orders as Table }]))).not.toContain(
+    'UPDATE orders',
+  );
 });

@@ -1,7 +1,7 @@
 /** Units of work on PostgreSQL: effects of locks, lost connections, failing commits and timeouts on a group. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { ApiError } from '../../src/contract/api-error.ts';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
-import { Refusal } from '../../src/contract/refusal.ts';
 import type { Awaitable } from '../../src/domain/awaitable.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
@@ -29,7 +29,7 @@ const writes = ['pets', 'callers'] as const;
 const common = {
   addPet: { writes, all: (by: Transaction, given: readonly NewPet[]) => by.pets.add(given) },
   addAlone: { writes, run: (by: Transaction, pet: NewPet) => by.pets.add([pet]) },
-  refuse: { writes: [], run: () => Promise.reject(new Refusal('pet_not_found')) },
+  refuse: { writes: [], run: () => Promise.reject(new ApiError('pet_not_found')) },
 } as const satisfies Units;
 
 /** Creates a unit of work that declares no writes, so it locks rows only when it changes them. */
@@ -132,7 +132,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   test('a statement or transaction that the server aborts because of a conflict is retried once', async () => {
     const addOrRefuse = async ({ pets }: Transaction, pet: NewPet) => {
       await Promise.resolve(pets.add([pet])).catch(() => {
-        throw new Refusal('pet_not_found');
+        throw new ApiError('pet_not_found');
       });
     };
     for (const name of ['addPet', 'addAlone', 'addOrRefuse']) {
@@ -197,7 +197,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     await using store = await opened([{}]);
     await store.other`BEGIN`;
     await store.other`SELECT * FROM counters FOR UPDATE`;
-    expect(await rejectionOf(store.write('refuse'))).toBeInstanceOf(Refusal);
+    expect(await rejectionOf(store.write('refuse'))).toBeInstanceOf(ApiError);
     await store.other`COMMIT`;
   });
 
@@ -206,10 +206,10 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await pets.add([newPet('cut off')]);
       for (const pid of await lockers(store.other)) await store.other`SELECT pg_terminate_backend(${pid})`;
       await Promise.resolve(pets.add([newPet('behind')])).catch(() => {
-        throw new Refusal('pet_not_found');
+        throw new ApiError('pet_not_found');
       });
     };
-    const refuse = () => Promise.reject(new Refusal('pet_not_found'));
+    const refuse = () => Promise.reject(new ApiError('pet_not_found'));
     await using store = await opened([
       { cutOff: { writes, run: cutOff }, refuseBehind: { writes, run: refuse } },
     ]);
@@ -256,12 +256,12 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   test('only versions of committed changes are announced', async () => {
     const undone = async ({ pets }: Transaction) => {
       await pets.add([newPet('undone')]);
-      throw new Refusal('pet_not_found');
+      throw new ApiError('pet_not_found');
     };
     await using store = await opened([{ undone: { writes, run: undone } }]);
-    expect(await rejectionOf(store.write('undone'))).toBeInstanceOf(Refusal);
+    expect(await rejectionOf(store.write('undone'))).toBeInstanceOf(ApiError);
     expect(await rejectionOf(Promise.all([store.write('undone'), store.write('refuse')]))).toBeInstanceOf(
-      Refusal,
+      ApiError,
     );
     expect(store.announcements).toEqual([]);
     await Promise.allSettled([

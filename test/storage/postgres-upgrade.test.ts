@@ -5,7 +5,7 @@ import { openTables } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
-import { caseFolded } from '../../src/tables/accounts.ts';
+import { foldCase } from '../../src/tables/accounts.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import {
@@ -140,7 +140,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     await database.migrate();
     const stored = await older<{ name: string; folded: string }[]>`
       SELECT name, name_folded AS folded FROM accounts ORDER BY id`;
-    expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => caseFolded(name)));
+    expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => foldCase(name)));
     expect(stored).toHaveLength(2_500);
     const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
     for (const name of names) {

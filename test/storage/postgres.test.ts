@@ -1,13 +1,13 @@
 /** Guarantees of PostgreSQL in addition to those of every store. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { verifyServer } from '../../src/app/backups.ts';
+import { readServerContents } from '../../src/app/backups.ts';
 import { openStore } from '../../src/app/store.ts';
 import type { Pet } from '../../src/contract/representations.ts';
-import { quotaOf } from '../../src/domain/plan.ts';
+import { resolveQuota } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
-import { StorageUnavailable, StorageUnusable } from '../../src/outages/errors.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresEvents } from '../../src/storage/postgres/entities/events.ts';
 import { versionCounter } from '../../src/storage/postgres/versions.ts';
@@ -93,7 +93,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await sql`CREATE TABLE pets (whose text)`;
     await using database = open(schema.url);
     const refused = await rejectionOf(database.migrate());
-    expect(refused).toBeInstanceOf(StorageUnusable);
+    expect(refused).toBeInstanceOf(StoreUnusableError);
     expect((refused as Error).message).toContain("another program's tables");
 
     await sql`DROP TABLE pets`;
@@ -174,7 +174,7 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await writeStoreOfFormat(session, 4);
-    const verified = await verifyServer(schema.url);
+    const verified = await readServerContents(schema.url);
     expect(verified).toMatchObject({
       format: 4,
       counts: { animal_store_format: 1 },
@@ -188,7 +188,7 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
 
   test('reports a missing store, and changes nothing', async () => {
     await using schema = await makeSchema();
-    expect(await rejectionOf(verifyServer(schema.url))).toMatchObject({
+    expect(await rejectionOf(readServerContents(schema.url))).toMatchObject({
       message: expect.stringContaining('No store found'),
     });
   });
@@ -220,7 +220,7 @@ describe.skipIf(servers === undefined)('the facts about a store on PostgreSQL an
       serving: true,
       cluster: { ...patient, redisUrl: redis.url, redisPrefix: makePrefix() },
     });
-    const account = { name: 'a', ...quotaOf('free'), createdAt: 0 };
+    const account = { name: 'a', ...resolveQuota('free'), createdAt: 0 };
     await Promise.all([store.write('createAccount', account), store.write('createAccount', account)]);
 
     await store.limits.versions();

@@ -12,7 +12,7 @@ import { accounts, keys } from '../../src/tables/accounts.ts';
 import { imports } from '../../src/tables/imports.ts';
 import { audit, sessions } from '../../src/tables/operators.ts';
 import { pets } from '../../src/tables/pets.ts';
-import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
+import type { Column, FilterOf, KeyOf, Table } from '../../src/tables/table.ts';
 import { type Entities, entities } from '../../src/tables/tables.ts';
 import { deliveries } from '../../src/tables/webhooks.ts';
 
@@ -80,7 +80,7 @@ const last = rows - 10;
 const positions = [0, common - 10, last];
 
 /** Lookups by key and by unique columns. */
-function findsOf<T>(described: T, [key]: readonly KeyIn<T>[], looked?: unknown) {
+function findsOf<T>(described: T, [key]: readonly KeyOf<T>[], looked?: unknown) {
   const lookups = Object.keys((described as Table).lookups);
   return { find: [[key]], findBy: lookups.map((name) => [name, looked]) } as unknown as Calls<
     FindersOf<EntityReads<T>>
@@ -90,11 +90,11 @@ function findsOf<T>(described: T, [key]: readonly KeyIn<T>[], looked?: unknown) 
 /** Lookups and lists, with every combination of filters. */
 function readsOf<T>(
   described: T,
-  some: readonly KeyIn<T>[],
-  values: { readonly [Name in keyof FilterIn<T>]-?: readonly Exclude<FilterIn<T>[Name], undefined>[] },
+  some: readonly KeyOf<T>[],
+  values: { readonly [Name in keyof FilterOf<T>]-?: readonly Exclude<FilterOf<T>[Name], undefined>[] },
   looked?: unknown,
 ): Calls<EntityReads<T>> {
-  const all = filters<FilterIn<T> & object>(values as never);
+  const all = filters<FilterOf<T> & object>(values as never);
   return {
     ...findsOf(described, some, looked),
     findMany: [[some]],

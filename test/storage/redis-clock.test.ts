@@ -20,7 +20,7 @@ const caller = callerWith({ quota });
 interface Instance {
   /** Wall-clock time comes from Redis, and monotonic time from the instance. */
   readonly clock: FakeClock;
-  take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
+  take(): Promise<{ errorCode: string | undefined; resetAt: number; retryAfterSeconds: number }>;
 }
 
 interface Bench extends AsyncDisposable {
@@ -64,8 +64,8 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
     for (const seconds of [20, 20, 19]) {
       still.clock.step(seconds);
       going.clock.advance(seconds);
-      expect((await still.take()).refusal).toBe('rate_limit_exceeded');
-      expect((await going.take()).refusal).toBe('rate_limit_exceeded');
+      expect((await still.take()).errorCode).toBe('rate_limit_exceeded');
+      expect((await going.take()).errorCode).toBe('rate_limit_exceeded');
     }
     const { retryAfterSeconds, resetAt } = await going.take();
     expect(retryAfterSeconds).toBe(1);
@@ -73,7 +73,7 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
     still.clock.step(1);
     going.clock.advance(1);
     await still.take();
-    expect((await going.take()).refusal).toBeUndefined();
+    expect((await going.take()).errorCode).toBeUndefined();
   });
 
   test('a clock change is corrected once, by the first instance to detect it', async () => {
@@ -88,8 +88,8 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
         clock.step(seconds);
       }
       for (const instance of [first, second, first]) {
-        const { refusal, resetAt, retryAfterSeconds } = await instance.take();
-        expect([refusal, resetAt]).toEqual([
+        const { errorCode, resetAt, retryAfterSeconds } = await instance.take();
+        expect([errorCode, resetAt]).toEqual([
           'rate_limit_exceeded',
           instance.clock.seconds + retryAfterSeconds,
         ]);
@@ -98,7 +98,7 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
     const { retryAfterSeconds } = await one.take();
     expect(retryAfterSeconds).toBe(40);
     for (const { clock } of bench.instances) clock.advance(40);
-    expect((await other.take()).refusal).toBeUndefined();
+    expect((await other.take()).errorCode).toBeUndefined();
   });
 
   test('earlier clock changes are ignored after Redis has lost its data', async () => {

@@ -5,7 +5,7 @@ import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';

@@ -1,13 +1,13 @@
 /** The minimum version that a replica's data must have. */
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
-import { type Versions, versionsFrom } from '../../src/domain/resources.ts';
+import { mapVersions, type Versions } from '../../src/domain/resources.ts';
 import { SharedVersions } from '../../src/domain/shared-versions.ts';
 
 let nowMs = 0;
 beforeEach(() => void spyOn(performance, 'now').mockImplementation(() => nowMs));
 afterEach(() => mock.restore());
 
-const all = (version: number): Versions => versionsFrom(() => version);
+const all = (version: number): Versions => mapVersions(() => version);
 
 /** The state of a process that received a version from both servers. Each step takes a millisecond. */
 function settledAt(version: number) {

@@ -2,17 +2,17 @@
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { sharedOperations } from '../../src/contract/operations.ts';
-import { quotaOf } from '../../src/domain/plan.ts';
+import { resolveQuota } from '../../src/domain/plan.ts';
 import type { units } from '../../src/operations/units.ts';
 import type { KeyUsage } from '../../src/storage/admin.ts';
-import type { InputOf } from '../../src/storage/transaction.ts';
+import type { UnitInput } from '../../src/storage/transaction.ts';
 import { newKey, newPet } from './samples.ts';
 
 type AllUnits = typeof units;
 
 export type UnitName = keyof AllUnits;
 
-export type Call = { [Name in UnitName]: readonly [Name, InputOf<AllUnits[Name]>] }[UnitName];
+export type Call = { [Name in UnitName]: readonly [Name, UnitInput<AllUnits[Name]>] }[UnitName];
 
 const now = 1_790_000_000_000;
 const day = 20_000 * 86_400_000;
@@ -75,7 +75,7 @@ const accountCalls: readonly Call[] = [
   ],
   ['createKey', newKey(2, 'b'.repeat(64), now)],
   ['createKey', newKey(2, 'c'.repeat(64))],
-  ['updateAccount', { id: 2, name: 'ÄPFEL', limits: quotaOf('pro') }],
+  ['updateAccount', { id: 2, name: 'ÄPFEL', limits: resolveQuota('pro') }],
   ['setKeyScopes', { id: 3, scopes: ['orders:read', 'orders:write'], preconditions: {} }],
   ['rotateKey', { oldId: 3, oldEndsAt: now, successor: newKey(2, 'd'.repeat(64)) }],
   ['revokeKey', { id: 2, at: now }],

@@ -1,6 +1,6 @@
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Caller } from '../../src/domain/caller.ts';
-import { type Quota, quotaOf } from '../../src/domain/plan.ts';
+import { type Quota, resolveQuota } from '../../src/domain/plan.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import type { UnitWriter } from '../../src/operations/units.ts';
 import type { Account, NewKey } from '../../src/tables/accounts.ts';
@@ -26,7 +26,7 @@ export function newKey(accountId: number, fingerprint: string, expiresAt: number
 
 /** A caller on the Free plan with the default scopes, unless `given` overrides them. */
 export function callerWith(given: Partial<Caller> = {}): Caller {
-  const { quota } = quotaOf('free');
+  const { quota } = resolveQuota('free');
   const scopes = new Set(defaultScopes);
   return {
     keyId: 1,

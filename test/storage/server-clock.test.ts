@@ -3,13 +3,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { SQL } from 'bun';
-import { type LocalApp, startApp } from '../../src/app/app.ts';
-import { openapiText } from '../../src/app/openapi.ts';
+import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
+import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
 import type { LeasedDelivery, SettledDelivery } from '../../src/domain/delivery.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
 import { answerOf } from '../support/call.ts';
 import { FakeClock, FakeMachine } from '../support/clock.ts';
@@ -155,7 +155,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
       ...{ DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() },
       ...{ WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', ...patientSettings, ...more },
     });
-    const instances: (LocalApp & { lines: ReturnType<typeof keptLog>['lines'] })[] = [];
+    const instances: (SingleProcessApp & { lines: ReturnType<typeof keptLog>['lines'] })[] = [];
     const start = async (offsetMs: number, stack: AsyncDisposableStack) => {
       const { log, lines } = keptLog();
       const clock = systemClock({
@@ -164,7 +164,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
         uptime: () => performance.now() / 1_000,
       });
       const runtime = { clock, randomBytes };
-      const app = stack.use(await startApp(config, (at) => openapiText(config, at), log, runtime));
+      const app = stack.use(await startApp(config, (at) => openapiDocument(config, at), log, runtime));
       return { ...app, lines };
     };
     for (const offsetMs of offsetsMs) instances.push(await start(offsetMs, started));
@@ -193,14 +193,14 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
     await using stepped = await steppedServer(schema.url);
     await using store = await startInstances({ DATABASE_URL: stepped.url });
     const { key } = store;
-    const send = async ({ url }: LocalApp, name: string) => {
+    const send = async ({ url }: SingleProcessApp, name: string) => {
       const request = { key, body: newPetJson, headers: { 'Idempotency-Key': name } };
       const { status, text } = await answerOf(url, 'POST', '/pets', request);
       expect(status).toBe(201);
       return text;
     };
     const step = async (hours: number) => {
-      const aheadMs = ({ admin: { storage } }: LocalApp) => storage.clock.now() - Date.now();
+      const aheadMs = ({ admin: { storage } }: SingleProcessApp) => storage.clock.now() - Date.now();
       await stepped.step(hours);
       await until(() => store.instances.every((one) => Math.abs(aheadMs(one) - hours * hourMs) < minuteMs));
       // A process that starts before the step is recorded does not know of it.
@@ -224,7 +224,10 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
     await answerOf(first.url, 'POST', '/webhooks', { key, body: '{"url":"http://127.0.0.1:9/"}' });
     await answerOf(first.url, 'POST', '/pets', { key, body: newPetJson });
     await first.admin.storage.events.bounds();
-    const lease = async ({ admin: { storage } }: LocalApp, settled: readonly SettledDelivery[] = []) => {
+    const lease = async (
+      { admin: { storage } }: SingleProcessApp,
+      settled: readonly SettledDelivery[] = [],
+    ) => {
       const now = storage.clock.now();
       const take = {
         ...{ now, leasedUntil: now + minuteMs, room: 10, held: {}, heldOfAccounts: {}, fast: [], after: 0n },

@@ -1,9 +1,9 @@
 /** Merging versions reported by Redis and PostgreSQL. */
 import { afterEach, beforeEach, describe, expect, mock, spyOn, test } from 'bun:test';
-import { resources, type Versions, versionsFrom } from '../../src/domain/resources.ts';
+import { mapVersions, resources, type Versions } from '../../src/domain/resources.ts';
 import { maxStaleMs, SharedVersions } from '../../src/domain/shared-versions.ts';
 
-const at = (callers: number, pets: number): Versions => ({ ...versionsFrom(() => 1), callers, pets });
+const at = (callers: number, pets: number): Versions => ({ ...mapVersions(() => 1), callers, pets });
 const now = () => performance.now();
 
 // Stops the clock.
@@ -18,7 +18,7 @@ function settled(shards: readonly { lastReported: Versions }[] = [redis]): Share
   return versions;
 }
 
-const unheard = () => ({ lastReported: versionsFrom(() => -1) });
+const unheard = () => ({ lastReported: mapVersions(() => -1) });
 const redis = unheard();
 
 test('a change that both servers report produces one new version', () => {

@@ -1,6 +1,6 @@
 import type { LimitedStore } from '../../src/app/limited-store.ts';
+import { ApiError } from '../../src/contract/api-error.ts';
 import type { NewPet } from '../../src/contract/pets.ts';
-import { Refusal } from '../../src/contract/refusal.ts';
 import type { Order, Pet } from '../../src/contract/representations.ts';
 import type { Resource, Versions } from '../../src/domain/resources.ts';
 import { resources } from '../../src/domain/resources.ts';
@@ -9,7 +9,7 @@ import { nextTurn } from './place.ts';
 
 async function petOf({ pets }: Transaction, id: bigint): Promise<Pet> {
   const pet = await pets.find(id);
-  if (pet === undefined) throw new Refusal('pet_not_found');
+  if (pet === undefined) throw new ApiError('pet_not_found');
   return pet;
 }
 
@@ -46,7 +46,7 @@ export const shopUnits = {
     writes: ['pets'],
     run: async (transaction: Transaction, input: { id: bigint; change: Partial<NewPet> }) => {
       await changePet(transaction, input);
-      throw new Refusal('pet_reserved');
+      throw new ApiError('pet_reserved');
     },
   },
   addOrder: {

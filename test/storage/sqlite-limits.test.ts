@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
-import { AccountCounts } from '../../src/limits/file/account-counts.ts';
+import { AccountUsageTable } from '../../src/limits/file/account-counts.ts';
 import { header, limitTables } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
 import type { Limits } from '../../src/limits/file/limits.ts';
@@ -12,7 +12,7 @@ import { RecordLocks } from '../../src/limits/file/record-locks.ts';
 import { LimitSync } from '../../src/limits/file/sync.ts';
 import { LimitTable } from '../../src/limits/file/table.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
@@ -23,7 +23,7 @@ import { strictRules } from './place.ts';
 /** Leaves the account locked, like a process that is killed while it counts. */
 function leaveLocked(path: string, accountId: number, worker = 1): void {
   using file = new LimitFile(path);
-  new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
+  new RecordLocks(file, worker).acquire(new AccountUsageTable(file).table.find(accountId) / 4);
 }
 
 test('only requests from an account locked by a killed process are rejected, and only until the lock is released', async () => {
@@ -123,10 +123,10 @@ test('if the clock is set back while the service is stopped, counts are kept, an
   const clock = new FakeClock('2027-01-15T09:00:00Z');
   await using serving = openAlone(folder.path, clock);
   const banned = serving.limits.take(caller);
-  expect(banned).toMatchObject({ refusal: 'api_key_banned', retryAfterSeconds: 120 });
+  expect(banned).toMatchObject({ errorCode: 'api_key_banned', retryAfterSeconds: 120 });
   expect(banned.day.remaining).toBe(98);
   clock.advance(120);
-  expect(serving.limits.take(caller)).toMatchObject({ refusal: undefined, day: { remaining: 97 } });
+  expect(serving.limits.take(caller)).toMatchObject({ errorCode: undefined, day: { remaining: 97 } });
 });
 
 test('a process whose clock is a millisecond behind does not reopen a window', async () => {
@@ -141,7 +141,7 @@ test('a process whose clock is a millisecond behind does not reopen a window', a
 /** Acts like another process of the service, with a separate mapping and locks. */
 function openWorker(folder: string, worker: number): Limits {
   return openLimits({
-    files: storeFileNames(dataFile(folder)),
+    files: resolveStoreFiles(dataFile(folder)),
     role: 'worker',
     worker,
     clock: new FakeClock(),

@@ -3,9 +3,9 @@ import { describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { makeFile } from '../../src/store-files/files.ts';
@@ -77,7 +77,7 @@ describe('the data file', () => {
         Array.from({ length: 5 }, () => store.write('createPet', { now: 0, body: newPet('Ozzy') })),
       );
     }
-    expect(total(await store.pets.inventory())).toBe(2_000);
+    expect(totalAnimals(await store.pets.inventory())).toBe(2_000);
     // SQLite's default limit is 1,000 pages of 4 KiB, checked after each commit.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
   });
@@ -88,11 +88,11 @@ describe('the data file', () => {
     {
       await using _serving = await open(path);
       await using managing = await open(path, false);
-      expect(total(await managing.pets.inventory())).toBe(0);
+      expect(totalAnimals(await managing.pets.inventory())).toBe(0);
       await expect(open(path)).rejects.toThrow(/Another process is serving the store/);
     }
     await using again = await open(path);
-    expect(total(await again.pets.inventory())).toBe(0);
+    expect(totalAnimals(await again.pets.inventory())).toBe(0);
   });
 });
 
@@ -102,7 +102,7 @@ describe('migration', () => {
     const path = join(folder.path, 'store.db');
     migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
     const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(StorageUnusable);
+    await expect(open(path)).rejects.toThrow(StoreUnusableError);
     await expect(open(path)).rejects.toThrow(/written by a newer version.*Use that version or a newer one/);
     expect(digests(folder.path)).toEqual(before);
   });
@@ -128,7 +128,7 @@ describe('migration', () => {
     const path = join(folder.path, 'store.db');
     writeFileSync(path, 'My shopping list: 1 hamster\n'.repeat(400));
     const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(StorageUnusable);
+    await expect(open(path)).rejects.toThrow(StoreUnusableError);
     await expect(open(path)).rejects.toThrow(/store\.db.*file is not a database/);
     expect(digests(folder.path)).toEqual(before);
   });
@@ -156,6 +156,6 @@ describe('migration', () => {
     await using store = await open(path);
     expect(await store.health()).toEqual([]);
     expect(existsSync(path)).toBe(true);
-    await expect(open(join(path, 'store.db'))).rejects.toThrow(StorageUnusable);
+    await expect(open(join(path, 'store.db'))).rejects.toThrow(StoreUnusableError);
   });
 });

@@ -16,9 +16,9 @@ import { join } from 'node:path';
 import { openCopy, openStore } from '../../src/app/store.ts';
 import { expectServedFiles, isMarkedClosed } from '../../src/limits/file/served-files.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { StorageUnusable } from '../../src/outages/errors.ts';
+import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { isStoreFile, storeFiles } from '../../src/store-files/files.ts';
+import { isStoreFile, prepareStoreFiles } from '../../src/store-files/files.ts';
 import { tryLock } from '../../src/store-files/serving-lock.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
@@ -118,7 +118,7 @@ describe('file permissions', () => {
 });
 
 describe('files are not reported as replaced', () => {
-  const files = () => storeFiles(pathOf('store.db'), false);
+  const files = () => prepareStoreFiles(pathOf('store.db'), false);
 
   test('while a process locks the store after a service has ended', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
@@ -236,7 +236,7 @@ describe('the lock file', () => {
     const before = digests(folder.path);
     for (const name of ['store.db', 'other.db']) {
       await expect(open(name)).rejects.toThrow(/has 2 hard links/);
-      await expect(open(name, false)).rejects.toThrow(StorageUnusable);
+      await expect(open(name, false)).rejects.toThrow(StoreUnusableError);
     }
     expect(digests(folder.path)).toEqual(before);
   });

@@ -13,11 +13,11 @@ import { ImportOperations, type ImportRow } from '../../src/operations/imports/i
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
 import { type Store, units } from '../../src/operations/units.ts';
-import { resealSecrets } from '../../src/operations/webhook-secrets.ts';
+import { reencryptSecrets } from '../../src/operations/webhook-secrets.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { schemaChanges } from '../../src/storage/schema-changes.ts';
 import { SqliteTransaction } from '../../src/storage/sqlite/transaction.ts';
-import { runsOf } from '../../src/storage/unit-of-work.ts';
+import { groupIntoRuns } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
@@ -49,7 +49,7 @@ function onSqlite(path: string): CountRows & Disposable {
     try {
       const before = changed();
       let outcome: unknown;
-      for (const each of runsOf(units, [{ name, input }])) {
+      for (const each of groupIntoRuns(units, [{ name, input }])) {
         [outcome] = await each.start(transaction.tables);
         transaction.keepUnit(each.writes);
       }
@@ -76,7 +76,8 @@ function onPostgres(session: SQL): CountRows {
       const before = await changedRows(sql);
       const transaction = new PostgresTransaction(async (statement) => statement(sql), new Map());
       let outcome: unknown;
-      for (const each of runsOf(units, [{ name, input }])) [outcome] = await each.start(transaction.tables);
+      for (const each of groupIntoRuns(units, [{ name, input }]))
+        [outcome] = await each.start(transaction.tables);
       await transaction.events.flush();
       counted = { rows: (await changedRows(sql)) - before, outcome };
       throw rolledBack;
@@ -248,7 +249,7 @@ async function reseal(write: Write): Promise<void> {
   });
   const list = (after = 0n, limit = 0) => all.filter(({ id }) => id > after).slice(0, limit);
   const store = { webhooks: { list }, write } as never;
-  await resealSecrets(store, () => 'resealed', new AbortController().signal);
+  await reencryptSecrets(store, () => 'resealed', new AbortController().signal);
 }
 
 /** Units whose callers divide the work: run by their callers, with more rows than one unit may change. */

@@ -7,7 +7,7 @@ import { type Resource, resources, type Versions } from '../../src/domain/resour
 import { units } from '../../src/operations/units.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
-import { runsOf } from '../../src/storage/unit-of-work.ts';
+import { groupIntoRuns } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import type { TestServers } from '../support/servers.ts';
@@ -107,7 +107,7 @@ async function runAlone(sql: SQL, [name, input]: Call) {
   const announced = new Map<Resource, number>();
   const transaction = new PostgresTransaction(async (statement) => statement(sql), announced);
   const before = await uses(sql);
-  for (const run of runsOf(units, [{ name, input }])) await run.start(transaction.tables);
+  for (const run of groupIntoRuns(units, [{ name, input }])) await run.start(transaction.tables);
   const after = await uses(sql);
   const touched = [...after].flatMap(([table, count]) => (count > (before.get(table) ?? 0n) ? [table] : []));
   return { touched, announced: [...announced.keys()] };

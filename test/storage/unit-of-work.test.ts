@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
-import { type NewPet, total } from '../../src/contract/pets.ts';
+import { type NewPet, totalAnimals } from '../../src/contract/pets.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { storeIdentity } from '../../src/store-files/file-identity.ts';
-import { storeFileNames } from '../../src/store-files/files.ts';
+import { readStoreIdentity } from '../../src/store-files/file-identity.ts';
+import { resolveStoreFiles } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -26,7 +26,7 @@ test('a unit of work that writes to an undeclared table is rolled back without a
     rules: strictRules,
     serving: true,
   });
-  const identity = storeIdentity(path, storeFileNames(path), true);
+  const identity = readStoreIdentity(path, resolveStoreFiles(path), true);
   const migrations = dataMigrations;
   await using writer = new SqliteWriter({ path, identity, migrations, units, timeoutMs: 5_000 });
   const [first, undeclared, declared] = await Promise.allSettled([
@@ -39,5 +39,5 @@ test('a unit of work that writes to an undeclared table is rolled back without a
   expect([first, declared]).toMatchObject([{ status: 'fulfilled' }, { status: 'fulfilled' }]);
   expect(writer.facts.groups).toBe(1);
   expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['first', 'declared']);
-  expect(total(await store.pets.inventory())).toBe(2);
+  expect(totalAnimals(await store.pets.inventory())).toBe(2);
 });

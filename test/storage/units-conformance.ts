@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { setImmediate as laterTurn } from 'node:timers/promises';
+import { ApiError } from '../../src/contract/api-error.ts';
 import type { NewPet } from '../../src/contract/pets.ts';
-import { Refusal } from '../../src/contract/refusal.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
@@ -21,14 +21,14 @@ const failingUnits = {
   refuse: {
     writes: [],
     run: () => {
-      throw new Refusal('pet_not_found');
+      throw new ApiError('pet_not_found');
     },
   },
   addAndRefuse: {
     writes: ['pets'],
     run: async ({ pets }: Transaction, pet: NewPet) => {
       await pets.add([pet]);
-      throw new Refusal('pet_not_found', { message: `not ${pet.name}` });
+      throw new ApiError('pet_not_found', { message: `not ${pet.name}` });
     },
   },
   addAndFail: {
@@ -141,7 +141,7 @@ function apartFromNeighboursConforms(check: StoreTest): void {
         'fulfilled',
       ]);
       const refused = errorOf(settled[1]);
-      expect(refused).toBeInstanceOf(Refusal);
+      expect(refused).toBeInstanceOf(ApiError);
       expect(refused).toMatchObject({ code: 'pet_not_found', message: 'not refused' });
       expect(errorOf(settled[3])).toMatchObject({ message: 'no failed' });
       expect((await namesIn(store)).sort()).toEqual(['one', 'three', 'two']);
@@ -153,7 +153,7 @@ function apartFromNeighboursConforms(check: StoreTest): void {
     async ({ besideWith }) => {
       const other = await besideWith(testUnits().units);
       const [refused] = await Promise.allSettled([other.write('addAndRefuse', newPet('refused'))]);
-      expect(errorOf(refused)).toBeInstanceOf(Refusal);
+      expect(errorOf(refused)).toBeInstanceOf(ApiError);
       const [, added] = await Promise.allSettled([
         other.write('addAndRefuse', newPet('refused')),
         other.write('addAlone', newPet('added')),

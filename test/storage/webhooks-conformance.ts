@@ -3,7 +3,7 @@ import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
   type LeasedDelivery,
   type LeaseRequest,
-  type Leases,
+  type LeaseResult,
   maxHeldEvents,
   maxInFlight,
   maxPending,
@@ -14,8 +14,8 @@ import { type EventType, eventTypes } from '../../src/domain/event-type.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Store, UnitWriter } from '../../src/operations/units.ts';
-import { deliveryBatch, maxHastened } from '../../src/storage/delivery-row.ts';
-import type { SweptTo, UnitOfWork } from '../../src/storage/transaction.ts';
+import { deliveryBatch, maxRedeliveredAtOnce } from '../../src/storage/delivery-row.ts';
+import type { SweepPosition, UnitOfWork } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -76,7 +76,7 @@ const requestAt = (at: number, room: number): LeaseRequest => ({
 });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
-async function take(store: Store, room = 0, at = now): Promise<Leases> {
+async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {
   await store.events.bounds();
   return store.write('dispatchDeliveries', { settled: [], lease: requestAt(at, room) });
 }
@@ -495,7 +495,7 @@ export function webhooksConform(check: StoreTest): void {
         );
       const ofAll = counts.map(([, , count]) => [count, BigInt(count)]);
       let steps = 0;
-      let after: SweptTo | undefined;
+      let after: SweepPosition | undefined;
       do {
         const before = (await left()).reduce((sum, [count]) => sum + Number(count), 0);
         after = await store.write('trimDeliveries', { keep: 20, after: after ?? null });
@@ -874,7 +874,7 @@ export function webhooksConform(check: StoreTest): void {
         events.add(eventId);
         attempts++;
       });
-      expect([events.size, events.has(1n)]).toEqual([maxHastened + 200, false]);
+      expect([events.size, events.has(1n)]).toEqual([maxRedeliveredAtOnce + 200, false]);
       // Events are sent twice only if they were sent before the position could move.
       expect(attempts).toBeWithin(events.size, events.size + maxInFlight.perWebhook + 1);
     },

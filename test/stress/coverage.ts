@@ -5,7 +5,7 @@
 import { join, relative } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
-import type { Figures, StressTest } from './stress-test.ts';
+import type { StressResult, StressTest } from './stress-test.ts';
 
 const leastCovered = 0.98;
 /**
@@ -70,7 +70,7 @@ async function runTests(options: readonly string[], environment: Record<string, 
 }
 
 /** Summarizes coverage. Throws if coverage is too low in any folder (for `each`) or in total (for `all`). */
-function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): Figures {
+function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): StressResult {
   const parts = core.map((name) => taken.filter(({ path }) => path.startsWith(`src/${name}/`)));
   const part = (of: readonly Taken[]) => of.filter(({ count }) => count > 0).length / of.length;
   const percent = (of: readonly Taken[]) => Math.floor(part(of) * 1_000) / 10;

@@ -12,7 +12,7 @@ import { EventReader, readFeed } from './event-readers.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { type ShopPlace, shopKinds } from './shop-places.ts';
-import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
+import { openOrThrow, type StressOptions, type StressResult, type StressTest } from './stress-test.ts';
 
 const writers = 16;
 /** Number of animals that each writer creates before it changes them repeatedly. */
@@ -72,7 +72,7 @@ class Writing {
 export async function everyEvent(
   place: ShopPlace,
   { rounds, seed, progress }: StressOptions,
-): Promise<Figures> {
+): Promise<StressResult> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'copy.db');
   await using proxy = await cuttingProxy(place.urls, new Chance(seed, -1), { part: 0, fates: [], lateMs: 0 });

@@ -5,7 +5,6 @@
 
 import type { Quota } from '../../src/domain/plan.ts';
 import {
-  asDates,
   type BanRules,
   daySeconds,
   decide,
@@ -13,6 +12,7 @@ import {
   minuteSeconds,
   noPenalty,
   noUsage,
+  toUnixTimes,
 } from '../../src/limits/limit.ts';
 import { LimitModel } from '../domain/limit-model.ts';
 import { FakeMachine } from '../support/clock.ts';
@@ -81,10 +81,10 @@ function play(chance: Chance, seen: Record<string, number>): number {
     const decided = decide(usage, penalties[key] ?? noPenalty, quota, rules, nowMs);
     usage = decided.usage;
     penalties[key] = decided.penalty;
-    const verdict = asDates(decided.verdict, clock.aheadSeconds);
+    const verdict = toUnixTimes(decided.verdict, clock.aheadSeconds);
     const aheadSeconds = (clock.now() - nowMs) / 1_000;
     const { resetAt, ...expected } = model.request(key, quota, nowMs);
-    for (const part of ['refusal', 'limit', 'remaining', 'retryAfterSeconds'] as const) {
+    for (const part of ['errorCode', 'limit', 'remaining', 'retryAfterSeconds'] as const) {
       if (verdict[part] !== expected[part]) same(`${part} of ${step}`, verdict[part], expected[part]);
     }
     checkReset(`${step}`, verdict, resetAt, aheadSeconds);
@@ -103,7 +103,7 @@ function play(chance: Chance, seen: Record<string, number>): number {
     }
     if (stepped !== 0) seen['clock changes'] = (seen['clock changes'] ?? 0) + 1;
     retryAfterSeconds = verdict.retryAfterSeconds;
-    const outcome = verdict.refusal ?? 'admitted';
+    const outcome = verdict.errorCode ?? 'admitted';
     seen[outcome] = (seen[outcome] ?? 0) + 1;
   }
   return steps;

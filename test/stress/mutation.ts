@@ -33,7 +33,7 @@ const copied = [
 ];
 
 const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
-const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/replies.ts'];
+const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/reply.ts'];
 
 /** Slow tests of other code, which are skipped. */
 const slow = new Set(['counting.test.ts', 'bodies.test.ts']);
@@ -128,7 +128,7 @@ function chosen(most: number, seed: number): Mutant[] {
 
 export const mutation: StressTest = {
   name: 'mutation',
-  promise: `the tests detect at least ${leastKilled * 100} % of small changes to domain/, pipeline.ts and replies.ts`,
+  promise: `the tests detect at least ${leastKilled * 100} % of small changes to domain/, pipeline.ts and reply.ts`,
   rounds: 10_000,
   async run({ rounds, seed, progress }) {
     const mutants = chosen(rounds, seed);

@@ -16,7 +16,7 @@ import { Chance } from './generate/chance.ts';
 import { Readers } from './once-readers.ts';
 import { Expected, liveOnce, type Stored, type Write } from './once-work.ts';
 import { type ShopPlace, shopKinds } from './shop-places.ts';
-import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
+import { openOrThrow, type StressOptions, type StressResult, type StressTest } from './stress-test.ts';
 
 const mostWorkers = 32;
 const readers = 4;
@@ -121,7 +121,7 @@ export async function eachOnce(
   place: ShopPlace,
   { rounds, seed, progress }: StressOptions,
   perKill = writesPerKill,
-): Promise<Figures> {
+): Promise<StressResult> {
   const spoiling = { part: spoiled, fates, lateMs: patience.lateMs };
   await using proxy = await cuttingProxy(place.urls, new Chance(seed, -1), spoiling);
   const failures = new Failures(seed);

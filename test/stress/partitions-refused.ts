@@ -6,7 +6,7 @@ import { SQL } from 'bun';
 import { clientOf } from '../support/client.ts';
 import type { Cluster } from '../support/cluster.ts';
 import { until } from '../support/wait.ts';
-import type { Figures } from './stress-test.ts';
+import type { StressResult } from './stress-test.ts';
 
 const ofEachKind = 10;
 /** Maximum time until a snapshot has been saved. Snapshots are saved every 10 s. */
@@ -81,7 +81,7 @@ export class Refused {
     await Promise.all(asked);
   }
 
-  figures(): Figures {
+  figures(): StressResult {
     return {
       'requests with banned keys or exhausted quotas': this.#checked,
       'of these accepted': 0,

@@ -1,10 +1,10 @@
 /** Measures how long an instance returns stale data after an acknowledged change. */
 
-import { writeCursor } from '../../src/contract/cursor.ts';
+import { encodeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
 import { maxStaleMs } from '../../src/domain/shared-versions.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
-import type { Figures } from './stress-test.ts';
+import type { StressResult } from './stress-test.ts';
 
 /** A list request sent later than this after an animal was acknowledged must return the animal or a 503. */
 const boundMs = maxStaleMs;
@@ -48,7 +48,7 @@ export class Staleness {
     await this.#watching;
     const last = Math.max(0, ...this.#acknowledged.map(({ id }) => id));
     if (last > 0)
-      this.#target = `${firstPage}&cursor=${writeCursor({ after: BigInt(last), filters: status ?? '' })}`;
+      this.#target = `${firstPage}&cursor=${encodeCursor({ after: BigInt(last), filters: status ?? '' })}`;
     this.#acknowledged = [];
     if (this.#longestMs > boundMs) {
       throw new Error(`${during}: an animal was missing ${Math.round(this.#longestMs)} ms after its 201.`);
@@ -83,7 +83,7 @@ export class Staleness {
     return `${this.#stale} of ${this.#reads} lists stale, by at most ${Math.round(this.#longestMs)} ms`;
   }
 
-  figures(): Figures {
+  figures(): StressResult {
     return {
       'lists read': this.#reads,
       'stale lists': this.#stale,

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
-import { troubles } from '../../src/domain/trouble.ts';
+import { troubles } from '../../src/domain/troubles.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames, areAll, load, readiness } from '../support/load.ts';
@@ -14,7 +14,7 @@ import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 import { Refused } from './partitions-refused.ts';
 import { Staleness } from './partitions-staleness.ts';
-import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
+import { openOrThrow, type StressOptions, type StressResult, type StressTest } from './stress-test.ts';
 
 const instances = 3;
 const recoveryMs = 20_000;
@@ -107,7 +107,7 @@ class Tally {
   }
 }
 
-async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> {
+async function run({ rounds, seed, progress }: StressOptions): Promise<StressResult> {
   await using made = new AsyncDisposableStack();
   const environment = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' };
   const cluster = made.use(await openOrThrow(() => startCluster({ instances: 0, environment })));

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf } from './generate/http.ts';
 import { type ProvingService, provingService } from './service.ts';
-import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import type { StressOptions, StressResult, StressTest } from './stress-test.ts';
 import { Wires } from './wire.ts';
 
 /** Requests for every public path. The largest file is also requested without gzip and with HEAD. */
@@ -200,6 +200,6 @@ export const publicPages: StressTest = {
       if (share < leastRate)
         throw new Error(`beside a crowd that ${crowd} the rate is ${Math.round(100 * share)} %`);
     }
-    return figures satisfies Figures;
+    return figures satisfies StressResult;
   },
 };

@@ -11,7 +11,7 @@ import { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { nothingIn, wrongRequest } from './invalid.ts';
 import { type ProvingService, provingService } from './service.ts';
-import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import type { StressOptions, StressResult, StressTest } from './stress-test.ts';
 import { Caller } from './walk/caller.ts';
 import { plainRequest } from './walk/places.ts';
 import { perform } from './walk/request.ts';
@@ -165,7 +165,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Throws if memory usage or the number of descriptors grew. */
-function flat(mib: readonly number[], before: number, after: number): Figures {
+function flat(mib: readonly number[], before: number, after: number): StressResult {
   const samples = mib.slice(Math.floor(mib.length * warmUpPart));
   const part = Math.ceil(samples.length * partOfSamples);
   const [first, last] = [median(samples.slice(0, part)), median(samples.slice(-part))];
@@ -181,7 +181,7 @@ function flat(mib: readonly number[], before: number, after: number): Figures {
   return figures;
 }
 
-async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Promise<Figures> {
+async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Promise<StressResult> {
   await using service = await provingService({ LOG_LEVEL: 'silent' });
   const client = clientOf(service.url, service.key);
   for (let number = 1; number <= storedBefore; number++) await client.add(`animal ${number}`);

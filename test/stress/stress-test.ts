@@ -5,7 +5,7 @@ export interface StressTest {
   readonly promise: string;
   /** Default number of rounds. */
   readonly rounds: number;
-  run(options: StressOptions): Promise<Figures>;
+  run(options: StressOptions): Promise<StressResult>;
 }
 
 export interface StressOptions {
@@ -15,7 +15,7 @@ export interface StressOptions {
 }
 
 /** The measured values, keyed by name. */
-export type Figures = Readonly<Record<string, number | string>>;
+export type StressResult = Readonly<Record<string, number | string>>;
 
 /** Opens a resource. Throws if the resource is not available on this machine. */
 export async function openOrThrow<Place>(open: () => Promise<Place | undefined>): Promise<Place> {

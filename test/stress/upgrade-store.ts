@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
+import { computeFingerprint, generateKey, lastFour } from '../../src/domain/key.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { writeOldStore } from '../storage/old-store.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
@@ -28,7 +28,7 @@ const columns = 'id, name, CAST(category_id AS TEXT) AS categoryId, status';
 export async function writeStore(folder: string, animals: number): Promise<OldStore> {
   const path = dataFileIn(folder);
   await writeOldStore(path, join(folder, 'store.limits.db'));
-  const key = makeKey(randomBytes);
+  const key = generateKey(randomBytes);
   {
     using database = new Database(path);
     database.run(
@@ -37,7 +37,7 @@ export async function writeStore(folder: string, animals: number): Promise<OldSt
     );
     database.run(
       "INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at) VALUES (90, 90, 'till', ?, ?, 1)",
-      [fingerprint(key), lastFour(key)],
+      [computeFingerprint(key), lastFour(key)],
     );
     database.run(
       `INSERT INTO pets (name, category_id, status)

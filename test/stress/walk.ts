@@ -1,7 +1,7 @@
 import { embeddedStores, serverStores, type WorkerStores } from '../process/worker-stores.ts';
 import { patientSettings } from '../support/cluster.ts';
 import { testServers } from '../support/servers.ts';
-import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import type { StressOptions, StressResult, StressTest } from './stress-test.ts';
 import { walkAlike } from './walk/alike.ts';
 import { Caller, callerKeys } from './walk/caller.ts';
 import { walk } from './walk/walk.ts';
@@ -27,7 +27,7 @@ export async function walkOn(
   ground: Ground,
   { rounds, seed, progress }: StressOptions,
   clients = mostClients,
-): Promise<Figures | undefined> {
+): Promise<StressResult | undefined> {
   const { open, instances, workers } = grounds[ground];
   await using stores: WorkerStores | undefined = await open();
   if (stores === undefined) return undefined;

@@ -1,6 +1,6 @@
 /** Shared parts of the webhook stress test: faults, the feed, receivers and writers. */
 import type { AnimalStore, Delivery } from '../../client/src/index.ts';
-import { type EventType, selectedTypes } from '../../src/domain/event-type.ts';
+import { type EventType, expandSelectors } from '../../src/domain/event-type.ts';
 import { readFeed } from './event-readers.ts';
 import type { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
@@ -78,7 +78,7 @@ export class Feed {
 
   /** Events after `after` that the receiver has selected. */
   wantedBy({ kind, from }: Receiver, after = from): FeedEvent[] {
-    const types = selectedTypes(kind.types);
+    const types = expandSelectors(kind.types);
     return this.events.filter(({ id, type }) => id > after && types.has(type as EventType));
   }
 

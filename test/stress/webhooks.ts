@@ -5,7 +5,7 @@ import { cuttingProxy } from './cutting-proxy.ts';
 import { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { type ShopPlace, shopKinds } from './shop-places.ts';
-import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
+import { openOrThrow, type StressOptions, type StressResult, type StressTest } from './stress-test.ts';
 import { checkCalm, checkDeliveries } from './webhook-check.ts';
 import { receiverKinds } from './webhook-kinds.ts';
 import type { Receiver } from './webhook-receivers.ts';
@@ -49,7 +49,7 @@ export async function everyDelivery(
   place: ShopPlace,
   { rounds, seed, progress }: StressOptions,
   kinds = receiverKinds,
-): Promise<Figures> {
+): Promise<StressResult> {
   await using proxy = await cuttingProxy(place.urls, new Chance(seed, -1), { part: 0, fates: [], lateMs: 0 });
   const store = new AnimalStore({ key: place.key, url: proxy.url, timeoutMs: 10_000 });
   const failures = new Failures(seed);

@@ -1,5 +1,5 @@
 import document from '../../contract/admin-openapi.json' with { type: 'json' };
-import { adminHeaders } from '../../src/http/admin/replies.ts';
+import { adminHeaders } from '../../src/http/admin/reply.ts';
 import { type Checkable, Contract } from './contract-check.ts';
 
 const contract = new Contract({

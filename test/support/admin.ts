@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { adminBasePath } from '../../src/contract/admin/operations.ts';
-import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
+import { computeFingerprint, generateKey, lastFour } from '../../src/domain/key.ts';
 import type { Role } from '../../src/domain/role.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { checkAdminResponse } from './admin-contract.ts';
@@ -58,12 +58,12 @@ export async function addOperatorTo(
   role: Role,
   createdAt = Date.now(),
 ): Promise<TestOperator> {
-  const token = makeKey(randomBytes, 'token');
+  const token = generateKey(randomBytes, 'token');
   const name = `${role}-${++operators}`;
   const { id } = await store.write('createOperator', {
     name,
     role,
-    fingerprint: fingerprint(token),
+    fingerprint: computeFingerprint(token),
     lastFour: lastFour(token),
     createdAt,
   });

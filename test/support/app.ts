@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app/app.ts';
-import { openapiText } from '../../src/app/openapi.ts';
+import { type AdminServices, openAdminServices, type SingleProcessApp, startApp } from '../../src/app/app.ts';
+import { openapiDocument } from '../../src/app/openapi.ts';
 import type { Runtime } from '../../src/app/runtime.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
@@ -24,7 +24,7 @@ export interface Tenant {
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly clock: FakeClock;
-  readonly app: LocalApp;
+  readonly app: SingleProcessApp;
   readonly config: Config;
   /** Changes the store as the command line does. The service must notice these changes. */
   readonly operator: AdminServices;
@@ -68,7 +68,7 @@ export async function startTestApp(
   });
   const clock = new FakeClock();
   const runtime = { clock, randomBytes, ...(resolve && { resolve }), ...more };
-  const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
+  const start = () => startApp(config, (listening) => openapiDocument(config, listening), log, runtime);
 
   let app = await start();
   started.defer(() => app[Symbol.asyncDispose]());

@@ -1,7 +1,7 @@
 /** Creates and reads stores for backup tests. */
 import { Database } from 'bun:sqlite';
 import { makeBackup } from '../../src/backup/make.ts';
-import { storeFiles } from '../../src/store-files/files.ts';
+import { prepareStoreFiles } from '../../src/store-files/files.ts';
 import { clientOf } from './client.ts';
 import { ample, dataFileIn, issueKey, operatorOf, startService } from './process.ts';
 import { maxWaitMs } from './wait.ts';
@@ -34,7 +34,7 @@ export async function makeSampleStore(folder: string, animals: readonly string[]
 
 /** Creates a backup in this process. */
 export function backUp(folder: string, target: string, now = Date.now()) {
-  const { data, limits } = storeFiles(dataFileIn(folder), false);
+  const { data, limits } = prepareStoreFiles(dataFileIn(folder), false);
   return makeBackup({ data, limits, target, now, madeBy: '1.2.3' });
 }
 

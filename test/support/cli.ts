@@ -1,7 +1,7 @@
 import { afterAll, expect } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { total } from '../../src/contract/pets.ts';
+import { totalAnimals } from '../../src/contract/pets.ts';
 import { petJson } from '../../src/contract/representations.ts';
 import { commandLine, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
@@ -97,7 +97,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     },
     async lastRows(count) {
       await using admin = await operatorOf(folder.path);
-      const before = BigInt(total(await admin.storage.pets.inventory()) - count);
+      const before = BigInt(totalAnimals(await admin.storage.pets.inventory()) - count);
       const pets = await admin.storage.pets.list(before, count);
       return pets.map((pet) => petJson(pet).replace(/"id":\d+,/, ''));
     },

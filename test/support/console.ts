@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type LocalApp, startApp } from '../../src/app/app.ts';
-import { openapiText } from '../../src/app/openapi.ts';
+import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
+import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
@@ -15,7 +15,7 @@ import { pagesOf, TestBrowser, type TestPages } from './browser.ts';
 import { temporaryFolder } from './folder.ts';
 
 export interface TestConsole extends TestPages, AsyncDisposable {
-  readonly app: LocalApp;
+  readonly app: SingleProcessApp;
   /** Path of the store's data file. */
   readonly storePath: string;
   /** Base URL of the client API. */
@@ -39,7 +39,7 @@ export async function startConsole(settings: Readonly<Record<string, string>> = 
     ...settings,
   });
   const log = pino({ level: 'silent' });
-  const app = started.use(await startApp(config, (listening) => openapiText(config, listening), log));
+  const app = started.use(await startApp(config, (listening) => openapiDocument(config, listening), log));
   const url = app.console?.url ?? '';
   const browser = started.use(new TestBrowser());
   const operators = new OperatorOperations(

@@ -2,7 +2,7 @@
  * A JSON parser that follows the grammar of RFC 8259 character by character. It is an independent reference for
  * `parseJson`: slow, and without code or regular expressions from the service.
  */
-import { JsonError, MemberError, NotInt64 } from '../../src/contract/json.ts';
+import { InvalidMemberError, JsonError, NotInt64 } from '../../src/contract/json.ts';
 
 const deepest = 32;
 const spaces = ' \t\n\r';
@@ -26,7 +26,7 @@ class Reader {
     const value = this.#value();
     this.#space();
     if (this.#at < this.#text.length || this.#isTooDeep) throw new JsonError();
-    if (this.#mistakes.size > 0) throw new MemberError(this.#mistakes, value, this.#outermost);
+    if (this.#mistakes.size > 0) throw new InvalidMemberError(this.#mistakes, value, this.#outermost);
     return value;
   }
 
@@ -204,7 +204,7 @@ export function outcomeOf(read: (text: string) => unknown, text: string): string
     return shown(read(text));
   } catch (error) {
     if (error instanceof JsonError) return 'refused';
-    if (!(error instanceof MemberError)) throw error;
+    if (!(error instanceof InvalidMemberError)) throw error;
     return `mistakes: ${shown([...error.mistakes, [...error.outermost], error.value])}`;
   }
 }

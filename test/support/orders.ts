@@ -1,7 +1,7 @@
 import type { OrderStatus } from '../../src/contract/orders.ts';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import type { Pet } from '../../src/contract/representations.ts';
-import type { OrderStep } from '../../src/domain/order-status.ts';
+import type { OrderTransition } from '../../src/domain/order-status.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import { scopes as allScopes, type Scope } from '../../src/domain/scope.ts';
 import type { Tenant, TestApp } from './app.ts';
@@ -26,15 +26,15 @@ export interface Buyer extends Tenant {
   /** Current status of an animal. Undefined if it was deleted. */
   petStatus(petId: bigint): Promise<PetStatus | undefined>;
   place(petId: bigint, options?: CallOptions): Promise<Answer>;
-  step(orderId: bigint, step: OrderStep, options?: CallOptions): Promise<Answer>;
+  step(orderId: bigint, step: OrderTransition, options?: CallOptions): Promise<Answer>;
   /** Adds an animal, orders it, applies these transitions to the order, and returns the order. */
-  order(...steps: OrderStep[]): Promise<ShownOrder>;
+  order(...steps: OrderTransition[]): Promise<ShownOrder>;
   /** Reads an order. */
   shown(orderId: bigint): Promise<ShownOrder>;
 }
 
 /** The transitions that bring a new order to each status. */
-export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
+export const stepsTo: Readonly<Record<OrderStatus, readonly OrderTransition[]>> = {
   placed: [],
   approved: ['approve'],
   delivered: ['approve', 'deliver'],

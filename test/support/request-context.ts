@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pino, { type Logger } from 'pino';
-import { webhookParts } from '../../src/app/webhooks.ts';
-import { Outages } from '../../src/http/logs/outages.ts';
+import { createWebhookServices } from '../../src/app/webhooks.ts';
+import { OutageLog } from '../../src/http/logs/outage-log.ts';
 import type { IncomingRequest, RequestContext } from '../../src/http/pipeline/context.ts';
 import { PageCache } from '../../src/http/pipeline/page-cache.ts';
-import { routesOf } from '../../src/http/pipeline/routes.ts';
+import { createApiRoutes } from '../../src/http/pipeline/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
@@ -15,7 +15,7 @@ import { TrafficCounter } from '../../src/operations/observability/traffic-count
 import { publicly, type TestApp } from './app.ts';
 
 /** The client operations' dependencies, which use a running app's store. */
-export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
+export function clientDependencies({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
   const { storage: store } = app.admin;
   const events = new EventFeed(store.events, clock);
   const streams = new EventStreams(store, events, clock);
@@ -24,7 +24,7 @@ export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock
     events,
     streams,
     clock,
-    ...webhookParts(config, { clock, randomBytes, resolve: publicly }),
+    ...createWebhookServices(config, { clock, randomBytes, resolve: publicly }),
   };
 }
 
@@ -36,14 +36,14 @@ export function requestContextOf(
   const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    operations: new ClientOperations(clientParts({ app, clock, config })),
+    operations: new ClientOperations(clientDependencies({ app, clock, config })),
     pageCache: new PageCache(),
     changedIds: undefined,
     clock,
     publicUrl: undefined,
     corsOrigins: new Set(),
     log,
-    outages: new Outages(log),
+    outages: new OutageLog(log),
     failedRequests: new FailedRequests(clock),
     traffic: new TrafficCounter(clock),
     requestLog: undefined,
@@ -52,7 +52,7 @@ export function requestContextOf(
   };
 }
 
-const routes = routesOf(undefined, {});
+const routes = createApiRoutes(undefined, {});
 
 /** A GET request, as the HTTP server passes it to the pipeline. */
 export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {

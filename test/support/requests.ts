@@ -4,8 +4,8 @@ import { maxWebhooks } from '../../src/contract/bounds.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
-import { fingerprint } from '../../src/domain/key.ts';
-import { next, stepsOf } from '../../src/domain/order-status.ts';
+import { computeFingerprint } from '../../src/domain/key.ts';
+import { allowedTransitions, statusAfter } from '../../src/domain/order-status.ts';
 import type { TestApp } from './app.ts';
 import type { CallOptions } from './call.ts';
 import { newPet } from './pets.ts';
@@ -103,10 +103,10 @@ async function idOf(app: TestApp, method: string, target: string, body?: string)
 function stepsTo(wanted: string): string[] {
   const open: { status: OrderStatus; steps: string[] }[] = [{ status: 'placed', steps: [] }];
   for (const { status, steps } of open) {
-    const has = stepsOf(status);
+    const has = allowedTransitions(status);
     if (has.some((step) => step === wanted)) return steps;
     for (const step of has) {
-      const after = next(status, step);
+      const after = statusAfter(status, step);
       if (after !== undefined) open.push({ status: after, steps: [...steps, step] });
     }
   }
@@ -123,7 +123,7 @@ export async function sampleOf(
   operation: Sample['operation'],
   key: string = app.key,
 ): Promise<Sample> {
-  const { accountId = 0 } = (await app.operator.storage.keys.findCaller(fingerprint(key))) ?? {};
+  const { accountId = 0 } = (await app.operator.storage.keys.findCaller(computeFingerprint(key))) ?? {};
   if (operation.needs !== undefined) await makeRoom(app, accountId);
   const named = new Map<string, bigint>();
   for (const name of Object.keys(operation.params ?? {})) {

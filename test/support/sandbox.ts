@@ -2,7 +2,7 @@ import pino from 'pino';
 import type { NewSandboxAccount, SandboxAccount } from '../../sandbox/accounts.ts';
 import type { RequestEntry } from '../../sandbox/requests.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
-import { openapiText } from '../../src/app/openapi.ts';
+import { openapiDocument } from '../../src/app/openapi.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 
 /** The sandbox in this process, on a separate port. */
@@ -24,7 +24,13 @@ export interface SandboxUser extends SandboxAccount {
 
 export async function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
   const log = pino({ level: 'silent' });
-  const sandbox = await startSandbox({ host: '127.0.0.1', port: 0, log, openapi: openapiText, ...options });
+  const sandbox = await startSandbox({
+    host: '127.0.0.1',
+    port: 0,
+    log,
+    openapi: openapiDocument,
+    ...options,
+  });
   const steer: TestSandbox['steer'] = (method, path, body, headers = {}) =>
     fetch(`${sandbox.url}/sandbox${path}`, {
       method,

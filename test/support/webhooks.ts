@@ -4,11 +4,11 @@ import { openStorage } from '../../src/app/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
-import type { NewIn } from '../../src/tables/table.ts';
+import type { NewRowOf } from '../../src/tables/table.ts';
 import type { deliveries, webhooks } from '../../src/tables/webhooks.ts';
 
-type NewWebhook = NewIn<typeof webhooks>;
-type NewDelivery = NewIn<typeof deliveries>;
+type NewWebhook = NewRowOf<typeof webhooks>;
+type NewDelivery = NewRowOf<typeof deliveries>;
 
 const writes = ['webhooks'] as const;
 

@@ -1,7 +1,12 @@
 /** How the dispatcher divides the store's time between its rounds and other writes. */
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import type { LeasedDelivery, LeaseRequest, Leases, SettledDelivery } from '../../src/domain/delivery.ts';
+import type {
+  LeasedDelivery,
+  LeaseRequest,
+  LeaseResult,
+  SettledDelivery,
+} from '../../src/domain/delivery.ts';
 import type { Send } from '../../src/webhooks/attempt.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { until } from '../support/wait.ts';
@@ -24,7 +29,7 @@ function deliveryTo(webhookId: number): LeasedDelivery {
 }
 
 interface Rounds {
-  readonly take: (request: LeaseRequest) => Pick<Leases, 'deliveries' | 'isBehind'>;
+  readonly take: (request: LeaseRequest) => Pick<LeaseResult, 'deliveries' | 'isBehind'>;
   /** Returns the ids of locked deliveries. */
   readonly settle?: (settled: readonly SettledDelivery[]) => bigint[];
   readonly send: Send;

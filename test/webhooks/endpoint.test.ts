@@ -3,8 +3,8 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Network, parseNetwork } from '../../src/domain/address.ts';
-import { ownAddresses, reasonAgainst } from '../../src/webhooks/addresses.ts';
-import { type Inward, mistakeInEndpoint, type Resolve } from '../../src/webhooks/endpoint.ts';
+import { disallowedReason, localAddresses } from '../../src/webhooks/addresses.ts';
+import { checkEndpoint, type PrivateAddress, type Resolve } from '../../src/webhooks/endpoint.ts';
 import { systemResolve } from '../../src/webhooks/resolver.ts';
 import { Sender } from '../../src/webhooks/send.ts';
 import { allowing, startReceiver } from './receiver.ts';
@@ -122,8 +122,8 @@ describe('a URL that resolves to a private address', () => {
   test.each(rows)(
     'is rejected with an error that states the address and the reason: %s',
     async (url, address, reason) => {
-      const noticed: Inward[] = [];
-      const mistake = await mistakeInEndpoint(url, nowhere, (one) => noticed.push(one));
+      const noticed: PrivateAddress[] = [];
+      const mistake = await checkEndpoint(url, nowhere, (one) => noticed.push(one));
       const name = Object.keys(names).find((one) => url.toLowerCase().includes(one));
       const found =
         name === undefined ? `${address} (${reason})` : `${name} resolves to an address that is ${reason}`;
@@ -143,7 +143,7 @@ describe('a URL that resolves to a private address', () => {
   });
 
   test("is rejected if the system's resolver resolves localhost to loopback", async () => {
-    const mistake = await mistakeInEndpoint('https://localhost/', { resolve: systemResolve, allowed: [] });
+    const mistake = await checkEndpoint('https://localhost/', { resolve: systemResolve, allowed: [] });
     expect(mistake).toEndWith('localhost resolves to an address that is loopback');
   });
 });
@@ -161,7 +161,7 @@ describe('a webhook URL', () => {
     ...['https://[::1', 'https://127.0.0.1%00.public.example/', 'https://public.example:65536/'],
     ...['https://public.example:0/', ' https://public.example/', 'https://public\n.example/', 'https://a b/'],
   ])('must be an https URL, not %j', async (url) => {
-    expect(await mistakeInEndpoint(url, nowhere)).toStartWith('must be an https URL');
+    expect(await checkEndpoint(url, nowhere)).toStartWith('must be an https URL');
   });
 
   test.each([
@@ -173,21 +173,21 @@ describe('a webhook URL', () => {
     ['https://empty.example/', 'must have a host that can be resolved (empty.example: no address)'],
     ['http://public.example/', 'must be an https URL'],
   ])('is rejected with an error that states the reason: %s', async (url, mistake) => {
-    expect(await mistakeInEndpoint(url, nowhere)).toBe(mistake);
+    expect(await checkEndpoint(url, nowhere)).toBe(mistake);
   });
 
   test.each([
     ...['https://public.example/', 'https://public.example:1/a?b=c', 'https://PUBLIC.example.:65535'],
     ...['https://93.184.216.34/', 'https://[2606:4700::1111]/', 'https://[64:ff9b::1.1.1.1]/'],
   ])('may be %s', async (url) => {
-    expect(await mistakeInEndpoint(url, nowhere)).toBeUndefined();
+    expect(await checkEndpoint(url, nowhere)).toBeUndefined();
   });
 });
 
 test('a webhook URL can have at most 2,048 characters', async () => {
   const longest = `https://public.example/${'a'.repeat(2_025)}`;
-  expect(await mistakeInEndpoint(longest, nowhere)).toBeUndefined();
-  expect(await mistakeInEndpoint(`${longest}a`, nowhere)).toBe('must have at most 2048 characters');
+  expect(await checkEndpoint(longest, nowhere)).toBeUndefined();
+  expect(await checkEndpoint(`${longest}a`, nowhere)).toBe('must have at most 2048 characters');
 });
 
 describe('WEBHOOK_ALLOWED_NETWORKS', () => {
@@ -202,7 +202,7 @@ describe('WEBHOOK_ALLOWED_NETWORKS', () => {
     ],
     ...['http://[fd00:ec2::254]/', 'https://public.example/'],
   ])('permits https and http URLs in an allowed network: %s', async (url) => {
-    expect(await mistakeInEndpoint(url, { resolve, allowed })).toBeUndefined();
+    expect(await checkEndpoint(url, { resolve, allowed })).toBeUndefined();
   });
 
   test.each([
@@ -211,7 +211,7 @@ describe('WEBHOOK_ALLOWED_NETWORKS', () => {
     ['https://[64:ff9b::10.0.0.1]/', 'must lead to public addresses only: 64:ff9b::a00:1 (private)'],
     ['http://public.example/', 'must be an https URL'],
   ])('does not affect the rules for other addresses: %s', async (url, mistake) => {
-    expect(await mistakeInEndpoint(url, { resolve, allowed })).toBe(mistake);
+    expect(await checkEndpoint(url, { resolve, allowed })).toBe(mistake);
   });
 });
 
@@ -224,14 +224,14 @@ test.each<[address: string, reason: string | undefined]>([
   ['127.0.0.1', 'loopback'],
 ])('a public address of this machine is not allowed: %s', (address, reason) => {
   const own = [parseNetwork('93.184.216.34') as Network, parseNetwork('2606:4700::1111') as Network];
-  expect(reasonAgainst(address, [], own)).toBe(reason);
+  expect(disallowedReason(address, [], own)).toBe(reason);
   if (reason !== undefined)
-    expect(reasonAgainst(address, [parseNetwork(address) as Network], own)).toBeUndefined();
+    expect(disallowedReason(address, [parseNetwork(address) as Network], own)).toBeUndefined();
 });
 
 test('webhooks are sent even if the addresses of this machine cannot be read', () => {
-  const own = ownAddresses(() => {
+  const own = localAddresses(() => {
     throw new Error('getifaddrs returned an error');
   });
-  expect(reasonAgainst('93.184.216.34', [], own)).toBeUndefined();
+  expect(disallowedReason('93.184.216.34', [], own)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 /** Fast receivers, for which more deliveries are leased at once. */
 import { expect, test } from 'bun:test';
 import type { LeasedDelivery } from '../../src/domain/delivery.ts';
-import { Lanes } from '../../src/webhooks/lanes.ts';
+import { DeliveryLanes } from '../../src/webhooks/delivery-lanes.ts';
 
 const loaded = (webhookId: bigint, accountId = 1) => {
   const webhook = {
@@ -26,14 +26,14 @@ const loaded = (webhookId: bigint, accountId = 1) => {
 };
 
 /** Adds, starts and ends an attempt. */
-function attempt(lanes: Lanes, webhookId: bigint, isFast: boolean): void {
+function attempt(lanes: DeliveryLanes, webhookId: bigint, isFast: boolean): void {
   lanes.add(loaded(webhookId));
   lanes.next(webhookId, 0);
   lanes.end(webhookId, isFast, 0);
 }
 
 test('a receiver counts as fast, even while idle, until an attempt is slow', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   attempt(lanes, 1n, true);
   attempt(lanes, 2n, false);
   expect([lanes.fast, lanes.held]).toEqual([[1n], {}]);
@@ -42,7 +42,7 @@ test('a receiver counts as fast, even while idle, until an attempt is slow', () 
 });
 
 test('at most 32 deliveries to a fast receiver are leased, including those in flight', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   attempt(lanes, 1n, true);
   lanes.add(loaded(1n));
   lanes.add(loaded(2n));
@@ -50,7 +50,7 @@ test('at most 32 deliveries to a fast receiver are leased, including those in fl
 });
 
 test('no more deliveries of a webhook are leased than there is room for', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   attempt(lanes, 1n, true);
   for (let id = 1n; id <= 98n; id++) {
     lanes.add(loaded(id));
@@ -65,7 +65,7 @@ test('no more deliveries of a webhook are leased than there is room for', () => 
 });
 
 test('only the 100 most recent fast receivers are remembered', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   for (let id = 1n; id <= 101n; id++) attempt(lanes, id, true);
   attempt(lanes, 2n, true);
   attempt(lanes, 102n, true);
@@ -73,7 +73,7 @@ test('only the 100 most recent fast receivers are remembered', () => {
 });
 
 test('a suspended webhook gets no deliveries until the suspension ends, and at most 1,000 webhooks are suspended', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   lanes.add(loaded(1n));
   expect(lanes.suspend(1n, 60)).toBe(true);
   expect(lanes.held).toEqual({ '1': 0 });
@@ -86,14 +86,14 @@ test('a suspended webhook gets no deliveries until the suspension ends, and at m
 });
 
 /** Makes 32 deliveries to a fast receiver leased, four of them in flight since 0. */
-function fillLane(lanes: Lanes): void {
+function fillLane(lanes: DeliveryLanes): void {
   attempt(lanes, 1n, true);
   for (let at = 0; at < 32; at++) lanes.add(loaded(1n));
   for (let at = 0; at < 5; at++) lanes.next(1n, 0);
 }
 
 test('queued deliveries do not use up the places of other webhooks, and an account has at most 32 leases', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   fillLane(lanes);
   lanes.add(loaded(2n, 2));
   expect([lanes.room, lanes.held, lanes.heldOfAccounts]).toEqual([
@@ -104,7 +104,7 @@ test('queued deliveries do not use up the places of other webhooks, and an accou
 });
 
 test('the queued deliveries of a receiver that was fast are given back after a second without a response', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   fillLane(lanes);
   expect(lanes.withdrawStalled(999)).toEqual([]);
   expect(lanes.withdrawStalled(1_000)).toHaveLength(28);
@@ -112,14 +112,14 @@ test('the queued deliveries of a receiver that was fast are given back after a s
 });
 
 test('when a receiver was slow, only as many of its deliveries remain queued as can be in flight', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   fillLane(lanes);
   expect(lanes.end(1n, false, 0)).toHaveLength(27);
   expect([lanes.next(1n, 0), lanes.next(1n, 0)]).toEqual([expect.anything(), undefined]);
 });
 
 test('at most 100 requests are in flight, and the other deliveries start as these end', () => {
-  const lanes = new Lanes();
+  const lanes = new DeliveryLanes();
   for (let id = 1n; id <= 26n; id++) for (let at = 0; at < 4; at++) lanes.add(loaded(id, Number(id)));
   const started = () => Array.from({ length: 26 }, (_, at) => lanes.next(BigInt(at + 1), 0)).filter(Boolean);
   expect([1, 2, 3, 4].map(() => started().length)).toEqual([26, 26, 26, 22]);

@@ -1,8 +1,13 @@
 /** Bounds of resolving the host names of webhooks, whose name servers clients choose. */
 import { describe, expect, test } from 'bun:test';
-import { mistakeInEndpoint, type Resolve } from '../../src/webhooks/endpoint.ts';
-import { bounded, maxResolved, type ResolveFor, systemResolve } from '../../src/webhooks/resolver.ts';
-import { ThreadTime } from '../../src/webhooks/thread-time.ts';
+import { checkEndpoint, type Resolve } from '../../src/webhooks/endpoint.ts';
+import {
+  createBoundedResolver,
+  maxResolved,
+  type ResolveFor,
+  systemResolve,
+} from '../../src/webhooks/resolver.ts';
+import { ThreadTimeBudget } from '../../src/webhooks/thread-time-budget.ts';
 import { FakeClock } from '../support/clock.ts';
 import { until } from '../support/wait.ts';
 
@@ -20,7 +25,7 @@ function recording(resolve: Resolve) {
 }
 
 const mistakeIn = (resolve: ResolveFor, host = 'shop.example', accountId = 1) =>
-  mistakeInEndpoint(`https://${host}/`, { resolve: (name) => resolve(name, accountId), allowed: [] });
+  checkEndpoint(`https://${host}/`, { resolve: (name) => resolve(name, accountId), allowed: [] });
 
 /** A resolver that responds to a name when the test says so. */
 function manual() {
@@ -36,15 +41,19 @@ function manual() {
 describe('a host name', () => {
   test('may have 64 addresses, all of which are checked', async () => {
     const clock = new FakeClock();
-    expect(await mistakeIn(bounded(async () => addresses(maxResolved), { clock }))).toBeUndefined();
+    expect(
+      await mistakeIn(createBoundedResolver(async () => addresses(maxResolved), { clock })),
+    ).toBeUndefined();
     const inward = [...addresses(maxResolved - 1), '10.0.0.1'];
-    expect(await mistakeIn(bounded(async () => inward, { clock }))).toContain('an address that is private');
+    expect(await mistakeIn(createBoundedResolver(async () => inward, { clock }))).toContain(
+      'an address that is private',
+    );
   });
 
   test('with more than 64 addresses is rejected, and is not looked up again for a minute', async () => {
     const clock = new FakeClock();
     const { asked, recorded } = recording(async () => addresses(6_410));
-    const resolve = bounded(recorded, { clock });
+    const resolve = createBoundedResolver(recorded, { clock });
     const mistake = 'must have a host that can be resolved (shop.example: more than 64 addresses)';
     expect([await mistakeIn(resolve), await mistakeIn(resolve), asked.length]).toEqual([mistake, mistake, 1]);
     clock.advance(59.999);
@@ -55,7 +64,7 @@ describe('a host name', () => {
 
   test('is looked up once for concurrent requests, and again for later ones', async () => {
     const { asked, recorded } = recording(async () => ['8.8.8.8']);
-    const resolve = bounded(recorded, { clock: new FakeClock() });
+    const resolve = createBoundedResolver(recorded, { clock: new FakeClock() });
     const same = await Promise.all([
       resolve('a.example', 1),
       resolve('a.example', 1),
@@ -72,7 +81,7 @@ describe('a host name', () => {
   test('is rejected if its name server does not respond in time, and is not looked up again for a minute', async () => {
     const clock = new FakeClock();
     const { asked, recorded } = recording(() => new Promise(() => undefined));
-    const resolve = bounded(recorded, { clock, timeoutMs: 10 });
+    const resolve = createBoundedResolver(recorded, { clock, timeoutMs: 10 });
     const mistake = 'must have a host that can be resolved (shop.example: no answer within 0.01 s)';
     expect([await mistakeIn(resolve), await mistakeIn(resolve), asked.length]).toEqual([mistake, mistake, 1]);
     clock.advance(60);
@@ -87,7 +96,7 @@ describe('a host name', () => {
       const { asked, recorded } = recording(async () => {
         throw Object.assign(new Error(), { code });
       });
-      const resolve = bounded(recorded, { clock: new FakeClock() });
+      const resolve = createBoundedResolver(recorded, { clock: new FakeClock() });
       expect(await mistakeIn(resolve)).toContain(code);
       expect(await mistakeIn(resolve)).toContain(code);
       expect(asked).toHaveLength(lookups);
@@ -96,7 +105,7 @@ describe('a host name', () => {
 
   test('that was rejected for one account is looked up for another', async () => {
     const { asked, recorded } = recording(async () => addresses(maxResolved + 1));
-    const resolve = bounded(recorded, { clock: new FakeClock() });
+    const resolve = createBoundedResolver(recorded, { clock: new FakeClock() });
     for (const accountId of [1, 2, 1, 2]) await mistakeIn(resolve, 'shop.example', accountId);
     expect(asked).toHaveLength(2);
   });
@@ -107,7 +116,7 @@ describe('an account', () => {
 
   test('has four lookups in flight; the others begin in order, and those of other accounts at once', async () => {
     const { asked, resolve, answer } = manual();
-    const lookUp = bounded(resolve, { clock: new FakeClock() });
+    const lookUp = createBoundedResolver(resolve, { clock: new FakeClock() });
     const found = names.map((name) => lookUp(name, 1));
     await until(() => asked.length === 4);
     const other = lookUp('other.example', 2);
@@ -125,7 +134,7 @@ describe('an account', () => {
 
   test('whose lookups do not end gets an error for the others, without a lookup', async () => {
     const { asked, resolve } = manual();
-    const lookUp = bounded(resolve, { clock: new FakeClock(), timeoutMs: 10 });
+    const lookUp = createBoundedResolver(resolve, { clock: new FakeClock(), timeoutMs: 10 });
     const mistakes = await Promise.all(names.map((name) => mistakeIn(lookUp, name)));
     expect(mistakes[0]).toContain('no answer within');
     expect(mistakes[8]).toContain('too many other lookups are in progress');
@@ -137,13 +146,13 @@ describe('an account', () => {
 
   test('rests ten times as long as its answers took to process, and other accounts do not', async () => {
     let [now, used] = [0, 0];
-    const time = new ThreadTime({ now: () => now, used: () => used });
+    const time = new ThreadTimeBudget({ now: () => now, used: () => used });
     const { asked, recorded } = recording(async () => {
       // The runtime processes the answer.
       used += asked.length === 1 ? 905 : 1;
       return ['8.8.8.8'];
     });
-    const lookUp = bounded(recorded, { clock: new FakeClock(), time });
+    const lookUp = createBoundedResolver(recorded, { clock: new FakeClock(), time });
     expect(await mistakeIn(lookUp, 'costly.example')).toBeUndefined();
     const mistake = (seconds: number) =>
       `must have a host that can be resolved (a.example: its name server's answers take too long to process; try again in ${seconds} s)`;
@@ -159,6 +168,6 @@ describe('an account', () => {
 
 test("the system's resolver returns addresses, or an error with a code", async () => {
   expect(await systemResolve('localhost')).toContain('127.0.0.1');
-  const resolve = bounded(systemResolve, { clock: new FakeClock() });
+  const resolve = createBoundedResolver(systemResolve, { clock: new FakeClock() });
   expect(await mistakeIn(resolve, 'no..example')).toMatch(/no\.\.example: \w*E\w+\)$/);
 });

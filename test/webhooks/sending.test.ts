@@ -7,7 +7,7 @@ import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { isEmbedded } from '../../src/app/store.ts';
-import { SentEvent } from '../../src/contract/events.ts';
+import { DeliveredEvent } from '../../src/contract/events.ts';
 import { parseJson } from '../../src/contract/json.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -339,7 +339,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(tested).toEqual({ status: 418n, milliseconds: expect.anything(), body: 'No coffee.' });
     const request = receiver.requests[0] ?? '';
     expect(verifies(secret, request, app)).toBe(true);
-    expect(SentEvent.safeParse(parseJson(messageOf(request).body))).toMatchObject({
+    expect(DeliveredEvent.safeParse(parseJson(messageOf(request).body))).toMatchObject({
       success: true,
       data: { id: 0n, type: 'webhook.test', data: { id } },
     });

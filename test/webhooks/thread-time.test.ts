@@ -1,11 +1,11 @@
 /** How the time of the thread that talks to receivers is divided between accounts. */
 import { expect, test } from 'bun:test';
-import { ThreadTime } from '../../src/webhooks/thread-time.ts';
+import { ThreadTimeBudget } from '../../src/webhooks/thread-time-budget.ts';
 import { until } from '../support/wait.ts';
 
 function timeOfThread() {
   const state = { now: 0, used: 0 };
-  const time = new ThreadTime({ now: () => state.now, used: () => state.used });
+  const time = new ThreadTimeBudget({ now: () => state.now, used: () => state.used });
   const use = (ms: number) => () => {
     state.used += ms;
   };

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect } from 'bun:test';
 import { join } from 'node:path';
 import { Sender } from '../../src/webhooks/send.ts';
-import { ThreadTime } from '../../src/webhooks/thread-time.ts';
+import { ThreadTimeBudget } from '../../src/webhooks/thread-time-budget.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { start } from '../support/process.ts';
@@ -112,7 +112,7 @@ describe('in a TLS handshake', () => {
 
   describe('the processor time is charged to the account', () => {
     const state = { now: 0, used: 0, perReading: 0 };
-    const time = new ThreadTime({ now: () => state.now, used: () => (state.used += state.perReading) });
+    const time = new ThreadTimeBudget({ now: () => state.now, used: () => (state.used += state.perReading) });
     const sender = made.adopt(new Sender({ ...local, authority, time }), (it) => it[Symbol.dispose]());
     const send = (accountId: number, { port }: Receiver = receiver) =>
       sender.send({

@@ -1,30 +1,30 @@
 import { statSync } from 'node:fs';
 import { openAdminServices } from '../../app/app.ts';
 import {
-  backupMaker,
+  createBackupMaker,
+  readServerContents,
   type StoreContents,
   sqlitePath,
   type VerifiedFile,
-  verifyServer,
 } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
-import { printable } from '../../domain/printable.ts';
-import { bytesText } from '../../domain/store-facts.ts';
-import { entryOf } from '../../operations/changes/by-operator.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
+import { formatBytes } from '../../domain/format-fact.ts';
+import { toAuditEntry } from '../../operations/changes/by-operator.ts';
 import { backupTaskCommand } from '../processes.ts';
-import { BackupProgress, BytesProgress, doing } from '../progress.ts';
-import { interruption } from '../signals.ts';
+import { BackupProgress, BytesProgress, showActivity } from '../progress.ts';
+import { catchInterruption } from '../signals.ts';
 import {
   CommandError,
-  counted,
-  grouped,
-  instant,
-  messageOf,
+  errorMessage,
+  formatInteger,
+  formatTable,
+  formatTime,
+  pluralize,
   printJson,
   printLine,
-  shellWord,
-  table,
+  quoteForShell,
 } from '../terminal.ts';
 
 interface JsonOption {
@@ -36,10 +36,10 @@ export interface BackupOptions extends JsonOption {
 }
 
 export async function backUp(config: Config, file: string, { replace, json }: BackupOptions): Promise<void> {
-  const path = embedded(config);
-  using interrupted = interruption();
+  const path = embeddedStorePath(config);
+  using interrupted = catchInterruption();
   const progress = new BackupProgress();
-  const facts = await backupMaker(path, backupTaskCommand())
+  const facts = await createBackupMaker(path, backupTaskCommand())
     .make(file, {
       replace: replace === true,
       now: systemClock().now(),
@@ -51,9 +51,9 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (json) return printJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   printLine(
-    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${bytesText(facts.bytes)}).`,
+    `Backed up ${pluralize(pets, 'animal')} and ${pluralize(accounts, 'account')} as of ${formatTime(facts.createdAt)} to ${escapeUnprintable(file)} (${formatBytes(facts.bytes)}).`,
   );
-  printLine(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
+  printLine(`To check it: animal-store backup verify ${escapeUnprintable(quoteForShell(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
@@ -65,10 +65,10 @@ async function record(config: Config, file: string, bytes: number): Promise<stri
     await using admin = await openAdminServices(config);
     const after = JSON.stringify({ name: file, bytes });
     const what = { operation: 'createBackup', object: `backup:${file}`, before: null, after };
-    await admin.storage.write('recordAudit', entryOf(admin, what));
+    await admin.storage.write('recordAudit', toAuditEntry(admin, what));
     return undefined;
   } catch (error) {
-    return `The backup was created, but could not be recorded in the audit log: ${messageOf(error)}`;
+    return `The backup was created, but could not be recorded in the audit log: ${errorMessage(error)}`;
   }
 }
 
@@ -77,13 +77,13 @@ export async function verifyBackup(
   file: string | undefined,
   { json }: JsonOption,
 ): Promise<void> {
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const path = file ?? sqlitePath(config.databaseUrl);
   const verified: VerifiedFile =
     path === undefined
       ? { kind: 'store', ...(await countRows(config.databaseUrl)) }
-      : await verifyShown(path, path, interrupted.signal);
-  const name = printable(file ?? 'the store');
+      : await verifyWithProgress(path, path, interrupted.signal);
+  const name = escapeUnprintable(file ?? 'the store');
   if (!json) return printVerified(name, verified);
   const createdAt =
     verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};
@@ -91,39 +91,43 @@ export async function verifyBackup(
 }
 
 async function countRows(url: string): Promise<StoreContents> {
-  using _line = doing('Counting rows');
-  return await verifyServer(url);
+  using _line = showActivity('Counting rows');
+  return await readServerContents(url);
 }
 
 /** Verifies a backup of the store at `path` and shows progress. */
-export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<VerifiedFile> {
+export async function verifyWithProgress(
+  path: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<VerifiedFile> {
   using progress = new BytesProgress('read');
   const onProgress = (done: number, total: number) => progress.update(done, total);
-  return await backupMaker(path, backupTaskCommand()).verify(file, { signal, onProgress });
+  return await createBackupMaker(path, backupTaskCommand()).verify(file, { signal, onProgress });
 }
 
 function printVerified(name: string, verified: VerifiedFile): void {
   const { format, newestFormat } = verified;
-  const counts = Object.entries(verified.counts).map(([table, rows]) => [table, grouped(rows)]);
-  printLine(table(['TABLE', 'ROWS'], counts));
-  printLine(formatLine(format, newestFormat));
+  const counts = Object.entries(verified.counts).map(([table, rows]) => [table, formatInteger(rows)]);
+  printLine(formatTable(['TABLE', 'ROWS'], counts));
+  printLine(describeFormat(format, newestFormat));
   if (verified.kind === 'store') {
     printLine(
       verified.bytes === null
         ? `Counted all rows in ${name}. To check its files, use the server's own tools.`
-        : `Read all of ${name} (${bytesText(verified.bytes)}): no damage was found.`,
+        : `Read all of ${name} (${formatBytes(verified.bytes)}): no damage was found.`,
     );
     return;
   }
   const { createdAt, madeBy, bytes, limitBytes } = verified;
   const limits = limitBytes === 0 ? 'without counts or bans' : 'with counts and bans';
   printLine(
-    `Backup of ${instant(createdAt)}, created by version ${madeBy}, ${limits} (${bytesText(bytes)}).`,
+    `Backup of ${formatTime(createdAt)}, created by version ${madeBy}, ${limits} (${formatBytes(bytes)}).`,
   );
   printLine(`${name} is intact.`);
 }
 
-function formatLine(format: number, newest: number): string {
+function describeFormat(format: number, newest: number): string {
   if (format === newest) return `Format ${format}, the current format in this version.`;
   return format < newest
     ? `Format ${format}, which this version will upgrade to ${newest} the next time it starts.`
@@ -131,7 +135,7 @@ function formatLine(format: number, newest: number): string {
 }
 
 /** Returns the path of the store. Throws `CommandError` if the store is on a database server or does not exist. */
-function embedded({ databaseUrl }: Config): string {
+function embeddedStorePath({ databaseUrl }: Config): string {
   const path = sqlitePath(databaseUrl);
   if (path === undefined) {
     throw new CommandError(

@@ -1,11 +1,11 @@
-import { type Restored, restoreBackup, sqlitePath } from '../../app/backups.ts';
+import { type RestoreResult, restoreBackup, sqlitePath } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
 import { systemClock } from '../../domain/clock.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { BytesProgress } from '../progress.ts';
-import { interruption } from '../signals.ts';
-import { CommandError, counted, instant, printJson, printLine, shellWord } from '../terminal.ts';
-import { verifyShown } from './backup.ts';
+import { catchInterruption } from '../signals.ts';
+import { CommandError, formatTime, pluralize, printJson, printLine, quoteForShell } from '../terminal.ts';
+import { verifyWithProgress } from './backup.ts';
 
 export interface RestoreOptions {
   readonly to?: string;
@@ -19,7 +19,7 @@ export async function restore(
   { to, replace, json }: RestoreOptions,
 ): Promise<void> {
   const path = targetPath(config, to);
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { signal } = interrupted;
   const progress = new BytesProgress('copied');
   const restored = await restoreBackup({
@@ -30,7 +30,7 @@ export async function restore(
     signal,
     verify: (copy) => {
       progress[Symbol.dispose]();
-      return verifyShown(path, copy, signal);
+      return verifyWithProgress(path, copy, signal);
     },
     onProgress: (done, total) => progress.update(done, total),
   }).finally(() => progress[Symbol.dispose]());
@@ -39,13 +39,13 @@ export async function restore(
 }
 
 function printRestored(
-  { path, createdAt, counts, replaced, format, newestFormat, limitBytes }: Restored,
+  { path, createdAt, counts, replaced, format, newestFormat, limitBytes }: RestoreResult,
   to?: string,
 ): void {
   const { pets = 0, accounts = 0, keys = 0 } = counts;
-  const what = `${counted(pets, 'animal')}, ${counted(accounts, 'account')} and ${counted(keys, 'API key')}`;
+  const what = `${pluralize(pets, 'animal')}, ${pluralize(accounts, 'account')} and ${pluralize(keys, 'API key')}`;
   printLine(
-    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', replacing the existing store' : ''}.`,
+    `Restored ${what} as of ${formatTime(createdAt)} to ${escapeUnprintable(path)}${replaced ? ', replacing the existing store' : ''}.`,
   );
   printLine(
     limitBytes === 0
@@ -59,7 +59,7 @@ function printRestored(
     );
   if (to !== undefined)
     printLine(
-      `To serve this store: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`,
+      `To serve this store: DATABASE_URL=${escapeUnprintable(quoteForShell(`sqlite:${path}`))} animal-store serve`,
     );
 }
 

@@ -7,7 +7,7 @@ import {
   type ReadConfig,
   statusOption,
 } from '../command.ts';
-import { positive } from '../values.ts';
+import { parsePositiveInteger } from '../parsers.ts';
 
 export function addImport(program: Command, config: ReadConfig): void {
   addCommand(program, 'import', {
@@ -52,7 +52,11 @@ export function addImport(program: Command, config: ReadConfig): void {
     .option('--new-ids', 'import a file with ids; the animals get new ids')
     .option('--dry-run', 'validate the file without importing it')
     .option('--again', 'import the file even if it is already imported')
-    .option('--from-line <number>', 'skip the lines before this one (except the CSV header)', positive)
+    .option(
+      '--from-line <number>',
+      'skip the lines before this one (except the CSV header)',
+      parsePositiveInteger,
+    )
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./import.ts')).importPets(config(), file, options));
 }

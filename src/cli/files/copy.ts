@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import { settings } from '../../config/settings.ts';
 import { ConfigError } from '../../config.ts';
-import { maskedUrl } from '../../domain/masked-url.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
+import { maskUrl } from '../../domain/mask-url.ts';
 import { Pacer } from '../../domain/pacer.ts';
-import { printable } from '../../domain/printable.ts';
 import { addCommand, type Environment, jsonOption } from '../command.ts';
 import { Progress } from '../progress.ts';
-import { interruption } from '../signals.ts';
-import { CommandError, grouped, printJson, printLine, table } from '../terminal.ts';
+import { catchInterruption } from '../signals.ts';
+import { CommandError, formatInteger, formatTable, printJson, printLine } from '../terminal.ts';
 
 export function addCopy(
   program: Command,
@@ -61,31 +61,35 @@ function storeUrl(
     return settings.DATABASE_URL.parse(text);
   } catch (error) {
     const name = given === undefined ? variable : option;
-    throw new CommandError(`${name} ${(error as Error).message} (got "${maskedUrl(text)}").`, 2);
+    throw new CommandError(`${name} ${(error as Error).message} (got "${maskUrl(text)}").`, 2);
   }
 }
 
 async function copyStore(from: string, to: string, json: true | undefined): Promise<void> {
   if (from === to)
     throw new CommandError('--from and --to are the same store. Set --to to a different one.', 2);
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { openCopy } = await import('../../app/app.ts');
   await using copy = await openCopy(from, to);
   if (copy.servedBy.length > 0) {
     process.stderr.write(
-      `animal-store: The source is being served (${printable(copy.servedBy.join(', '))}). Stop these instances and copy again, or rows written during the copy may be missing.\n`,
+      `animal-store: The source is being served (${escapeUnprintable(copy.servedBy.join(', '))}). Stop these instances and copy again, or rows written during the copy may be missing.\n`,
     );
   }
   const total = await copy.count();
-  await followed(copy.copy(), 'rows copied', total, interrupted.signal);
-  const checksums = await followed(copy.verify(), 'rows verified', total, interrupted.signal);
+  await showProgress(copy.copy(), 'rows copied', total, interrupted.signal);
+  const checksums = await showProgress(copy.verify(), 'rows verified', total, interrupted.signal);
   if (json === true) return printJson({ identical: true, tables: checksums });
-  const rows = Object.entries(checksums).map(([name, { count, sha256 }]) => [name, grouped(count), sha256]);
-  printLine(table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], rows));
+  const rows = Object.entries(checksums).map(([name, { count, sha256 }]) => [
+    name,
+    formatInteger(count),
+    sha256,
+  ]);
+  printLine(formatTable(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], rows));
   printLine('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
 }
 
-async function followed<Result>(
+async function showProgress<Result>(
   step: AsyncGenerator<number, Result>,
   noun: string,
   total: number,

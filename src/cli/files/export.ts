@@ -1,14 +1,14 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { PetStatus } from '../../contract/pets.ts';
-import { exportedCount, exportedPages } from '../../operations/exports.ts';
-import { spreadsheetRow } from '../../operations/files/csv.ts';
+import { countExported, readExportPages } from '../../operations/exports.ts';
+import { formatSpreadsheetRow } from '../../operations/files/csv.ts';
 import type { Format, FormatName } from '../../operations/files/formats.ts';
 import { Progress } from '../progress.ts';
-import { interruption } from '../signals.ts';
-import { CommandError, counted, isClosedPipe } from '../terminal.ts';
-import { formatOf } from './input.ts';
-import { fileOutput, standardOutput } from './output.ts';
+import { catchInterruption } from '../signals.ts';
+import { CommandError, isBrokenPipe, pluralize } from '../terminal.ts';
+import { detectFormat } from './input.ts';
+import { openFileOutput, openStandardOutput } from './output.ts';
 
 interface FileOptions {
   readonly force?: true | undefined;
@@ -25,30 +25,30 @@ export interface ExportPetsOptions extends FileOptions {
 
 export async function exportPets(config: Config, file: string, options: ExportPetsOptions): Promise<void> {
   const { format, status, category: categoryId } = options;
-  const { header, row } = rowsOf(formatOf(file, format), options);
+  const { header, row } = exportFormat(detectFormat(file, format), options);
   await exportTo(config, file, options, ['animal', 'animals'], async ({ storage }) => {
     const filter = { status, categoryId };
     const parts = async function* (): AsyncGenerator<Part> {
       yield { text: header, items: 0 };
-      for await (const page of exportedPages(storage.pets, filter)) {
+      for await (const page of readExportPages(storage.pets, filter)) {
         yield { text: page.map(row).join(''), items: page.length };
       }
     };
-    return { total: await exportedCount(storage.pets, filter), parts: parts() };
+    return { total: await countExported(storage.pets, filter), parts: parts() };
   });
 }
 
 type Rows = Pick<Format, 'header' | 'row'>;
 
 /** Returns the format of the rows, with ids and escaped formulas if requested. */
-function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Rows {
+function exportFormat(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Rows {
   if (escapeFormulas && format.name !== 'csv') {
     throw new CommandError(
       '--escape-formulas applies to CSV only. Remove it, or export with --format csv.',
       2,
     );
   }
-  const row = escapeFormulas ? spreadsheetRow : format.row;
+  const row = escapeFormulas ? formatSpreadsheetRow : format.row;
   if (!ids) return { header: format.header, row };
   return { header: format.headerWithId, row: (pet) => format.withId(pet.id, row(pet)) };
 }
@@ -95,8 +95,8 @@ async function exportTo(
   [noun, nouns]: readonly [string, string],
   open: (admin: AdminServices) => Promise<Source>,
 ): Promise<void> {
-  using interrupted = interruption();
-  await using output = file === '-' ? standardOutput() : await fileOutput(file, force === true);
+  using interrupted = catchInterruption();
+  await using output = file === '-' ? openStandardOutput() : await openFileOutput(file, force === true);
   await using admin = await openAdminServices(config);
   try {
     const { total, parts } = await open(admin);
@@ -115,9 +115,9 @@ async function exportTo(
     output.report(
       json === true
         ? JSON.stringify({ file, exported })
-        : `Exported ${counted(exported, noun, nouns)} to ${output.name}.`,
+        : `Exported ${pluralize(exported, noun, nouns)} to ${output.name}.`,
     );
   } catch (error) {
-    if (!isClosedPipe(error)) throw error;
+    if (!isBrokenPipe(error)) throw error;
   }
 }

@@ -1,9 +1,9 @@
 import type { PetStatus } from '../../contract/pets.ts';
-import { printable } from '../../domain/printable.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { ImportGroup, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
-import { grouped, printJson, printLine } from '../terminal.ts';
+import { formatInteger, printJson, printLine } from '../terminal.ts';
 
-const rejectsShown = 20;
+const maxShownRejects = 20;
 
 interface ImportReportOptions {
   readonly file: string;
@@ -62,7 +62,7 @@ export class ImportReport {
     this.#total = progress;
     this.#firstId ??= firstId;
     this.#lastId = lastId ?? this.#lastId;
-    this.#shown.push(...rejected.slice(0, rejectsShown - this.#shown.length));
+    this.#shown.push(...rejected.slice(0, maxShownRejects - this.#shown.length));
   }
 
   get advice(): string {
@@ -96,7 +96,7 @@ export class ImportReport {
     }
     const { lastLine, added, rejected } = stored;
     printLine(
-      `${printable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine(), lastLine)}). Nothing was added.`,
+      `${escapeUnprintable(file)} is already imported: ${formatCounts(added, rejected)} (${formatLineRange(firstLine(), lastLine)}). Nothing was added.`,
     );
     printLine('To import it again, use --again.');
   }
@@ -104,7 +104,7 @@ export class ImportReport {
   print(status: Exclude<Status, 'already-complete'>): void {
     this.#listRejected();
     if (this.#options.json === true) this.#printJson(status);
-    else for (const line of this.#lines()) printLine(printable(line));
+    else for (const line of this.#lines()) printLine(escapeUnprintable(line));
   }
 
   #lines(): string[] {
@@ -115,16 +115,16 @@ export class ImportReport {
     const text: string[] = [];
     if (this.#before !== undefined) {
       const { lastLine: line, added, rejected } = this.#before;
-      text.push(`Resuming ${name} after line ${line}: ${countsText(added, rejected)} so far.`);
+      text.push(`Resuming ${name} after line ${line}: ${formatCounts(added, rejected)} so far.`);
     }
-    const skipped = this.skipped === 0 ? '' : `, skipped ${grouped(this.skipped)}`;
+    const skipped = this.skipped === 0 ? '' : `, skipped ${formatInteger(this.skipped)}`;
     if (this.rows === 0)
       return [...text, `${name}: no rows ${text.length > 0 ? 'left' : 'imported'}${skipped}.`];
-    const place = lineRange(firstLine(), lastLine);
+    const place = formatLineRange(firstLine(), lastLine);
     text.push(
       dryRun === true
-        ? `Dry run: nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid${skipped} (${place}).`
-        : `${name}: ${countsText(this.#added, this.#rejected)}${skipped} (${place}).`,
+        ? `Dry run: nothing was imported. ${name}: ${formatInteger(this.#added)} valid, ${formatInteger(this.#rejected)} invalid${skipped} (${place}).`
+        : `${name}: ${formatCounts(this.#added, this.#rejected)}${skipped} (${place}).`,
     );
     if (this.#firstId !== undefined) {
       const isOne = this.#firstId === this.#lastId;
@@ -133,7 +133,7 @@ export class ImportReport {
       );
     }
     if (rejects !== undefined && this.#rejected > 0) text.push(`Rejected rows: ${rejects}`);
-    text.push(`Took ${seconds.toFixed(1)} s (${grouped(Math.round(this.rows / seconds))} rows/s).`);
+    text.push(`Took ${seconds.toFixed(1)} s (${formatInteger(Math.round(this.rows / seconds))} rows/s).`);
     return text;
   }
 
@@ -148,8 +148,8 @@ export class ImportReport {
       skipped: this.skipped,
       firstLine: firstLine(),
       lastLine: this.#total?.lastLine ?? 0,
-      firstId: idOf(this.#firstId),
-      lastId: idOf(this.#lastId),
+      firstId: toJsonId(this.#firstId),
+      lastId: toJsonId(this.#lastId),
       total: { added: this.#total?.added ?? 0, rejected: this.#total?.rejected ?? 0 },
       rejects: rejects ?? null,
     });
@@ -160,19 +160,19 @@ export class ImportReport {
     for (const { line, reason } of this.#shown) process.stderr.write(`line ${line}: ${reason}\n`);
     const more = this.#rejected - this.#shown.length;
     if (more > 0)
-      process.stderr.write(`… and ${grouped(more)} more; use --rejects FILE to save all of them.\n`);
+      process.stderr.write(`… and ${formatInteger(more)} more; use --rejects FILE to save all of them.\n`);
   }
 }
 
-function lineRange(first: number, last: number): string {
+function formatLineRange(first: number, last: number): string {
   return first === last ? `of line ${first}` : `of lines ${first}–${last}`;
 }
 
-function countsText(added: number, rejected: number): string {
-  return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
+function formatCounts(added: number, rejected: number): string {
+  return `imported ${formatInteger(added)}, rejected ${formatInteger(rejected)}`;
 }
 
 /** Ids are assigned from 1 upward, so the disk fills up long before an id exceeds 2^53. */
-function idOf(id: bigint | undefined): number | null {
+function toJsonId(id: bigint | undefined): number | null {
   return id === undefined ? null : Number(id);
 }

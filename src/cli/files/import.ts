@@ -1,22 +1,22 @@
 import { openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, PetStatus } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { FormatName } from '../../operations/files/formats.ts';
 import type { RecordReader } from '../../operations/files/records.ts';
 import { Rows } from '../../operations/files/rows.ts';
 import {
+  canOverlap,
+  formatPartSource,
   ImportOperations,
   type ImportPart,
   type ImportProgress,
-  mayOverlap,
-  partSource,
 } from '../../operations/imports/imports.ts';
 import { Progress } from '../progress.ts';
-import { interruption } from '../signals.ts';
-import { CommandError, messageOf } from '../terminal.ts';
+import { catchInterruption } from '../signals.ts';
+import { CommandError, errorMessage } from '../terminal.ts';
 import { ImportReport } from './import-report.ts';
-import { FileChanged, fileInput, formatOf, type Input, standardInput } from './input.ts';
+import { detectFormat, FileChangedError, type Input, openFileInput, openStandardInput } from './input.ts';
 import { RejectsFile } from './rejects.ts';
 
 export interface ImportOptions {
@@ -33,25 +33,25 @@ export interface ImportOptions {
 }
 
 export async function importPets(config: Config, file: string, options: ImportOptions): Promise<void> {
-  const format = formatOf(file, options.format);
+  const format = detectFormat(file, options.format);
   const reader = format.newReader({ newIds: options.newIds === true });
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { signal } = interrupted;
-  await using input = file === '-' ? standardInput() : await fileInput(file, signal);
-  using rejects = rejectsFile(file, options, reader);
+  await using input = file === '-' ? openStandardInput() : await openFileInput(file, signal);
+  using rejects = openRejectsFile(file, options, reader);
   await using admin =
     options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
   if (admin?.storage.created) process.stderr.write(`Created a new store: ${config.databaseUrl}\n`);
 
   const imports = new ImportOperations(admin);
-  const part = partOf(options, reader.firstLine);
-  const { source, stored } = await runOf(imports, input, part, options);
+  const part = selectPart(options, reader.firstLine);
+  const { source, stored } = await findProgress(imports, input, part, options);
   const passedOver = Math.max((part?.fromLine ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
   const firstLine = () => Math.max(reader.firstLine, passedOver + 1);
   const report = new ImportReport({ file, firstLine, stored, ...options });
   if (stored?.finished === true && options.again !== true) {
     report.allIn(stored);
-    return refuseRejected(report);
+    return failIfRejected(report);
   }
 
   // Rows that were rejected before the import was interrupted are written again, so that the rejects file is complete.
@@ -60,7 +60,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
     input,
     reader,
     afterLine: passedOver,
-    fits: fitsIn(part),
+    fits: matchesPart(part),
     mustHaveRow: (part?.fromLine ?? 1) > 1 && stored?.finished !== false,
     onPassedOver: rewrites ? (row) => rejects.write([row]) : undefined,
     signal,
@@ -74,23 +74,23 @@ export async function importPets(config: Config, file: string, options: ImportOp
       progress.update(rows.bytesRead, report.rows);
     }
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'import_invalid' && report.rows === 0) throw error;
+    if (error instanceof ApiError && error.code === 'import_invalid' && report.rows === 0) throw error;
     report.print('failed');
-    if (error instanceof FileChanged) throw new CommandError(report.afterChange, 1, error);
-    throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);
+    if (error instanceof FileChangedError) throw new CommandError(report.afterChange, 1, error);
+    throw new CommandError(`${errorMessage(error)} ${report.advice}`, 1, error);
   }
   report.print(report.isComplete ? 'complete' : 'interrupted');
   if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);
-  refuseRejected(report);
+  failIfRejected(report);
 }
 
-function refuseRejected(report: ImportReport): void {
+function failIfRejected(report: ImportReport): void {
   if (report.allRejected)
     throw new CommandError('All rows were rejected. Correct the file, then import it again.');
 }
 
 /** Returns the selected part of the input, or undefined for the whole input. */
-function partOf(
+function selectPart(
   { fromLine = 1, status, category: categoryId }: ImportOptions,
   firstLine: number,
 ): ImportPart | undefined {
@@ -98,7 +98,7 @@ function partOf(
   return isWhole ? undefined : { fromLine: fromLine > firstLine ? fromLine : 1, status, categoryId };
 }
 
-function fitsIn({ status, categoryId }: Partial<ImportPart> = {}): (pet: NewPet) => boolean {
+function matchesPart({ status, categoryId }: Partial<ImportPart> = {}): (pet: NewPet) => boolean {
   return (pet) =>
     (status === undefined || pet.status === status) &&
     (categoryId === undefined || pet.categoryId === categoryId);
@@ -110,7 +110,7 @@ interface Run {
 }
 
 /** Returns the stored progress of this import. Progress is stored separately for each part and for the whole file. */
-async function runOf(
+async function findProgress(
   imports: ImportOperations,
   { name, source: content }: Input,
   part: ImportPart | undefined,
@@ -126,11 +126,11 @@ async function runOf(
     );
   }
   if (part !== undefined && (whole === undefined || again === true)) {
-    const source = partSource(content, part);
-    if (again !== true) await refuseOverlap(imports, name, content, part);
+    const source = formatPartSource(content, part);
+    if (again !== true) await expectNoOverlap(imports, name, content, part);
     return { source, stored: await imports.find(source) };
   }
-  if (whole === undefined && again !== true) await refuseAfterParts(imports, name, content);
+  if (whole === undefined && again !== true) await expectNoParts(imports, name, content);
   return { source: content, stored: whole };
 }
 
@@ -138,11 +138,11 @@ async function runOf(
  * Rejects an import of the whole file if part of it has already been imported, because the rows of that part would be
  * added twice.
  */
-async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
+async function expectNoParts(imports: ImportOperations, name: string, content: string): Promise<void> {
   const parts = await imports.partsOf(content);
   if (parts.length === 0) return;
   throw new CommandError(
-    `Part of ${name} was already imported with ${parts.map(optionsOf).join(' and ')}. ` +
+    `Part of ${name} was already imported with ${parts.map(formatOptions).join(' and ')}. ` +
       'Use --again to import the whole file, including those rows a second time.',
   );
 }
@@ -151,23 +151,24 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
  * Rejects an import of a part that may overlap with a previously imported part. Every part extends to the end of the
  * file, so two parts overlap unless their filters are disjoint.
  */
-async function refuseOverlap(
+async function expectNoOverlap(
   imports: ImportOperations,
   name: string,
   content: string,
   part: ImportPart,
 ): Promise<void> {
   const others = (await imports.partsOf(content)).filter(
-    (other) => partSource(content, other) !== partSource(content, part) && mayOverlap(part, other),
+    (other) =>
+      formatPartSource(content, other) !== formatPartSource(content, part) && canOverlap(part, other),
   );
   if (others.length === 0) return;
   throw new CommandError(
-    `Some of these rows may have been imported already: ${name} was imported with ${others.map(optionsOf).join(' and ')}. ` +
+    `Some of these rows may have been imported already: ${name} was imported with ${others.map(formatOptions).join(' and ')}. ` +
       'Use --again to import all matching rows, including those a second time.',
   );
 }
 
-function optionsOf({ fromLine, status, categoryId }: ImportPart): string {
+function formatOptions({ fromLine, status, categoryId }: ImportPart): string {
   return [
     ...(fromLine > 1 ? [`--from-line ${fromLine}`] : []),
     ...(status === undefined ? [] : [`--status ${status}`]),
@@ -175,7 +176,7 @@ function optionsOf({ fromLine, status, categoryId }: ImportPart): string {
   ].join(' ');
 }
 
-function rejectsFile(
+function openRejectsFile(
   file: string,
   { rejects, force }: ImportOptions,
   reader: RecordReader,

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { type Format, type FormatName, formats } from '../../operations/files/formats.ts';
-import { chunksOf } from '../../operations/files/spooled.ts';
+import { readChunks } from '../../operations/files/spooled-file.ts';
 import { CommandError } from '../terminal.ts';
 
 export interface Input extends AsyncDisposable {
@@ -14,13 +14,13 @@ export interface Input extends AsyncDisposable {
   /** Total size; undefined if unknown, for example for a pipe. */
   readonly bytes: number | undefined;
   /**
-   * Reads the content. If the signal is aborted, the iteration ends early without an error. Throws `FileChanged` before
+   * Reads the content. If the signal is aborted, the iteration ends early without an error. Throws `FileChangedError` before
    * it returns any data that `source` does not cover.
    */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
-export function standardInput(): Input {
+export function openStandardInput(): Input {
   return {
     name: 'standard input',
     source: undefined,
@@ -31,23 +31,23 @@ export function standardInput(): Input {
 }
 
 /** The content of a file has changed since it was hashed. */
-export class FileChanged extends Error {}
+export class FileChangedError extends Error {}
 
 /**
  * Opens the file and hashes its content. The import reads the same open file, even if the path refers to another file
  * by then, and compares each chunk with the hashed content. Throws `CommandError` if the file cannot be read.
  */
-export async function fileInput(path: string, signal: AbortSignal): Promise<Input> {
+export async function openFileInput(path: string, signal: AbortSignal): Promise<Input> {
   await using opened = new AsyncDisposableStack();
-  const file = opened.use(await regularFile(path));
+  const file = opened.use(await openRegularFile(path));
   // Data appended later is ignored, because the hash does not cover it.
   const { size } = await file.stat();
   const hash = createHash('sha256');
   const digests: string[] = [];
   let bytes = 0;
-  for await (const chunk of chunksOf(file, size, signal)) {
+  for await (const chunk of readChunks(file, size, signal)) {
     hash.update(chunk);
-    digests.push(digestOf(chunk));
+    digests.push(sha256(chunk));
     bytes += chunk.length;
   }
   if (signal.aborted) throw new CommandError('Interrupted before anything was imported.');
@@ -58,21 +58,21 @@ export async function fileInput(path: string, signal: AbortSignal): Promise<Inpu
     bytes,
     async *read(reading) {
       let compared = 0;
-      for await (const chunk of chunksOf(file, bytes, reading)) {
-        if (digestOf(chunk) !== digests[compared++]) throw new FileChanged(path);
+      for await (const chunk of readChunks(file, bytes, reading)) {
+        if (sha256(chunk) !== digests[compared++]) throw new FileChangedError(path);
         yield chunk;
       }
-      if (compared < digests.length && !reading.aborted) throw new FileChanged(path);
+      if (compared < digests.length && !reading.aborted) throw new FileChangedError(path);
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 
-function digestOf(chunk: Uint8Array): string {
+function sha256(chunk: Uint8Array): string {
   return Bun.CryptoHasher.hash('sha256', chunk, 'base64');
 }
 
-async function regularFile(path: string): Promise<FileHandle> {
+async function openRegularFile(path: string): Promise<FileHandle> {
   // Opening a pipe must not block.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
@@ -98,7 +98,7 @@ async function* untilAborted(stream: Readable, signal: AbortSignal): AsyncGenera
 }
 
 /** Returns the format from the option or the file name. Throws `CommandError` if neither specifies one. */
-export function formatOf(file: string, option: FormatName | undefined): Format {
+export function detectFormat(file: string, option: FormatName | undefined): Format {
   const name = option ?? extname(file).slice(1).toLowerCase();
   if (name === 'csv' || name === 'ndjson') return formats[name];
   const found =

@@ -1,9 +1,9 @@
 import { fstatSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { inheritOwner, isStoreFile, partialName, removeLeftOvers } from '../../app/app.ts';
-import { printable } from '../../domain/printable.ts';
-import { CommandError, cannotWrite, printLine, written } from '../terminal.ts';
+import { inheritOwner, isStoreFile, partialName, removeLeftovers } from '../../app/app.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
+import { CommandError, printLine, writeError, writeOutput } from '../terminal.ts';
 
 interface Output extends AsyncDisposable {
   readonly name: string;
@@ -15,13 +15,13 @@ interface Output extends AsyncDisposable {
   report(line: string): void;
 }
 
-export function standardOutput(): Output {
+export function openStandardOutput(): Output {
   return {
     name: 'standard output',
     // If standard output is a pipe, the program that reads it may write to the same terminal.
     leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
     // Control characters are escaped only for a terminal. Files and pipes receive the exact text.
-    write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
+    write: (text) => writeOutput(process.stdout.isTTY === true ? escapeUnprintable(text, '\n') : text),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),
     [Symbol.asyncDispose]: async () => {},
@@ -32,12 +32,12 @@ export function standardOutput(): Output {
  * Writes to a temporary file, then renames it, so that the named file is always complete. Throws `CommandError`
  * if an existing file must not be replaced.
  */
-export async function fileOutput(path: string, force: boolean): Promise<Output> {
-  const { target, mode } = await targetOf(path, force);
+export async function openFileOutput(path: string, force: boolean): Promise<Output> {
+  const { target, mode } = await resolveTarget(path, force);
   const partial = partialName(target);
   const attempt = <Result>(work: Promise<Result>) =>
-    work.catch((error) => Promise.reject(cannotWrite(path, error)));
-  removeLeftOvers(dirname(target), (name) => name === basename(target));
+    work.catch((error) => Promise.reject(writeError(path, error)));
+  removeLeftovers(dirname(target), (name) => name === basename(target));
   const file = await attempt(open(partial, 'wx', mode));
   await attempt(
     stat(mode === undefined ? dirname(target) : target).then((owner) => inheritOwner(file.fd, owner)),
@@ -46,13 +46,13 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;
   return {
-    name: printable(path),
+    name: escapeUnprintable(path),
     leavesTerminalFree: process.stderr.isTTY === true,
     write: (text) => attempt(file.writeFile(text)),
     finish: async () => {
       await attempt(file.sync());
       // Repeats the check, because a store with this name may have been created in the meantime.
-      refuseStoreFile(path);
+      expectNoStoreFile(path);
       await attempt(rename(partial, target));
       isFinished = true;
     },
@@ -65,7 +65,7 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
 }
 
 /** Throws `CommandError` for a file that belongs to a store, even with `--force`. */
-export function refuseStoreFile(path: string): void {
+export function expectNoStoreFile(path: string): void {
   if (!isStoreFile(path)) return;
   throw new CommandError(
     `${path} is a database or belongs to a store, and is never overwritten. Choose another file.`,
@@ -78,8 +78,8 @@ interface Target {
   readonly mode?: number;
 }
 
-async function targetOf(path: string, force: boolean): Promise<Target> {
-  refuseStoreFile(path);
+async function resolveTarget(path: string, force: boolean): Promise<Target> {
+  expectNoStoreFile(path);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return { target: path };
   if (!found.isFile())

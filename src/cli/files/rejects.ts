@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { createFile } from '../../app/app.ts';
 import type { RecordReader } from '../../operations/files/records.ts';
 import type { RejectedRow } from '../../operations/imports/imports.ts';
-import { CommandError, cannotWrite } from '../terminal.ts';
-import { refuseStoreFile } from './output.ts';
+import { CommandError, writeError } from '../terminal.ts';
+import { expectNoStoreFile } from './output.ts';
 
 interface RejectsOptions {
   readonly path: string;
@@ -24,7 +24,7 @@ export class RejectsFile implements Disposable {
     this.#reader = reader;
     const { path, inputPath, force } = options;
     checkFolder(path);
-    refuseStoreFile(path);
+    expectNoStoreFile(path);
     if (!existsSync(path)) return;
     if (inputPath !== undefined && isSameFile(path, inputPath)) {
       throw new CommandError(`--rejects ${path} is the file being imported. Choose another file.`, 2);
@@ -40,7 +40,7 @@ export class RejectsFile implements Disposable {
         writeAll(this.#file, this.#reader.rejected(line, reason, bytes));
       }
     } catch (error) {
-      throw cannotWrite(this.#options.path, error);
+      throw writeError(this.#options.path, error);
     }
   }
 
@@ -51,7 +51,7 @@ export class RejectsFile implements Disposable {
   #open(): number {
     const { path, force } = this.#options;
     // Repeats the check, because the import may have created a store with this name.
-    refuseStoreFile(path);
+    expectNoStoreFile(path);
     const file = force && existsSync(path) ? openSync(path, 'w') : createFile(path, 0o666);
     writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
     return file;
@@ -63,7 +63,7 @@ function checkFolder(path: string): void {
   try {
     accessSync(dirname(path), constants.W_OK);
   } catch (error) {
-    throw cannotWrite(path, error);
+    throw writeError(path, error);
   }
 }
 

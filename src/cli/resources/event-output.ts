@@ -1,31 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { Category } from '../../contract/categories.ts';
 import { maxWaitSeconds } from '../../contract/events.ts';
 import { parseJson } from '../../contract/json.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { eventJson, type PetsImported, type StoreEvent } from '../../contract/representations.ts';
 import { pageLimit } from '../../contract/values.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
-import { printable } from '../../domain/printable.ts';
-import { allEvents } from '../../operations/admin/events.ts';
+import { unrestrictedFilter } from '../../operations/admin/events.ts';
 import { EventFeed } from '../../operations/events/feed.ts';
-import { interruption } from '../signals.ts';
+import { catchInterruption } from '../signals.ts';
 import {
   CommandError,
-  grouped,
-  instant,
-  isClosedPipe,
-  messageOf,
+  errorMessage,
+  formatInteger,
+  formatTime,
+  isBrokenPipe,
+  PagedTable,
   printLine,
-  Table,
-  written,
+  writeOutput,
 } from '../terminal.ts';
-import { textOf } from './shapes.ts';
+import { formatItem } from './item-formats.ts';
 
 interface EventChoice {
   readonly type?: readonly EventSelector[];
@@ -47,35 +47,35 @@ export async function listEvents(config: Config, { json, ...options }: Listing):
     throw new CommandError(`--order desc lists at most ${pageLimit.max} events.`, 2);
   await using admin = await openAdminServices(config);
   using feed = new EventFeed(admin.store.events, admin.clock);
-  const table = new Table(header);
+  const table = new PagedTable(header);
   let isFirst = true;
   try {
-    for await (const { items } of pagesOf(feed, { ...options, order })) {
+    for await (const { items } of readPages(feed, { ...options, order })) {
       if (items.length === 0) continue;
       const text = items
         .map(eventJson)
-        .map((event) => printable(event))
+        .map((event) => escapeUnprintable(event))
         .join(',');
-      await written(json ? `${isFirst ? '[' : ','}${text}` : `${table.add(items.map(cellsOf))}\n`);
+      await writeOutput(json ? `${isFirst ? '[' : ','}${text}` : `${table.add(items.map(toCells))}\n`);
       isFirst = false;
     }
-    if (json) await written(isFirst ? '[]\n' : ']\n');
+    if (json) await writeOutput(isFirst ? '[]\n' : ']\n');
     else if (isFirst) printLine('No events.');
   } catch (error) {
-    if (!isClosedPipe(error)) throw error;
+    if (!isBrokenPipe(error)) throw error;
   }
 }
 
-async function* pagesOf(
+async function* readPages(
   feed: EventFeed,
   { type, after, limit, order }: Omit<Listing, 'json'>,
 ): AsyncGenerator<Page<StoreEvent>> {
-  const wanted = allEvents(type);
-  if (order === 'desc') return yield await feed.newest(Number(limit), wanted);
+  const eventFilter = unrestrictedFilter(type);
+  if (order === 'desc') return yield await feed.newest(Number(limit), eventFilter);
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
   for (let position = after; left > 0; ) {
     const atMost = Math.min(left, pageLimit.max);
-    const page = await feed.page({ after: position, limit: atMost, wanted, waitSeconds: 0 });
+    const page = await feed.page({ after: position, limit: atMost, eventFilter, waitSeconds: 0 });
     yield page;
     left -= page.items.length;
     // If the position did not change, there are no more events.
@@ -91,7 +91,7 @@ const retryMs = 1_000;
  * missing.
  */
 export async function tailEvents(config: Config, choice: EventChoice): Promise<void> {
-  using interrupted = interruption();
+  using interrupted = catchInterruption();
   const { signal } = interrupted;
   await using admin = await openAdminServices(config);
   using feed = new EventFeed(admin.store.events, admin.clock);
@@ -100,7 +100,7 @@ export async function tailEvents(config: Config, choice: EventChoice): Promise<v
   try {
     await follow(feed, { ...choice, after: position }, signal);
   } catch (error) {
-    if (!isClosedPipe(error)) throw error;
+    if (!isBrokenPipe(error)) throw error;
   }
 }
 
@@ -109,21 +109,21 @@ async function follow(
   { type, after, json }: EventChoice,
   signal: AbortSignal,
 ): Promise<void> {
-  const wanted = allEvents(type);
+  const eventFilter = unrestrictedFilter(type);
   let isAway = false;
   for (let position = after; !signal.aborted; ) {
     try {
       const page = await feed.page({
-        ...{ after: position, limit: pageLimit.max, wanted },
+        ...{ after: position, limit: pageLimit.max, eventFilter },
         waitSeconds: maxWaitSeconds,
       });
       isAway = false;
       position = BigInt(page.next ?? 0);
       for (const event of page.items)
-        await written(`${json ? printable(eventJson(event)) : lineOf(event)}\n`);
+        await writeOutput(`${json ? escapeUnprintable(eventJson(event)) : formatEvent(event)}\n`);
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'service_unavailable') throw error;
-      if (!isAway) process.stderr.write(`animal-store: ${printable(messageOf(error))}\n`);
+      if (!(error instanceof ApiError) || error.code !== 'service_unavailable') throw error;
+      if (!isAway) process.stderr.write(`animal-store: ${escapeUnprintable(errorMessage(error))}\n`);
       isAway = true;
       await sleep(retryMs, undefined, { signal }).catch(() => {});
     }
@@ -132,8 +132,8 @@ async function follow(
 
 const header = ['ID', 'RECORDED', 'TYPE', 'WHAT'];
 
-function cellsOf(event: StoreEvent): string[] {
-  return [String(event.id), instant(event.createdAt), event.type, whatOf(event)];
+function toCells(event: StoreEvent): string[] {
+  return [String(event.id), formatTime(event.createdAt), event.type, describeEvent(event)];
 }
 
 const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Category>> = {
@@ -142,21 +142,21 @@ const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Categor
   category: Category,
 };
 
-function whatOf({ type, data }: StoreEvent): string {
+function describeEvent({ type, data }: StoreEvent): string {
   const [group = ''] = type.split('.');
   const about = parseJson(data);
   if (type === 'pets.imported') {
     const { count, firstId, lastId } = about as PetsImported;
-    return `${grouped(count)} animals, with ids from ${firstId} to ${lastId}.`;
+    return `${formatInteger(count)} animals, with ids from ${firstId} to ${lastId}.`;
   }
-  return Object.hasOwn(shapes, group) ? textOf(shapes[group], about) : data;
+  return Object.hasOwn(shapes, group) ? formatItem(shapes[group], about) : data;
 }
 
 /**
  * Formats an event. The type column is wide enough for the longest type, because the types of later events are not
  * known yet.
  */
-function lineOf(event: StoreEvent): string {
-  const [id = '', at = '', type = '', what = ''] = cellsOf(event);
-  return printable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
+function formatEvent(event: StoreEvent): string {
+  const [id = '', at = '', type = '', what = ''] = toCells(event);
+  return escapeUnprintable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
 }

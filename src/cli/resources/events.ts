@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { pageLimit } from '../../contract/values.ts';
 import { eventSelectors } from '../../domain/event-type.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
-import { countOrAll, eventSelectorList, givenId } from '../values.ts';
+import { parseAssignedId, parseCountOrAll, parseEventSelectors } from '../parsers.ts';
 
 const typesNotes = [
   'Types (a type with * selects all events of a resource):',
@@ -28,7 +28,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       ],
     }),
   )
-    .option('--limit <number>', 'number of items to list, or all', countOrAll, pageLimit.default)
+    .option('--limit <number>', 'number of items to list, or all', parseCountOrAll, pageLimit.default)
     .addOption(new Option('--order <order>', 'newest first (desc) or oldest first').choices(['asc', 'desc']))
     .addOption(jsonOption())
     .action(async (options) => (await import('./event-output.ts')).listEvents(config(), options));
@@ -49,6 +49,6 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
 
 function withTypes(command: Command): Command {
   return command
-    .option('--type <types>', 'only events of these types, separated by commas', eventSelectorList)
-    .option('--after <event-id>', 'only events after this id', givenId);
+    .option('--type <types>', 'only events of these types, separated by commas', parseEventSelectors)
+    .option('--after <event-id>', 'only events after this id', parseAssignedId);
 }

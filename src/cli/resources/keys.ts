@@ -1,17 +1,29 @@
 /** Commands that issue keys. Unlike the admin API, they accept lifetimes and grace periods as durations. */
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { planNames, type Quota } from '../../domain/plan.ts';
-import { printable } from '../../domain/printable.ts';
 import { defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
-import { addCommand, delayNote, jsonOption, type ReadConfig } from '../command.ts';
-import { CommandError, instant, printSecret, styled } from '../terminal.ts';
-import { duration, durationOrNever, durationOrNow, label, positive, scopeList } from '../values.ts';
-import { scopesNotes } from './facts.ts';
-import { effectOf } from './results.ts';
+import { addCommand, jsonOption, type ReadConfig, takesEffectNote } from '../command.ts';
+import {
+  parseDuration,
+  parseDurationOrNever,
+  parseDurationOrNow,
+  parseLabel,
+  parsePositiveInteger,
+  parseScopeList,
+} from '../parsers.ts';
+import { CommandError, formatTime, printSecret, styleIfSupported } from '../terminal.ts';
+import { scopesNotes } from './command-overrides.ts';
+import { describeEffect } from './result-messages.ts';
 
 export function addKeyCommands(keys: Command, config: ReadConfig): void {
+  addCreateKey(keys, config);
+  addRotateKey(keys, config);
+}
+
+function addCreateKey(keys: Command, config: ReadConfig): void {
   addCommand(keys, 'create', {
     summary: 'Create an API key, for an existing account or a new one.',
     examples: [
@@ -28,44 +40,50 @@ export function addKeyCommands(keys: Command, config: ReadConfig): void {
       'With --plan, the new account gets the same name as the key.',
     ],
   })
-    .option('--account <account-id>', 'id of an existing account', positive)
+    .option('--account <account-id>', 'id of an existing account', parsePositiveInteger)
     .option(
       '--plan <plan>',
       `instead of --account: create an account with this plan: ${planNames.join(', ')}`,
     )
-    .option('--name <name>', 'name of the key', label, 'unnamed')
+    .option('--name <name>', 'name of the key', parseLabel, 'unnamed')
     .option(
       '--expires-in <duration>',
       'lifetime of the key, such as 30s, 15m, 24h or 90d (default: never expires)',
-      duration,
+      parseDuration,
     )
-    .option('--scopes <scopes>', 'scopes of the key, separated by commas, or all', scopeList)
+    .option('--scopes <scopes>', 'scopes of the key, separated by commas, or all', parseScopeList)
     .addOption(jsonOption())
-    .option('--per-minute <requests>', 'requests per minute (plan enterprise only, required)', positive)
-    .option('--per-day <requests>', 'requests per day (plan enterprise only, required)', positive)
+    .option(
+      '--per-minute <requests>',
+      'requests per minute (plan enterprise only, required)',
+      parsePositiveInteger,
+    )
+    .option('--per-day <requests>', 'requests per day (plan enterprise only, required)', parsePositiveInteger)
     .action((options) => createKey(config(), options));
+}
 
+function addRotateKey(keys: Command, config: ReadConfig): void {
   addCommand(keys, 'rotate', {
     summary: 'Replace a key. The old key keeps working for a grace period.',
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
     notes: [
       'The new key is shown only once. It belongs to the same account, shares its limits, and has the same scopes.',
-      delayNote,
+      takesEffectNote,
     ],
   })
-    .argument('<key-id>', 'id of the old key', positive)
+    .argument('<key-id>', 'id of the old key', parsePositiveInteger)
     .addOption(
       new Option(
         '--grace <duration>',
         'how long the old key keeps working, such as 30s, 15m, 24h or 90d; 0 disables it immediately',
       )
-        .argParser(durationOrNow)
-        .default(durationOrNow('24h'), '24h'),
+        .argParser(parseDurationOrNow)
+        .default(parseDurationOrNow('24h'), '24h'),
     )
     .option(
       '--expires-in <duration>',
       'lifetime of the new key, or never (default: the lifetime of the old key)',
-      durationOrNever,
+      parseDurationOrNever,
     )
     .addOption(jsonOption())
     .action((id, options) => rotateKey(config(), id, options));
@@ -94,7 +112,7 @@ async function createKey(
       : await admin.accounts.find(account);
   const issued = await admin.keys.create(accountId, name, expiresIn, scopes);
   const notes = [
-    ...(scopes === undefined ? [moreScopes(issued.id)] : []),
+    ...(scopes === undefined ? [scopesHint(issued.id)] : []),
     ...(closedAt === null
       ? []
       : [`Account ${accountId} is closed. The key will work when the account is reopened.`]),
@@ -115,7 +133,7 @@ function checkOwner(account: number | undefined, plan: string | undefined, quota
   }
 }
 
-function moreScopes(id: number): string {
+function scopesHint(id: number): string {
   return (
     'It can only read and add animals. To allow more, create keys with --scopes, or run:\n' +
     `  animal-store keys set-scopes ${id} pets:read,orders:write (or: all)`
@@ -127,14 +145,14 @@ function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readon
   const asJson = { id, accountId, plan, key, scopes, expiresAt: expiresAt && new Date(expiresAt) };
   const lines = [
     `Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`,
-    `  ${styled('bold', key)}`,
+    `  ${styleIfSupported('bold', key)}`,
     `Scopes: ${scopes.join(', ')}.`,
     ...notes,
   ];
   const remedy =
     `Key ${id} of account ${accountId} was created, but is not known to anyone. Revoke it with ` +
     `"animal-store keys revoke ${id}", and create another one for the account.`;
-  return printSecret(json ? printable(JSON.stringify(asJson)) : lines.join('\n'), remedy);
+  return printSecret(json ? escapeUnprintable(JSON.stringify(asJson)) : lines.join('\n'), remedy);
 }
 
 interface RotateKeyOptions {
@@ -155,12 +173,12 @@ async function rotateKey(
   const issued = await admin.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
   const ending =
     grace === 0
-      ? `Key ${id} no longer works.${effectOf(admin.storage)}`
-      : `Key ${id} keeps working until ${instant(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
-  await printIssued(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
+      ? `Key ${id} no longer works.${describeEffect(admin.storage)}`
+      : `Key ${id} keeps working until ${formatTime(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
+  await printIssued(issued, json, `${describeLifetime(issued, id, expiresIn === undefined)}\n${ending}`);
 }
 
-function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
-  const life = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
+function describeLifetime({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
+  const life = expiresAt === null ? 'never expires' : `expires ${formatTime(expiresAt)}`;
   return isKept ? `It ${life} (same lifetime as key ${oldId}).` : `It ${life}.`;
 }

@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import { type UsageStep, usageSteps } from '../../contract/admin/usage.ts';
 import { pageLimit } from '../../contract/values.ts';
-import { addCommand, addTimeRangeOptions, jsonOption, type ReadConfig, timeForms } from '../command.ts';
+import { addCommand, addTimeRangeOptions, jsonOption, type ReadConfig, timeFormats } from '../command.ts';
+import { parsePageSize, parsePositiveInteger } from '../parsers.ts';
 import { CommandError } from '../terminal.ts';
-import { positive, upToPageLimit } from '../values.ts';
 
 interface UsageOptions {
   readonly account?: number;
@@ -40,11 +40,11 @@ export function addUsage(program: Command, config: ReadConfig): void {
       'Requests in the last 10 seconds may be missing. Data per minute is kept for 2 days, per hour for 7 days and',
       'per day for 400 days; the history and the hourly requests by operation are kept for 35 days.',
       '',
-      timeForms,
+      timeFormats,
     ],
   })
-    .option('--account <account-id>', 'requests of this account over time', positive)
-    .option('--key <key-id>', 'requests of this key over time', positive)
+    .option('--account <account-id>', 'requests of this account over time', parsePositiveInteger)
+    .option('--key <key-id>', 'requests of this key over time', parsePositiveInteger)
     .option('--history', 'all requests and their latency over time')
     .addOption(
       new Option('--step <length>', 'length of the steps of --history').choices(usageSteps).default('1m'),
@@ -55,17 +55,17 @@ export function addUsage(program: Command, config: ReadConfig): void {
     .addOption(
       new Option('--by <period>', 'with --account or --key').choices(['hour', 'day']).default('hour'),
     )
-    .option('--limit <number>', `number of keys, at most ${pageLimit.max}`, upToPageLimit, pageLimit.default)
+    .option('--limit <number>', `number of keys, at most ${pageLimit.max}`, parsePageSize, pageLimit.default)
     .addOption(jsonOption());
   addTimeRangeOptions(usage).action(async (options: UsageOptions) => {
-    const { operation, params = {}, query = {}, ...printed } = reportOf(options);
+    const { operation, params = {}, query = {}, ...printed } = chooseReport(options);
     const { since, until, json } = options;
-    const [{ adminOperations }, { runRow }] = await Promise.all([
+    const [{ adminOperations }, { runOperation }] = await Promise.all([
       import('../../contract/admin/operations.ts'),
-      import('./run.ts'),
+      import('./run-operation.ts'),
     ]);
     const input = { params, query: { since, until, ...query }, body: {} };
-    await runRow(config(), adminOperations[operation], input, { json, ...printed });
+    await runOperation(config(), adminOperations[operation], input, { json, ...printed });
   });
 }
 
@@ -77,7 +77,7 @@ interface Report {
   readonly firstTitle?: string;
 }
 
-function reportOf(options: UsageOptions): Report {
+function chooseReport(options: UsageOptions): Report {
   const { account, key, deprecated, minutes, history, operations, by, step, limit } = options;
   const params = { keyId: BigInt(key ?? 0) };
   if (key !== undefined && operations) return { operation: 'getKeyOperations', params };

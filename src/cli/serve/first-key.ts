@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { createFile, makeFolder } from '../../app/app.ts';
 import { basePath } from '../../contract/operations.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
-import { messageOf, printLine, shellWord, styled } from '../terminal.ts';
+import { errorMessage, printLine, quoteForShell, styleIfSupported } from '../terminal.ts';
 
 /** The file for the first API key, which is written before the service listens. */
 export class FirstKeyFile {
@@ -15,7 +15,7 @@ export class FirstKeyFile {
   readonly #log: Logger;
 
   constructor(databaseUrl: string, log: Logger) {
-    this.path = firstKeyFile(databaseUrl);
+    this.path = firstKeyPath(databaseUrl);
     this.#log = log;
   }
 
@@ -25,7 +25,7 @@ export class FirstKeyFile {
       // The key is not announced if the startup fails later.
       this.#log.info({ file: this.path }, 'wrote the first API key to a file that only its owner can read');
     } catch (error) {
-      this.failure = messageOf(error);
+      this.failure = errorMessage(error);
     }
   };
 }
@@ -40,17 +40,17 @@ export function announceFirstKey(
   file: FirstKeyFile | undefined,
   command: string,
 ): void {
-  const here = inThisFolder(command);
+  const here = inCurrentFolder(command);
   printLine();
   if (file === undefined) {
     printLine('Created a new store. Its first API key (plan free), shown only once:');
-    printLine(`  ${styled('bold', key)}`);
+    printLine(`  ${styleIfSupported('bold', key)}`);
     printExample(key, url);
   } else if (file.failure === undefined) {
     printLine(
       `Created a new store. Its first API key (plan free) is in ${file.path}; copy the key, then delete the file.`,
     );
-    printExample(`$(cat ${shellWord(file.path)})`, url);
+    printExample(`$(cat ${quoteForShell(file.path)})`, url);
   } else {
     printLine(`Created a new store, but could not write its first API key to ${file.path}: ${file.failure}.`);
     printLine("Create another key, with the service's settings:");
@@ -60,8 +60,8 @@ export function announceFirstKey(
   printLine(`  ${here} --help`);
 }
 
-export function inThisFolder(command: string): string {
-  return `cd ${shellWord(process.cwd())} && ${command}`;
+export function inCurrentFolder(command: string): string {
+  return `cd ${quoteForShell(process.cwd())} && ${command}`;
 }
 
 function printExample(key: string, url: string): void {
@@ -73,7 +73,7 @@ function printExample(key: string, url: string): void {
  * Path of the file for the first API key. For an embedded store, the file is next to the store. For a store on a
  * server, the file is in the `data` folder and is named after the host and the database.
  */
-export function firstKeyFile(databaseUrl: string): string {
+export function firstKeyPath(databaseUrl: string): string {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(databaseUrl)?.[1]?.trim();
   return resolve(`${path ?? join('data', serverName(databaseUrl))}.first-key`);
 }

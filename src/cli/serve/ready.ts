@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { addCommand, type ReadConfig } from '../command.ts';
-import { CommandError, messageOf, printLine } from '../terminal.ts';
+import { CommandError, errorMessage, printLine } from '../terminal.ts';
 
 /** Longer than any response should take, and longer than the timeouts of most health checks. */
 const replyTimeoutMs = 5_000;
@@ -17,14 +17,14 @@ export function addReady(program: Command, config: ReadConfig): void {
     notes: [
       'For health checks. Exit code: 0 if the service is ready, 1 if it is not ready or does not respond.',
     ],
-  }).action(() => askReady(config()));
+  }).action(() => expectReady(config()));
 }
 
 /** Throws `CommandError` if the service with these settings is not ready. */
-async function askReady({ host, port }: Config): Promise<void> {
+async function expectReady({ host, port }: Config): Promise<void> {
   if (port === 0) throw new CommandError('The address of the service is unknown, because PORT is 0.', 2);
-  const { listeningAddress } = await import('../../app/app.ts');
-  const { status, body } = await getReadiness(`${listeningAddress(host, port)}/readyz`);
+  const { localUrl } = await import('../../app/app.ts');
+  const { status, body } = await getReadiness(`${localUrl(host, port)}/readyz`);
   if (status !== 200) throw new CommandError(`The service is not ready: ${body}`);
   printLine(body);
 }
@@ -36,6 +36,6 @@ async function getReadiness(url: string): Promise<{ status: number | undefined; 
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     return { status: response.statusCode, body: (await text(response)).trim() };
   } catch (error) {
-    throw new CommandError(`No response from ${url}: ${messageOf(error)}`, 1, error);
+    throw new CommandError(`No response from ${url}: ${errorMessage(error)}`, 1, error);
   }
 }

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import { type App, startApp, startWorkers, systemRuntime, WorkerEnded } from '../../app/app.ts';
-import { openapiText } from '../../app/openapi.ts';
+import { type App, createSystemRuntime, startApp, startWorkers, WorkerExitedError } from '../../app/app.ts';
+import { openapiDocument } from '../../app/openapi.ts';
 import type { Config } from '../../config.ts';
 import { basePath } from '../../contract/operations.ts';
-import { maskedUrl } from '../../domain/masked-url.ts';
+import { maskUrl } from '../../domain/mask-url.ts';
 import type { Environment } from '../command.ts';
 import { processOutput } from '../process-output.ts';
-import { backupTaskCommand, openLog, workerCommand } from '../processes.ts';
-import { ended, interruption } from '../signals.ts';
-import { CommandError, printLine, styled } from '../terminal.ts';
-import { announceFirstKey, FirstKeyFile, inThisFolder } from './first-key.ts';
+import { backupTaskCommand, createLog, workerCommand } from '../processes.ts';
+import { catchInterruption, waitForStop } from '../signals.ts';
+import { CommandError, printLine, styleIfSupported } from '../terminal.ts';
+import { announceFirstKey, FirstKeyFile, inCurrentFolder } from './first-key.ts';
 
 export interface ServeOptions {
   /** Environment variables that configure the service. Workers read the same variables. */
@@ -29,28 +29,28 @@ export async function serve(
 ): Promise<void> {
   // Reads the parent's process id first, to detect whether the parent exits during startup.
   const parent = startedByNpx ? process.ppid : undefined;
-  using interrupted = interruption();
-  const log = await openLog(config.logLevel);
+  using interrupted = catchInterruption();
+  const log = await createLog(config.logLevel);
   for (const warning of config.warnings) log.warn(warning);
   const { workers } = config;
-  const runtime = { ...systemRuntime(backupTaskCommand()), output: processOutput };
+  const runtime = { ...createSystemRuntime(backupTaskCommand()), output: processOutput };
   const keyFile = process.stdout.isTTY === true ? undefined : new FirstKeyFile(config.databaseUrl, log);
   const starting =
     workers > 1
       ? startWorkers(config, { ...environment }, workerCommand, log, runtime, keyFile?.keep)
-      : startApp(config, (listening) => openapiText(config, listening), log, runtime, keyFile?.keep);
+      : startApp(config, (listening) => openapiDocument(config, listening), log, runtime, keyFile?.keep);
   {
-    await using app = await started(starting, config, interrupted.signal);
+    await using app = await waitForStart(starting, config, interrupted.signal);
     if (app !== undefined) {
       announce(app, config, command, keyFile);
       const { url, encryption } = app;
-      const database = maskedUrl(config.databaseUrl);
+      const database = maskUrl(config.databaseUrl);
       log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
       if (app.console !== undefined && !app.hasOperators && process.stdout.isTTY !== true) {
-        const create = `${inThisFolder(command)} operators create NAME --role admin`;
+        const create = `${inCurrentFolder(command)} operators create NAME --role admin`;
         log.info({ console: app.console.url, create }, createToken);
       }
-      const lost = await Promise.race([ended(interrupted.signal, parent), app.lost ?? never]);
+      const lost = await Promise.race([waitForStop(interrupted.signal, parent), app.lost ?? never]);
       if (lost !== undefined) throw lost;
       reportDataLoss(app, log);
       log.info('stopping');
@@ -69,7 +69,7 @@ function announce(
   command: string,
   keyFile: FirstKeyFile | undefined,
 ): void {
-  printLine(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
+  printLine(`Animal Store API   ${styleIfSupported('bold', publicUrl ?? url)}${basePath}`);
   printLine(`Reference          ${publicUrl ?? url}/docs`);
   if (console !== undefined) {
     // The sign-in code is in the fragment, which browsers do not send. The code is printed only to a terminal, because
@@ -97,7 +97,7 @@ const never = new Promise<never>(() => {});
  * Returns undefined if a signal stopped the startup. If the port is not available, the error says which setting to
  * change.
  */
-async function started(
+async function waitForStart(
   starting: Promise<App>,
   { host, port }: Config,
   interrupted: AbortSignal,
@@ -105,7 +105,7 @@ async function started(
   try {
     return await starting;
   } catch (error) {
-    if (interrupted.aborted && error instanceof WorkerEnded) return undefined;
+    if (interrupted.aborted && error instanceof WorkerExitedError) return undefined;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {
       const remedy = 'Stop the process that uses it, or set PORT to another port (0 for any free port).';

@@ -2,13 +2,20 @@ import type { Command } from 'commander';
 import type { AdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { Concern } from '../../contract/admin/system.ts';
-import { factName, factText } from '../../domain/store-facts.ts';
+import { factLabel, formatFact } from '../../domain/format-fact.ts';
 import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
-import { grouped, instant, printJson, printLine, styled, table } from '../terminal.ts';
+import {
+  formatInteger,
+  formatTable,
+  formatTime,
+  printJson,
+  printLine,
+  styleIfSupported,
+} from '../terminal.ts';
 
 /** Statistics of processes that serve requests. This command omits them. */
-const factsOfProcess: ReadonlySet<string> = new Set([
+const processFacts: ReadonlySet<string> = new Set([
   ...['groups', 'units', 'seconds', 'waiting'],
   ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],
   ...['redisRequests', 'redisSeconds'],
@@ -31,7 +38,7 @@ export function addStatus(program: Command, config: ReadConfig): void {
  * Returns the problems that the console's System page shows, except those about a running service's requests. Whether
  * backups fail is derived from their folder.
  */
-async function concernsIn(
+async function readConcerns(
   { store, storage, clock, webhooks }: AdminServices,
   config: Config,
 ): Promise<readonly Concern[]> {
@@ -39,22 +46,23 @@ async function concernsIn(
     getPetSunset,
     webhooks: { secretsKeys },
   } = config;
-  const [{ backupOperations }, { concernsOf }, { countUnreadable }, { secretsConcern }] = await Promise.all([
-    import('../../app/backups.ts'),
-    import('../../operations/observability/concerns.ts'),
-    import('../../operations/webhook-secrets.ts'),
-    import('../../app/secrets.ts'),
-  ]);
+  const [{ createBackupOperations }, { findConcerns }, { countUndecryptable }, { secretsConcern }] =
+    await Promise.all([
+      import('../../app/backups.ts'),
+      import('../../operations/observability/concerns.ts'),
+      import('../../operations/webhook-secrets.ts'),
+      import('../../app/secrets.ts'),
+    ]);
   const { oldestAt } = await store.deliveries.backlog();
   const known = {
     ...{ store, clock, seconds: [] },
-    secrets: secretsConcern(secretsKeys.length, await countUnreadable(store, webhooks.reencryptSecret)),
+    secrets: secretsConcern(secretsKeys.length, await countUndecryptable(store, webhooks.reencryptSecret)),
     oldestPendingAgeMs: Math.max(0, clock.now() - (oldestAt ?? clock.now())),
-    backups: await backupOperations(config, { store: storage, clock }).overdue(),
+    backups: await createBackupOperations(config, { store: storage, clock }).overdue(),
     sunsets: new Map([['getPet' as const, getPetSunset]]),
   };
   const running = (await store.instances.list()).filter(({ seenAt }) => seenAt !== stoppedAt);
-  return concernsOf(known, running);
+  return findConcerns(known, running);
 }
 
 type EventMark = { readonly id: number; readonly timestamp: string } | null;
@@ -63,16 +71,16 @@ type EventMark = { readonly id: number; readonly timestamp: string } | null;
  * Returns the range of retained events. Whether the service records events is not included, because that depends on the
  * service's settings.
  */
-async function eventsIn({ store, clock }: AdminServices, config: Config) {
-  const { eventLogOf } = await import('../../operations/admin/events.ts');
-  const { lastId, oldest, newest, perHour } = await eventLogOf(store.events, config.events, clock);
+async function readEvents({ store, clock }: AdminServices, config: Config) {
+  const { readEventLog } = await import('../../operations/admin/events.ts');
+  const { lastId, oldest, newest, perHour } = await readEventLog(store.events, config.events, clock);
   const mark = (event: typeof oldest): EventMark => event && { ...event, id: Number(event.id) };
   return { lastId: Number(lastId), oldest: mark(oldest), newest: mark(newest), perHour };
 }
 
-function sayConcerns(concerns: readonly Concern[]): void {
+function printConcerns(concerns: readonly Concern[]): void {
   for (const { what, remedy } of concerns) {
-    printLine(styled('red', what));
+    printLine(styleIfSupported('red', what));
     printLine(remedy);
   }
   if (concerns.length === 0) printLine('The store has no problems.');
@@ -82,11 +90,11 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
   const { openAdminServices } = await import('../../app/app.ts');
   await using admin = await openAdminServices(config);
   const { store } = admin;
-  const facts = Object.entries(await store.facts()).filter(([name]) => !factsOfProcess.has(name));
-  const events = await eventsIn(admin, config);
+  const facts = Object.entries(await store.facts()).filter(([name]) => !processFacts.has(name));
+  const events = await readEvents(admin, config);
   const instances = await store.instances.list();
   // `health` is called last, because the reads above may detect failures.
-  const concerns = await concernsIn(admin, config);
+  const concerns = await readConcerns(admin, config);
   const troubles = store.health();
   if (json) {
     const timed = instances.map(({ startedAt, seenAt, ...instance }) => ({
@@ -96,41 +104,41 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
     }));
     return printJson({ troubles, concerns, store: Object.fromEntries(facts), events, instances: timed });
   }
-  sayConcerns(concerns);
+  printConcerns(concerns);
   printLine();
   printLine(
-    table(
+    formatTable(
       ['STORE', ''],
       facts.map(([name, value]) => [
-        factName(name) ?? name,
-        value === null ? (name.endsWith('Trouble') ? 'none' : 'unknown') : factText(name, value),
+        factLabel(name) ?? name,
+        value === null ? (name.endsWith('Trouble') ? 'none' : 'unknown') : formatFact(name, value),
       ]),
     ),
   );
   printLine();
   const mark = (event: EventMark) =>
-    event === null ? 'none' : `${event.id}, ${instant(Date.parse(event.timestamp))}`;
+    event === null ? 'none' : `${event.id}, ${formatTime(Date.parse(event.timestamp))}`;
   const { oldest, newest, perHour } = events;
   printLine(
-    table(
+    formatTable(
       ['EVENTS', ''],
       [
         ['Oldest retained', mark(oldest)],
         ['Newest', mark(newest)],
-        ['Per hour', grouped(perHour)],
+        ['Per hour', formatInteger(perHour)],
       ],
     ),
   );
   printLine();
   if (instances.length === 0) return printLine('No instance of the service has recorded a heartbeat.');
   printLine(
-    table(
+    formatTable(
       ['INSTANCE', 'VERSION', 'STARTED', 'LAST HEARTBEAT'],
       instances.map(({ name, version, startedAt, seenAt }) => [
         name,
         version,
-        instant(startedAt),
-        seenAt === stoppedAt ? 'stopped' : instant(seenAt),
+        formatTime(startedAt),
+        seenAt === stoppedAt ? 'stopped' : formatTime(seenAt),
       ]),
     ),
   );

@@ -1,26 +1,26 @@
 import * as z from 'zod';
-import { createdJson, mediaTypes, okJson, okPage, rowsOf } from '../operation.ts';
+import { createdJson, defineOperations, mediaTypes, okJson, okPage } from '../operation.ts';
 import {
-  bodyShape,
+  bodySchema,
   controlCharacter,
   count,
-  enumOf,
+  emptyBody,
+  enumSchema,
   instant,
   limitParameter,
   namedCursorParameter,
-  noMembers,
-  pageShape,
+  objectSchema,
+  pageSchema,
   requiredString,
-  shape,
 } from '../values.ts';
 import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
-import { id, idParameter, nameOf, PlanName, quotaMember } from './values.ts';
+import { id, idParameter, nameSchema, PlanName, quotaMember } from './values.ts';
 
 const accountStates = ['open', 'closed'] as const;
 
-const AccountState = enumOf(accountStates);
+const AccountState = enumSchema(accountStates);
 
-export const Account = shape('Account', 'An account, with its plan and rate limits.', {
+export const Account = objectSchema('Account', 'An account, with its plan and rate limits.', {
   id: id('ID of the account.'),
   name: z.string().meta({ description: 'Name of the account.' }),
   plan: PlanName,
@@ -42,7 +42,7 @@ export const Account = shape('Account', 'An account, with its plan and rate limi
 
 const accountOrders = ['id', 'name', 'requestsToday', 'lastUsedAt'] as const;
 
-const Accounts = pageShape(Account, 'Accounts', 'A page of accounts.');
+const Accounts = pageSchema(Account, 'Accounts', 'A page of accounts.');
 
 export const ListAccountsQuery = z.strictObject({
   limit: limitParameter('accounts'),
@@ -50,7 +50,7 @@ export const ListAccountsQuery = z.strictObject({
     description: 'Return only accounts whose name begins with this text, ignoring case, ordered by name.',
   }),
   state: AccountState.optional().meta({ description: 'Return only open or only closed accounts.' }),
-  sort: enumOf(accountOrders)
+  sort: enumSchema(accountOrders)
     .optional()
     .meta({
       description:
@@ -60,7 +60,7 @@ export const ListAccountsQuery = z.strictObject({
   cursor: namedCursorParameter,
 });
 
-const name = nameOf('account', 'Seattle shop');
+const name = nameSchema('account', 'Seattle shop');
 const perMinute = quotaMember(
   'Requests per minute. Required for the `enterprise` plan, and not allowed for other plans.',
 ).optional();
@@ -68,7 +68,7 @@ const perDay = quotaMember(
   'Requests per day. Required for the `enterprise` plan, and not allowed for other plans.',
 ).optional();
 
-const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a new account', {
+const NewAccount = bodySchema('NewAccount', 'An account to create.', 'a new account', {
   name,
   plan: PlanName,
   perMinute,
@@ -92,7 +92,7 @@ const note = requiredString()
     override: { type: 'string', maxLength: longestNote },
   });
 
-const AccountPatch = bodyShape(
+const AccountPatch = bodySchema(
   'AccountPatch',
   'Changes to an account. Omitted fields are unchanged.',
   'a change to an account',
@@ -105,7 +105,7 @@ const Window = z.object({
   resetAt: instant('Time when the window ends (UTC); null if no window is open.').nullable(),
 });
 
-export const AccountLimits = shape('AccountLimits', "Current usage of an account's rate limits.", {
+export const AccountLimits = objectSchema('AccountLimits', "Current usage of an account's rate limits.", {
   minute: Window,
   day: Window,
 });
@@ -123,11 +123,11 @@ const params = { accountId: { schema: AccountId, otherwise: 'account_not_found' 
 const step = {
   method: 'POST',
   params,
-  body: noMembers,
+  body: emptyBody,
   success: okJson(Account, 'The account after the change.'),
 } as const;
 
-export const accountOperations = rowsOf(
+export const accountOperations = defineOperations(
   { tag: { name: 'Accounts', description: 'Accounts and their plans.' } },
   {
     listAccounts: {

@@ -1,9 +1,16 @@
 import * as z from 'zod';
-import { okPage, rowsOf, type Success } from '../operation.ts';
-import { cursorParameter, instant, int64Filter, limitParameter, pageShape, shape } from '../values.ts';
+import { defineOperations, okPage, type Success } from '../operation.ts';
+import {
+  cursorParameter,
+  instant,
+  int64Filter,
+  limitParameter,
+  objectSchema,
+  pageSchema,
+} from '../values.ts';
 import { id, since, until } from './values.ts';
 
-export const AuditEntry = shape('AuditEntry', 'A change made by an operator.', {
+export const AuditEntry = objectSchema('AuditEntry', 'A change made by an operator.', {
   id: id('ID of the entry.'),
   at: instant('Time of the change (UTC).'),
   actor: z.string().meta({
@@ -17,7 +24,7 @@ export const AuditEntry = shape('AuditEntry', 'A change made by an operator.', {
   after: z.unknown().meta({ description: 'The object after the change; null if it no longer exists.' }),
 });
 
-const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, latest first.');
+const AuditLog = pageSchema(AuditEntry, 'AuditLog', 'A page of the audit log, latest first.');
 
 const filters = {
   account: int64Filter('Return only changes to this account, its keys and its webhooks.'),
@@ -43,12 +50,12 @@ const ExportAuditQuery = z.strictObject(filters);
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
 /** An entry in the audit log. `before` and `after` are JSON with exact integers. */
-export interface RecordedEntry extends Omit<AuditEntry, 'before' | 'after'> {
+export interface AuditEntryRow extends Omit<AuditEntry, 'before' | 'after'> {
   readonly before: string | null;
   readonly after: string | null;
 }
 
-export function entryJson({ before, after, ...entry }: RecordedEntry): string {
+export function auditEntryJson({ before, after, ...entry }: AuditEntryRow): string {
   return `${JSON.stringify(entry).slice(0, -1)},"before":${before},"after":${after}}`;
 }
 
@@ -59,7 +66,7 @@ const ndjson: Success<AsyncIterable<string>> = {
   lines: true,
 };
 
-export const auditOperations = rowsOf(
+export const auditOperations = defineOperations(
   { tag: { name: 'Audit', description: 'Changes by operators.' } },
   {
     listAudit: {
@@ -69,7 +76,7 @@ export const auditOperations = rowsOf(
       description: 'Returns a page of the audit log, latest first.',
       query: ListAuditQuery,
       paginated: true,
-      success: okPage<RecordedEntry>(AuditLog, entryJson, 'A page of entries.'),
+      success: okPage<AuditEntryRow>(AuditLog, auditEntryJson, 'A page of entries.'),
     },
     exportAudit: {
       method: 'GET',

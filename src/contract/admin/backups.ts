@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { createdJson, type FileContent, okJson, rowsOf, type Success } from '../operation.ts';
-import { bodyShape, count, instant, requiredString, shape } from '../values.ts';
+import { createdJson, defineOperations, type FileContent, okJson, type Success } from '../operation.ts';
+import { bodySchema, count, instant, objectSchema, requiredString } from '../values.ts';
 
 const name = requiredString().meta({
   description: 'Name of the file in BACKUP_FOLDER.',
@@ -11,7 +11,7 @@ export const defaultLabel = 'manual';
 
 const labelForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;
 
-const NewBackup = bodyShape('NewBackup', 'The backup to create.', 'a new backup', {
+const NewBackup = bodySchema('NewBackup', 'The backup to create.', 'a new backup', {
   label: z
     .string()
     .regex(labelForm, 'must be 1 to 40 of A-Z a-z 0-9 . _ - and begin with a letter or digit')
@@ -26,7 +26,7 @@ const DownloadQuery = z.strictObject({ name });
 
 const counts = z.record(z.string(), count).meta({ description: 'Number of rows in each table.' });
 
-const LastVerification = shape('LastVerification', 'The result of a verification.', {
+const LastVerification = objectSchema('LastVerification', 'The result of a verification.', {
   at: instant('Time of the verification (UTC).'),
   isSound: z.boolean().meta({ description: 'Whether the backup was intact.' }),
   message: z
@@ -36,7 +36,7 @@ const LastVerification = shape('LastVerification', 'The result of a verification
   counts: counts.nullable(),
 });
 
-export const Backup = shape('Backup', 'A complete copy of the store.', {
+export const Backup = objectSchema('Backup', 'A complete copy of the store.', {
   name,
   label: z.string().nullable().meta({
     description:
@@ -51,7 +51,7 @@ export const Backup = shape('Backup', 'A complete copy of the store.', {
   }),
 });
 
-export const BackupState = shape('Backups', 'The backups of the store.', {
+export const BackupState = objectSchema('Backups', 'The backups of the store.', {
   folder: z
     .string()
     .nullable()
@@ -68,9 +68,9 @@ export const BackupState = shape('Backups', 'The backups of the store.', {
   backups: z.array(Backup).meta({ description: 'Existing backups, latest first.' }),
 });
 
-const NamedBackup = bodyShape('NamedBackup', 'A backup to verify.', 'a backup to verify', { name });
+const NamedBackup = bodySchema('NamedBackup', 'A backup to verify.', 'a backup to verify', { name });
 
-export const Verification = shape('Verification', 'The contents of an intact backup.', {
+export const Verification = objectSchema('Verification', 'The contents of an intact backup.', {
   name,
   createdAt: instant('Start time of the backup (UTC).'),
   format: count.meta({ description: 'Format of the store in the backup.' }),
@@ -93,7 +93,7 @@ const common = {
   reads: [],
 } as const;
 
-export const backupOperations = rowsOf(
+export const backupOperations = defineOperations(
   {},
   {
     listBackups: {

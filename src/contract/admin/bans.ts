@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { noContent, okJson, rowsOf } from '../operation.ts';
-import { count, instant, shape } from '../values.ts';
+import { defineOperations, noContent, okJson } from '../operation.ts';
+import { count, instant, objectSchema } from '../values.ts';
 import { KeyId } from './keys.ts';
 import { id } from './values.ts';
 
-export const Ban = shape('Ban', 'A temporary ban on a key.', {
+export const Ban = objectSchema('Ban', 'A temporary ban on a key.', {
   keyId: id('ID of the banned key.'),
   keyName: z.string().meta({ description: 'Name of the key.' }),
   keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
@@ -23,7 +23,7 @@ const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });
 
 export type Ban = z.infer<typeof Ban>;
 
-export const banOperations = rowsOf(
+export const banOperations = defineOperations(
   { tag: { name: 'Bans', description: 'Temporary bans on keys.' } },
   {
     listBans: {

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { Category } from '../categories.ts';
-import { okPage, rowsOf } from '../operation.ts';
-import { count, cursorParameter, enumOf, limitParameter, pageShape, shape } from '../values.ts';
+import { defineOperations, okPage } from '../operation.ts';
+import { count, cursorParameter, enumSchema, limitParameter, objectSchema, pageSchema } from '../values.ts';
 
-const CategoryInUse = shape('CategoryInUse', 'A category that has animals.', {
+const CategoryInUse = objectSchema('CategoryInUse', 'A category that has animals.', {
   id: Category.shape.id,
   name: z.string().nullable().meta({ description: 'Name of the category; null if it has no name.' }),
   available: count.meta({ description: 'Number of available animals in the category.' }),
@@ -13,19 +13,19 @@ const CategoryInUse = shape('CategoryInUse', 'A category that has animals.', {
 
 export type CategoryInUse = z.infer<typeof CategoryInUse>;
 
-function inUseJson({ id, ...others }: CategoryInUse): string {
+function categoryInUseJson({ id, ...others }: CategoryInUse): string {
   return `{"id":${id},${JSON.stringify(others).slice(1)}`;
 }
 
 const ListCategoriesInUseQuery = z.strictObject({
   limit: limitParameter('categories'),
-  named: enumOf(['true', 'false'])
+  named: enumSchema(['true', 'false'])
     .optional()
     .meta({ description: 'Return only categories with a name, or only categories without a name.' }),
   cursor: cursorParameter,
 });
 
-export const categoryUseOperations = rowsOf(
+export const categoryUseOperations = defineOperations(
   { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategoriesInUse: {
@@ -37,8 +37,8 @@ export const categoryUseOperations = rowsOf(
       query: ListCategoriesInUseQuery,
       paginated: true,
       success: okPage<CategoryInUse>(
-        pageShape(CategoryInUse, 'CategoriesInUse', 'A page of categories.'),
-        inUseJson,
+        pageSchema(CategoryInUse, 'CategoriesInUse', 'A page of categories.'),
+        categoryInUseJson,
         'A page of categories.',
       ),
     },

@@ -1,8 +1,8 @@
-import { errorBodyOf } from '../error-body.ts';
+import { errorBodySchema } from '../error-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { isRead, type Operation } from '../operation.ts';
 import { isRepeatable } from '../operations.ts';
-import { allAdminOperations, roleOf } from './operations.ts';
+import { allAdminOperations, requiredRole } from './operations.ts';
 
 const commonErrors = [
   'invalid_parameter',
@@ -18,7 +18,7 @@ const commonErrors = [
  * Returns all possible errors of an operation: those it declares, those implied by its definition, and those common to
  * all operations.
  */
-export function adminErrorsOf(operation: Operation): ErrorCode[] {
+export function possibleAdminErrors(operation: Operation): ErrorCode[] {
   const { body, upload, paginated, preconditions, errors: own } = operation;
   return [
     ...new Set<ErrorCode>([
@@ -28,19 +28,19 @@ export function adminErrorsOf(operation: Operation): ErrorCode[] {
       ...own,
       ...(preconditions ? (['precondition_failed'] as const) : []),
       ...(isRepeatable(operation) ? (['idempotency_key_reused'] as const) : []),
-      ...(roleOf(operation) === 'admin' ? (['role_insufficient'] as const) : []),
+      ...(requiredRole(operation) === 'admin' ? (['role_insufficient'] as const) : []),
       ...(isRead(operation) ? [] : (['cross_site_request'] as const)),
-      ...commonErrors.filter((code) => code !== 'sign_in_required' || roleOf(operation) !== undefined),
+      ...commonErrors.filter((code) => code !== 'sign_in_required' || requiredRole(operation) !== undefined),
     ]),
   ];
 }
 
 export const adminErrorCodes: readonly ErrorCode[] = [
   ...new Set<ErrorCode>([
-    ...allAdminOperations.flatMap(adminErrorsOf),
+    ...allAdminOperations.flatMap(possibleAdminErrors),
     'route_not_found',
     'method_not_allowed',
   ]),
 ];
 
-export const AdminErrorBody = errorBodyOf('Error', adminErrorCodes);
+export const AdminErrorBody = errorBodySchema('Error', adminErrorCodes);

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import { eventOperations } from '../events.ts';
-import { ok, rowsOf } from '../operation.ts';
-import { assignedId, count, instant, int64Hint, shape } from '../values.ts';
+import { defineOperations, ok } from '../operation.ts';
+import { assignedId, count, instant, int64Hint, objectSchema } from '../values.ts';
 
-const EventMark = shape('EventMark', 'The ID and time of an event.', {
+const EventMark = objectSchema('EventMark', 'The ID and time of an event.', {
   id: assignedId('ID of the event'),
   timestamp: instant('Time of the change (UTC).'),
 });
 
-const EventLog = shape('EventLog', 'The range of retained events.', {
+const EventLog = objectSchema('EventLog', 'The range of retained events.', {
   areRecorded: z.boolean().meta({ description: 'Whether changes are recorded as events (`EVENTS`).' }),
   keepDays: count.meta({ description: 'Number of days for which events are retained (`EVENTS_KEEP_DAYS`).' }),
   lastId: z.bigint().meta({
@@ -39,7 +39,7 @@ export const adminEventOperations = {
       'Returns changes in commit order. Follow the `Link` with `rel="next"`, which every response has, to read ' +
       'each event exactly once.',
   },
-  ...rowsOf(
+  ...defineOperations(
     { tag: listEvents.tag },
     {
       getEventLog: {

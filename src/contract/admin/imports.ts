@@ -1,14 +1,14 @@
 import * as z from 'zod';
-import { okJson, rowsOf } from '../operation.ts';
+import { defineOperations, okJson } from '../operation.ts';
 import { petTag } from '../pets.ts';
-import { count, enumOf, instant, noMembers, shape, text } from '../values.ts';
+import { count, emptyBody, enumSchema, instant, objectSchema, text } from '../values.ts';
 import { id, idParameter } from './values.ts';
 
 export const importFormats = ['csv', 'ndjson'] as const;
 
 const PreviewQuery = z.strictObject({
-  format: enumOf(importFormats).default('csv').meta({ description: 'Format of the file.' }),
-  newIds: enumOf(['true', 'false']).default('false').meta({
+  format: enumSchema(importFormats).default('csv').meta({ description: 'Format of the file.' }),
+  newIds: enumSchema(['true', 'false']).default('false').meta({
     description:
       'Whether to accept a file that contains ids. The ids are ignored, and the animals get new ones.',
   }),
@@ -24,7 +24,7 @@ const importOutcomes = ['imported', 'already_imported', 'stopped'] as const;
 
 const importStates = ['receiving', 'running', ...importOutcomes, 'failed'] as const;
 
-export const ImportReport = shape('ImportReport', 'Report of an import.', {
+export const ImportReport = objectSchema('ImportReport', 'Report of an import.', {
   state: z.enum(importOutcomes).meta({
     description:
       'Outcome of the import. `already_imported` means that the file was imported before, and nothing was added.',
@@ -55,7 +55,7 @@ export const ImportReport = shape('ImportReport', 'Report of an import.', {
 
 const ImportId = idParameter('ID of the import.');
 
-export const Import = shape('Import', 'An import of a file.', {
+export const Import = objectSchema('Import', 'An import of a file.', {
   id: id('ID of the import.'),
   requestId: z.string().meta({ description: '`X-Request-Id` of the import request.' }),
   actor: z.string().meta({ description: 'The operator, as shown in the audit log.' }),
@@ -93,7 +93,7 @@ const ImportDetails = Import.extend({
   }),
 }).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
 
-export const ImportPreview = shape('ImportPreview', 'The first few rows of a file.', {
+export const ImportPreview = objectSchema('ImportPreview', 'The first few rows of a file.', {
   columns: z.array(z.string()).meta({ description: 'The columns of a CSV file in order. Empty for NDJSON.' }),
   rows: z
     .array(
@@ -125,7 +125,7 @@ export type ImportReport = z.infer<typeof ImportReport>;
 const params = { importId: { schema: ImportId, otherwise: 'import_not_found' } } as const;
 const upload = { types: ['text/csv', 'application/x-ndjson'], description: 'The file.' } as const;
 
-export const importOperations = rowsOf(
+export const importOperations = defineOperations(
   { tag: petTag },
   {
     listImports: {
@@ -154,7 +154,7 @@ export const importOperations = rowsOf(
       params,
       // Stopping an import a second time has no effect.
       repeatable: false,
-      body: noMembers,
+      body: emptyBody,
       success: okJson(Import, 'The import, which stops shortly after this response.'),
     },
     previewImport: {

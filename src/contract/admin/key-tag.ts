@@ -11,6 +11,6 @@ interface TaggedKey {
 }
 
 /** Text from which a key's entity tag is computed: all members except the key's usage. */
-export function keyTagText({ id, name, scopes, expiresAt, revokedAt, successorId }: TaggedKey): string {
+export function keyTagInput({ id, name, scopes, expiresAt, revokedAt, successorId }: TaggedKey): string {
   return JSON.stringify([id, name, scopes, expiresAt, revokedAt, successorId]);
 }

@@ -1,34 +1,34 @@
 import * as z from 'zod';
 import { scopes } from '../../domain/scope.ts';
-import { createdJson, mediaTypes, okJson, okPage, rowsOf } from '../operation.ts';
+import { createdJson, defineOperations, mediaTypes, okJson, okPage } from '../operation.ts';
 import {
-  bodyShape,
+  bodySchema,
   count,
   cursorParameter,
-  enumOf,
+  emptyBody,
+  enumSchema,
   instant,
   int64Filter,
   limitParameter,
-  noMembers,
-  pageShape,
-  shape,
+  objectSchema,
+  pageSchema,
 } from '../values.ts';
 import { AccountId } from './accounts.ts';
-import { keyTagText } from './key-tag.ts';
+import { keyTagInput } from './key-tag.ts';
 import { direction } from './lists.ts';
 import { KeyOperationUsages, UsageQuery, UsageSeries, usageTag } from './usage.ts';
-import { id, idParameter, instantInput, nameOf, since, until } from './values.ts';
+import { id, idParameter, instantInput, nameSchema, since, until } from './values.ts';
 
 const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
 
-const Scope = enumOf(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
+const Scope = enumSchema(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
 
 const Scopes = z
   .array(Scope)
   .min(1, 'must have at least one scope')
   .max(scopes.length, 'must not repeat a scope');
 
-export const Key = shape(
+export const Key = objectSchema(
   'Key',
   'An API key, without the secret value, which is shown only when the key is created.',
   {
@@ -55,9 +55,9 @@ export const FoundKey = Key.extend({
   predecessorId: id('ID of the key that this key replaced.').nullable(),
 }).meta({ id: 'FoundKey', description: 'An API key, with the ID of the key that it replaced.' });
 
-const Keys = pageShape(Key, 'Keys', 'A page of keys.');
+const Keys = pageSchema(Key, 'Keys', 'A page of keys.');
 
-export const BanStatus = shape('BanStatus', "A key's bans, and its strikes toward the next ban.", {
+export const BanStatus = objectSchema('BanStatus', "A key's bans, and its strikes toward the next ban.", {
   strikes: count.meta({
     description:
       'Number of requests within `withinSeconds` that were sent after a 429 response without waiting for `Retry-After`.',
@@ -68,7 +68,7 @@ export const BanStatus = shape('BanStatus', "A key's bans, and its strikes towar
     description:
       'Number of consecutive bans, including any active one; 0 once earlier bans no longer lengthen the next one.',
   }),
-  lastBan: shape('LastBan', 'A past or active ban.', {
+  lastBan: objectSchema('LastBan', 'A past or active ban.', {
     from: instant('Time when the ban began (UTC).'),
     until: instant('Time when the ban ends or ended (UTC).'),
   })
@@ -82,24 +82,24 @@ export type BanStatus = z.infer<typeof BanStatus>;
 const ListKeysQuery = z.strictObject({
   limit: limitParameter('keys'),
   accountId: int64Filter("Return only this account's keys."),
-  state: enumOf(keyStates).optional().meta({ description: 'Return only keys in this state.' }),
+  state: enumSchema(keyStates).optional().meta({ description: 'Return only keys in this state.' }),
   order: direction,
   cursor: cursorParameter,
 });
 
 const scopesMember = Scopes.meta({ description: 'Scopes of the key.' });
 
-const NewKey = bodyShape('NewKey', 'A key to issue.', 'a new key', {
-  name: nameOf('key', 'website'),
+const NewKey = bodySchema('NewKey', 'A key to issue.', 'a new key', {
+  name: nameSchema('key', 'website'),
   scopes: scopesMember.optional(),
   expiresAt: instantInput('Time when the key expires. Defaults to never.').optional(),
 });
 
-const KeyPatch = bodyShape('KeyPatch', 'Changes to a key.', 'a change to a key', {
+const KeyPatch = bodySchema('KeyPatch', 'Changes to a key.', 'a change to a key', {
   scopes: scopesMember.optional(),
 });
 
-const Rotation = bodyShape('Rotation', 'Options for the rotation of a key.', 'a rotation', {
+const Rotation = bodySchema('Rotation', 'Options for the rotation of a key.', 'a rotation', {
   graceSeconds: z
     .bigint({ error: 'must be a whole number' })
     .refine((value) => value >= 0n && value <= 31_536_000n, { message: 'must be from 0 to 31536000' })
@@ -111,7 +111,7 @@ const Rotation = bodyShape('Rotation', 'Options for the rotation of a key.', 'a 
     }),
 });
 
-const IssuedKey = shape('IssuedKey', 'A new key.', {
+const IssuedKey = objectSchema('IssuedKey', 'A new key.', {
   id: id('ID of the key.'),
   accountId: id('ID of the account.'),
   key: z.string().meta({ description: 'The key. Shown only once.' }),
@@ -128,7 +128,7 @@ const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const
 
 const issued = (description: string) => createdJson(IssuedKey, description, ({ id }) => `/keys/${id}`);
 
-export const keyOperations = rowsOf(
+export const keyOperations = defineOperations(
   { tag: { name: 'Keys', description: 'API keys that belong to accounts.' } },
   {
     listKeys: {
@@ -155,7 +155,7 @@ export const keyOperations = rowsOf(
       summary: 'Get a key',
       description: 'Returns a key without its secret.',
       params,
-      success: { ...okJson(FoundKey, 'The requested key.'), tagged: keyTagText },
+      success: { ...okJson(FoundKey, 'The requested key.'), tagged: keyTagInput },
     },
     updateKey: {
       method: 'PATCH',
@@ -165,7 +165,7 @@ export const keyOperations = rowsOf(
       params,
       body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       preconditions: ['If-Match'],
-      success: { ...okJson(Key, 'The key after the change.'), tagged: keyTagText },
+      success: { ...okJson(Key, 'The key after the change.'), tagged: keyTagInput },
     },
     rotateKey: {
       method: 'POST',
@@ -183,7 +183,7 @@ export const keyOperations = rowsOf(
       summary: 'Revoke a key',
       description: 'Permanently disables a key, starting with the next request.',
       params,
-      body: noMembers,
+      body: emptyBody,
       success: okJson(Key, 'The key after the change.'),
     },
     getKeyBanStatus: {

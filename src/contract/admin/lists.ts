@@ -1,17 +1,17 @@
 /** List filters, sort orders and totals that only the admin API has. */
 import * as z from 'zod';
 import { orderStatuses } from '../../domain/order-status.ts';
-import { okJson, okPage, rowsOf } from '../operation.ts';
+import { defineOperations, okJson, okPage } from '../operation.ts';
 import { sharedOperations } from '../operations.ts';
 import { Pets } from '../pets.ts';
 import { petJson } from '../representations.ts';
-import { count, enumOf, shape } from '../values.ts';
+import { count, enumSchema, objectSchema } from '../values.ts';
 import { since, until } from './values.ts';
 
 /** Closed accounts and the orders in each status are counted only up to this number. */
-export const maxCounted = 10_000;
+export const maxCount = 10_000;
 
-export const direction = enumOf(['asc', 'desc'])
+export const direction = enumSchema(['asc', 'desc'])
   .optional()
   .meta({ description: 'Order by ascending or descending id. `desc` is newest first. Defaults to `asc`.' });
 
@@ -24,7 +24,7 @@ const { deprecation: _, ...getPet } = {
 const { listPets, listOrders } = sharedOperations;
 
 /** Operations of the public API that the admin API redefines. */
-export const ownShopOperations = {
+export const overriddenPublicOperations = {
   getPet,
   listPets: {
     ...listPets,
@@ -42,9 +42,9 @@ export const ownShopOperations = {
 } as const;
 
 const counted = (what: string) =>
-  count.meta({ description: `${what}, counted up to ${maxCounted.toLocaleString('en')}.` });
+  count.meta({ description: `${what}, counted up to ${maxCount.toLocaleString('en')}.` });
 
-export const Totals = shape('Totals', 'The number of objects.', {
+export const Totals = objectSchema('Totals', 'The number of objects.', {
   accounts: count.meta({ description: 'Number of accounts, open and closed.' }),
   closedAccounts: counted('Number of closed accounts'),
   keys: count.meta({ description: 'Number of keys in any state.' }),
@@ -60,7 +60,7 @@ export const Totals = shape('Totals', 'The number of objects.', {
 
 export type Totals = z.infer<typeof Totals>;
 
-export const totalsOperations = rowsOf(
+export const totalsOperations = defineOperations(
   { tag: { name: 'Store', description: 'Contents of the store.' } },
   {
     getTotals: {

@@ -1,7 +1,7 @@
 /** Operations of the admin API, from which the API, its OpenAPI document, the console and tests are derived. */
 
 import type { Role } from '../../domain/role.ts';
-import { type InputOfRow, isRead, type Operation, type UploadOfRow } from '../operation.ts';
+import { isRead, type Operation, type OperationInput, type OperationUpload } from '../operation.ts';
 import { sharedOperations } from '../operations.ts';
 import { accountOperations } from './accounts.ts';
 import { auditOperations } from './audit.ts';
@@ -11,7 +11,7 @@ import { categoryUseOperations } from './categories.ts';
 import { adminEventOperations } from './events.ts';
 import { importOperations } from './imports.ts';
 import { keyOperations } from './keys.ts';
-import { ownShopOperations, totalsOperations } from './lists.ts';
+import { overriddenPublicOperations, totalsOperations } from './lists.ts';
 import { operatorOperations } from './operators.ts';
 import { searchOperations } from './search.ts';
 import { sessionOperations } from './sessions.ts';
@@ -22,7 +22,7 @@ import { accountWebhookOperations } from './webhooks.ts';
 export const adminBasePath = '/admin/v1';
 
 /** Operations shared with the public API. Operators have no quota, and the audit log records their changes. */
-export const shopOperations = { ...sharedOperations, ...ownShopOperations } as const;
+export const publicOperations = { ...sharedOperations, ...overriddenPublicOperations } as const;
 
 export const adminOperations = {
   ...sessionOperations,
@@ -31,7 +31,7 @@ export const adminOperations = {
   ...accountOperations,
   ...keyOperations,
   ...banOperations,
-  ...shopOperations,
+  ...publicOperations,
   ...totalsOperations,
   ...categoryUseOperations,
   ...importOperations,
@@ -46,16 +46,16 @@ export const adminOperations = {
 type AdminOperations = typeof adminOperations;
 
 export type AdminOperationId = keyof AdminOperations;
-export type ShopOperationId = keyof typeof shopOperations;
+export type PublicOperationId = keyof typeof publicOperations;
 
 export const allAdminOperations: readonly (Operation & { readonly operationId: AdminOperationId })[] =
   Object.values(adminOperations);
 
-export type AdminInputOf<Id extends AdminOperationId> = InputOfRow<AdminOperations[Id]> &
-  UploadOfRow<AdminOperations[Id]>;
+export type AdminInput<Id extends AdminOperationId> = OperationInput<AdminOperations[Id]> &
+  OperationUpload<AdminOperations[Id]>;
 
 /** Returns the required role, or undefined if the operation requires no sign-in. */
-export function roleOf(operation: Operation): Role | undefined {
+export function requiredRole(operation: Operation): Role | undefined {
   const { role = isRead(operation) ? 'viewer' : 'admin' } = operation;
   return role === 'anybody' ? undefined : role;
 }

@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { roles } from '../../domain/role.ts';
-import { createdJson, okJson, rowsOf } from '../operation.ts';
-import { bodyShape, enumOf, instant, noMembers, shape } from '../values.ts';
-import { id, idParameter, nameOf } from './values.ts';
+import { createdJson, defineOperations, okJson } from '../operation.ts';
+import { bodySchema, emptyBody, enumSchema, instant, objectSchema } from '../values.ts';
+import { id, idParameter, nameSchema } from './values.ts';
 
-export const Role = enumOf(roles).meta({
+export const Role = enumSchema(roles).meta({
   id: 'Role',
   description: 'A viewer has read-only access. An admin can also make changes.',
 });
 
-export const Operator = shape('Operator', 'A person or program that manages the service.', {
+export const Operator = objectSchema('Operator', 'A person or program that manages the service.', {
   id: id('ID of the operator.'),
   name: z.string().meta({ description: 'Name of the operator.' }),
   role: Role,
@@ -20,8 +20,8 @@ export const Operator = shape('Operator', 'A person or program that manages the 
 
 const Operators = z.array(Operator).meta({ id: 'Operators', description: 'All operators.' });
 
-const NewOperator = bodyShape('NewOperator', 'An operator to add.', 'a new operator', {
-  name: nameOf('operator', 'anna'),
+const NewOperator = bodySchema('NewOperator', 'An operator to add.', 'a new operator', {
+  name: nameSchema('operator', 'anna'),
   role: Role,
 });
 
@@ -36,7 +36,7 @@ export type IssuedToken = z.infer<typeof IssuedToken>;
 
 const params = { operatorId: { schema: OperatorId, otherwise: 'operator_not_found' } } as const;
 
-export const operatorOperations = rowsOf(
+export const operatorOperations = defineOperations(
   { tag: { name: 'Operators', description: 'Operators of the service and their tokens.' } },
   {
     listOperators: {
@@ -62,7 +62,7 @@ export const operatorOperations = rowsOf(
       description:
         'Creates a new token. The old token and all sessions of the operator are revoked immediately.',
       params,
-      body: noMembers,
+      body: emptyBody,
       success: okJson(IssuedToken, 'The operator with the new token.'),
       errors: ['operator_revoked'],
     },
@@ -72,7 +72,7 @@ export const operatorOperations = rowsOf(
       summary: 'Revoke an operator',
       description: 'Permanently revokes the token and all sessions of the operator.',
       params,
-      body: noMembers,
+      body: emptyBody,
       success: okJson(Operator, 'The operator after the change.'),
     },
   },

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { ok, rowsOf } from '../operation.ts';
-import { enumOf, int64Hint, requiredString, shape } from '../values.ts';
+import { defineOperations, ok } from '../operation.ts';
+import { enumSchema, int64Hint, objectSchema, requiredString } from '../values.ts';
 
 const searchedKinds = [
   'account',
@@ -18,7 +18,7 @@ const searchedKinds = [
 export const maxPerKind = 5;
 
 /** Number of animals that are searched by name, newest first. */
-export const namedAnimals = 10_000;
+export const maxSearchedAnimals = 10_000;
 
 const matches = ['id', 'name', 'lastFour', 'reference', 'requestId'] as const;
 
@@ -34,8 +34,8 @@ const SearchQuery = z.strictObject({
     }),
 });
 
-const Found = shape('Found', 'An object found by a search.', {
-  kind: enumOf(searchedKinds).meta({ description: 'Kind of the object.' }),
+const Found = objectSchema('Found', 'An object found by a search.', {
+  kind: enumSchema(searchedKinds).meta({ description: 'Kind of the object.' }),
   id: z
     .bigint()
     .nullable()
@@ -62,10 +62,10 @@ const Found = shape('Found', 'An object found by a search.', {
       description: 'ID of the account to which a key, webhook or request belongs; null for other kinds.',
       override: { type: ['integer', 'null'], format: 'int64', minimum: 1 },
     }),
-  matched: enumOf(matches).meta({ description: 'The field that matches the text.' }),
+  matched: enumSchema(matches).meta({ description: 'The field that matches the text.' }),
 });
 
-export const SearchResults = shape('SearchResults', 'Results of a search.', {
+export const SearchResults = objectSchema('SearchResults', 'Results of a search.', {
   results: z.array(Found).meta({ description: `Objects by kind, at most ${maxPerKind} of each kind.` }),
 });
 
@@ -79,7 +79,7 @@ function searchJson({ results }: SearchResults): string {
   return `{"results":[${items}]}`;
 }
 
-export const searchOperations = rowsOf(
+export const searchOperations = defineOperations(
   { tag: { name: 'Search', description: 'Search by id or name.' } },
   {
     search: {
@@ -88,7 +88,7 @@ export const searchOperations = rowsOf(
       summary: 'Find objects by id, name or reference',
       description:
         `Returns at most ${maxPerKind} objects of each kind. Animals are found by id and, among the newest ` +
-        `${namedAnimals.toLocaleString('en')}, by name. Other objects are found by id and name. Imports and recent failed requests on this instance are found by request id.`,
+        `${maxSearchedAnimals.toLocaleString('en')}, by name. Other objects are found by id and name. Imports and recent failed requests on this instance are found by request id.`,
       query: SearchQuery,
       success: ok<SearchResults>(SearchResults, searchJson, 'The results.'),
     },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { maxSignInBytes } from '../bounds.ts';
-import { createdJson, noContent, okJson, rowsOf } from '../operation.ts';
-import { bodyError, instant, shape } from '../values.ts';
+import { createdJson, defineOperations, noContent, okJson } from '../operation.ts';
+import { bodyErrorMap, instant, objectSchema } from '../values.ts';
 import { Role } from './operators.ts';
 import { id, idParameter } from './values.ts';
 
@@ -11,14 +11,14 @@ export const SignIn = z
       token: z.string().optional().meta({ description: "An operator's token." }),
       code: z.string().optional().meta({ description: 'The one-time code from a console link.' }),
     },
-    { error: bodyError('a sign-in', 'token or code') },
+    { error: bodyErrorMap('a sign-in', 'token or code') },
   )
   .refine(({ token, code }) => (token === undefined) !== (code === undefined), {
     message: 'must have either token or code',
   })
   .meta({ id: 'SignIn', description: 'Credentials for a session.' });
 
-export const Session = shape('Session', 'A console session.', {
+export const Session = objectSchema('Session', 'A console session.', {
   operator: z.string().meta({ description: 'The signed-in operator, as shown in the audit log.' }),
   role: Role,
   expiresAt: instant(
@@ -35,7 +35,7 @@ const NewSession = Session.extend({
 
 const SessionId = idParameter('ID of the session.');
 
-export const OwnSession = shape('OwnSession', 'A session of the signed-in operator.', {
+export const OwnSession = objectSchema('OwnSession', 'A session of the signed-in operator.', {
   id: id('ID of the session.'),
   startedAt: instant('Time when the session began (UTC).'),
   usedAt: instant('Time when the session was last used (UTC), to the minute.'),
@@ -48,7 +48,7 @@ export type OwnSession = z.infer<typeof OwnSession>;
 export type SignIn = z.infer<typeof SignIn>;
 export type Session = z.infer<typeof Session>;
 
-export const sessionOperations = rowsOf(
+export const sessionOperations = defineOperations(
   { tag: { name: 'Sessions', description: 'Signing in and out of the console.' } },
   {
     createSession: {

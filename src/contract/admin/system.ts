@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { mediaTypes, okJson, rowsOf } from '../operation.ts';
-import { bodyShape, count, enumOf, instant, shape } from '../values.ts';
+import { defineOperations, mediaTypes, okJson } from '../operation.ts';
+import { bodySchema, count, enumSchema, instant, objectSchema } from '../values.ts';
 
 const microseconds = z.number().min(0).nullable();
 
-export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', {
+export const TrafficSecond = objectSchema('TrafficSecond', 'Responses in one second.', {
   at: instant('Start of the second (UTC).'),
   ok: count,
   refused: count,
@@ -19,12 +19,12 @@ export const TrafficSecond = shape('TrafficSecond', 'Responses in one second.', 
   }),
 });
 
-export const Concern = shape('Concern', "A problem that needs an operator's attention.", {
+export const Concern = objectSchema('Concern', "A problem that needs an operator's attention.", {
   what: z.string().meta({ description: 'Description of the problem in one sentence.' }),
   remedy: z.string().meta({ description: 'The remedy.' }),
 });
 
-export const Overview = shape('Overview', 'The status of the service.', {
+export const Overview = objectSchema('Overview', 'The status of the service.', {
   seconds: z
     .array(TrafficSecond)
     .meta({ description: 'Statistics of this instance for the last five minutes, oldest first.' }),
@@ -36,14 +36,14 @@ export const Overview = shape('Overview', 'The status of the service.', {
 
 const settingSources = ['default', 'environment', 'changed'] as const;
 
-export const Setting = shape('Setting', 'A setting of the service.', {
+export const Setting = objectSchema('Setting', 'A setting of the service.', {
   name: z.string(),
   value: z.string().meta({ description: 'Value of the setting. Passwords are masked.' }),
   source: z.enum(settingSources).meta({ description: 'Source of the value.' }),
   about: z.string().meta({ description: 'Description of the setting.' }),
 });
 
-const Instance = shape('Instance', 'An instance of the service: a process and its workers.', {
+const Instance = objectSchema('Instance', 'An instance of the service: a process and its workers.', {
   name: z.string().meta({ description: 'Name of the instance.' }),
   version: z.string().meta({ description: 'Version of the service.' }),
   startedAt: instant('Time when the instance started (UTC).'),
@@ -52,7 +52,7 @@ const Instance = shape('Instance', 'An instance of the service: a process and it
 
 const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-export const System = shape('System', 'Versions, instances and settings of the service.', {
+export const System = objectSchema('System', 'Versions, instances and settings of the service.', {
   version: z.string().meta({ description: 'Version of the service.' }),
   runtime: z.string().meta({ description: 'Version of the runtime.' }),
   apiUrl: z
@@ -72,18 +72,18 @@ export const System = shape('System', 'Versions, instances and settings of the s
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
 
-export const Logging = shape('Logging', 'Log settings of this instance.', {
+export const Logging = objectSchema('Logging', 'Log settings of this instance.', {
   level: z.enum(logLevels).meta({ description: 'Messages below this level are not logged.' }),
   requests: z.enum(loggedRequests).meta({ description: 'Which requests are logged.' }),
 });
 
-const LoggingPatch = bodyShape(
+const LoggingPatch = bodySchema(
   'LoggingPatch',
   'Changes to the log settings.',
   'a change to the log settings',
   {
-    level: enumOf(logLevels).optional(),
-    requests: enumOf(loggedRequests).optional(),
+    level: enumSchema(logLevels).optional(),
+    requests: enumSchema(loggedRequests).optional(),
   },
 );
 
@@ -101,7 +101,7 @@ const common = {
   errors: [],
 } as const;
 
-export const systemOperations = rowsOf(
+export const systemOperations = defineOperations(
   {},
   {
     getOverview: {

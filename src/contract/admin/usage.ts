@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { okJson, rowsOf } from '../operation.ts';
-import { count, enumOf, instant, int64Filter, limitParameter, shape } from '../values.ts';
+import { defineOperations, okJson } from '../operation.ts';
+import { count, enumSchema, instant, int64Filter, limitParameter, objectSchema } from '../values.ts';
 import { id, since, until } from './values.ts';
 
-const Outcomes = shape('Outcomes', 'Requests by outcome.', {
+const Outcomes = objectSchema('Outcomes', 'Requests by outcome.', {
   ok: count.meta({ description: 'Responses with 2xx or 304.' }),
   refused: count.meta({ description: 'Responses with 4xx other than 429.' }),
   limited: count.meta({ description: 'Responses with 429.' }),
@@ -15,7 +15,7 @@ const resolutions = ['hour', 'day'] as const;
 export const UsageQuery = z.strictObject({
   since,
   until,
-  resolution: enumOf(resolutions)
+  resolution: enumSchema(resolutions)
     .default('hour')
     .meta({ description: 'Length of a period. Hourly data is kept for 7 days, daily data for 400 days.' }),
 });
@@ -29,7 +29,7 @@ export const UsageSeries = z.array(UsagePeriod).meta({
 
 const MinutesQuery = z.strictObject({ since, until });
 
-export const MinuteUsage = shape('MinuteUsage', 'Requests to one operation within one minute.', {
+export const MinuteUsage = objectSchema('MinuteUsage', 'Requests to one operation within one minute.', {
   minute: instant('Start of the minute (UTC).'),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
   codes: z.record(z.string(), count).meta({
@@ -67,13 +67,13 @@ const TrafficHistory = z.array(TrafficStep).meta({
 const HistoryQuery = z.strictObject({
   since,
   until,
-  step: enumOf(usageSteps).default('1m').meta({
+  step: enumSchema(usageSteps).default('1m').meta({
     description:
       'Length of the intervals. Data for minute intervals is kept for 2 days, and for hour and day intervals for 35 days. Each interval begins at a multiple of its length (UTC).',
   }),
 });
 
-export const OperationUsage = shape('OperationUsage', 'Requests to one operation.', {
+export const OperationUsage = objectSchema('OperationUsage', 'Requests to one operation.', {
   operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
   codes: z.record(z.string(), count).meta({
     description: 'Requests by outcome: `ok`, or the error code.',
@@ -85,7 +85,7 @@ const OperationUsages = z
   .array(OperationUsage)
   .meta({ id: 'OperationUsages', description: 'Requests by operation, most frequent first.' });
 
-export const KeyOperationUsage = shape(
+export const KeyOperationUsage = objectSchema(
   'KeyOperationUsage',
   'Requests made with one key to one operation on one day.',
   {
@@ -110,7 +110,7 @@ const FailedRequestsQuery = z.strictObject({
   limit: limitParameter('requests'),
 });
 
-export const FailedRequest = shape('FailedRequest', 'A request whose response was not 2xx or 304.', {
+export const FailedRequest = objectSchema('FailedRequest', 'A request whose response was not 2xx or 304.', {
   at: instant('Time of the response (UTC).'),
   requestId: z.string().meta({ description: '`X-Request-Id` of the request.' }),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
@@ -155,7 +155,7 @@ const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], err
 
 const delay = 'Requests in the last 10 seconds may be missing.';
 
-export const usageOperations = rowsOf(
+export const usageOperations = defineOperations(
   {},
   {
     listMinutes: {

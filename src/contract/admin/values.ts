@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { maxQuota, planNames } from '../../domain/plan.ts';
-import { enumOf, int64, int64Hint, text } from '../values.ts';
+import { enumSchema, int64, int64Hint, text } from '../values.ts';
 
 export const id = (description: string) =>
   z
@@ -10,9 +10,9 @@ export const id = (description: string) =>
 
 export const idParameter = (description: string) => int64(`${description} ${int64Hint}`, 1);
 
-export const nameOf = (what: string, example: string) => text(`Name of the ${what}.`, example);
+export const nameSchema = (what: string, example: string) => text(`Name of the ${what}.`, example);
 
-export const PlanName = enumOf(planNames).meta({
+export const PlanName = enumSchema(planNames).meta({
   id: 'Plan',
   description: 'Plan of an account. Only `enterprise` has custom limits.',
 });

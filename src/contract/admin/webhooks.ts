@@ -8,37 +8,41 @@ import {
   ListDeliveriesQuery,
   Redelivery,
 } from '../deliveries.ts';
-import { accepted, ok, okPage, rowsOf } from '../operation.ts';
+import { accepted, defineOperations, ok, okPage } from '../operation.ts';
 import { deliveryJson, type Webhook, webhookJson } from '../representations.ts';
 import {
-  bodyShape,
+  bodySchema,
   cursorParameter,
-  enumOf,
+  emptyBody,
+  enumSchema,
   int64Filter,
   limitParameter,
-  noMembers,
-  pageShape,
-  shape,
+  objectSchema,
+  pageSchema,
   text,
 } from '../values.ts';
 import { WebhookId, webhookMembers } from '../webhooks.ts';
 import { id } from './values.ts';
 
-export const AccountWebhook = shape('AccountWebhook', 'A webhook with its account. Secrets are not shown.', {
-  ...webhookMembers,
-  id: id('ID of the webhook.'),
-  accountId: id('ID of the account.'),
-  accountName: z.string().meta({ description: 'Name of the account.' }),
-  onHoldReason: z
-    .string()
-    .meta({
-      description: 'Reason why events of some types wait although the webhook is enabled.',
-      examples: [
-        'Events of type order.* wait until the account has an active key that may read them. Required scopes: events:read orders:read.',
-      ],
-    })
-    .optional(),
-});
+export const AccountWebhook = objectSchema(
+  'AccountWebhook',
+  'A webhook with its account. Secrets are not shown.',
+  {
+    ...webhookMembers,
+    id: id('ID of the webhook.'),
+    accountId: id('ID of the account.'),
+    accountName: z.string().meta({ description: 'Name of the account.' }),
+    onHoldReason: z
+      .string()
+      .meta({
+        description: 'Reason why events of some types wait although the webhook is enabled.',
+        examples: [
+          'Events of type order.* wait until the account has an active key that may read them. Required scopes: events:read orders:read.',
+        ],
+      })
+      .optional(),
+  },
+);
 
 export interface AccountWebhook extends Webhook {
   readonly accountId: number;
@@ -46,7 +50,7 @@ export interface AccountWebhook extends Webhook {
   readonly onHoldReason?: string | undefined;
 }
 
-const AccountWebhooks = pageShape(AccountWebhook, 'AccountWebhooks', 'A page of webhooks.');
+const AccountWebhooks = pageSchema(AccountWebhook, 'AccountWebhooks', 'A page of webhooks.');
 
 function accountWebhookJson(webhook: AccountWebhook): string {
   const { accountId, accountName, onHoldReason } = webhook;
@@ -59,13 +63,13 @@ const webhookStates = ['enabled', 'disabled'] as const;
 const ListWebhooksQuery = z.strictObject({
   limit: limitParameter('webhooks'),
   accountId: int64Filter("Return only this account's webhooks."),
-  state: enumOf(webhookStates).optional().meta({
+  state: enumSchema(webhookStates).optional().meta({
     description: 'Return only enabled or only disabled webhooks.',
   }),
   cursor: cursorParameter,
 });
 
-const Disabling = bodyShape('Disabling', 'The reason for disabling a webhook.', 'a reason', {
+const Disabling = bodySchema('Disabling', 'The reason for disabling a webhook.', 'a reason', {
   reason: text('Reason for disabling the webhook. The account can read it.', 'The receiver is overloaded.'),
 });
 
@@ -73,7 +77,7 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 
 const one = (description: string) => ok(AccountWebhook, accountWebhookJson, description);
 
-export const accountWebhookOperations = rowsOf(
+export const accountWebhookOperations = defineOperations(
   { tag: { name: 'Webhooks', description: 'URLs at which accounts receive events.' } },
   {
     listAccountWebhooks: {
@@ -124,7 +128,7 @@ export const accountWebhookOperations = rowsOf(
       description:
         'Resumes sending events to a disabled webhook, and removes the reason. Events that occurred while it was disabled are not sent.',
       params,
-      body: noMembers,
+      body: emptyBody,
       success: one('The webhook after the change.'),
     },
     testAccountWebhook: {
@@ -135,7 +139,7 @@ export const accountWebhookOperations = rowsOf(
         'Sends the event `webhook.test` once and returns the outcome without the response, which only the account can read. ' +
         'Disabled webhooks can also be tested.',
       params,
-      body: noMembers,
+      body: emptyBody,
       repeatable: false,
       success: ok(AccountWebhookTest, accountWebhookTestJson, 'The outcome of the attempt.'),
     },
@@ -158,7 +162,7 @@ export const accountWebhookOperations = rowsOf(
       description:
         "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead.",
       params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
-      body: noMembers,
+      body: emptyBody,
       success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),
       errors: ['event_type_not_selected', 'too_many_deliveries'],
     },

@@ -1,12 +1,12 @@
-import type { AdminInputOf } from '../../contract/admin/operations.ts';
-import { resultOf } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { actorText } from '../../domain/actor.ts';
+import type { AdminInput } from '../../contract/admin/operations.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { toResult } from '../../contract/operation.ts';
+import { formatActor } from '../../domain/actor.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
-import { isUnavailable } from '../../operations/refusals.ts';
-import { type SessionSecrets, sessionMs, shownSession } from '../../operations/sign-in/sessions.ts';
-import { credentialOf } from '../pipeline/head.ts';
+import { isUnavailable } from '../../operations/errors.ts';
+import { type SessionSecrets, sessionLifetimeMs, toShownSession } from '../../operations/sign-in/sessions.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
+import { readCredential } from '../pipeline/request-head.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 
 export interface Authenticated extends SignedIn {
@@ -20,16 +20,17 @@ export interface Authenticated extends SignedIn {
  */
 export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
   const { request } = incoming;
-  const credential = credentialOf(request.headers);
+  const credential = readCredential(request.headers);
   if (credential.kind !== 'none') {
     const token = credential.kind === 'key' ? credential.key : '';
     const signedIn = await context.sessions.byToken(token);
-    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token', new Refusal('sign_in_failed'));
+    if (signedIn === undefined)
+      throw recordFailedSignIn(context, incoming, 'token', new ApiError('sign_in_failed'));
     return { ...signedIn, isByCookie: false };
   }
-  const secrets = sessionSecretsOf(request, context.site.isSecure);
+  const secrets = readSessionSecrets(request, context.site.isSecure);
   const signedIn = secrets && (await context.sessions.bySecrets(secrets));
-  if (signedIn === undefined) throw new Refusal('sign_in_required');
+  if (signedIn === undefined) throw new ApiError('sign_in_required');
   return { ...signedIn, isByCookie: true };
 }
 
@@ -37,9 +38,12 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
  * Like `authenticate`, but during an outage, a token that cannot be looked up is accepted if it was valid within the
  * last hour.
  */
-export async function authenticateInOutages(context: AdminContext, incoming: AdminIncoming): Promise<void> {
+export async function authenticateDuringOutage(
+  context: AdminContext,
+  incoming: AdminIncoming,
+): Promise<void> {
   const { recentTokens } = context;
-  const credential = credentialOf(incoming.request.headers);
+  const credential = readCredential(incoming.request.headers);
   const token = credential.kind === 'key' ? credential.key : '';
   try {
     const { isByCookie } = await authenticate(context, incoming);
@@ -57,21 +61,21 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
  * Call this only after the credential was found to be invalid, so that failures of other clients never lock out an
  * operator with a valid credential. The log contains the address, but no part of the credential.
  */
-function failedSignIn(
+function recordFailedSignIn(
   { failedSignIns, log }: AdminContext,
   { network, client, requestId }: AdminIncoming,
   by: 'token' | 'code' | 'body',
-  refusal: Refusal,
-): Refusal {
+  apiError: ApiError,
+): ApiError {
   const waitSeconds = failedSignIns.waitSeconds(network);
-  if (waitSeconds > 0) return new Refusal('too_many_sign_ins');
+  if (waitSeconds > 0) return new ApiError('too_many_sign_ins');
   const failures = failedSignIns.add(network);
   const isLast = failedSignIns.waitSeconds(network) > 0;
   log.warn(
     { requestId, address: client, by, failures },
     isLast ? 'failed sign-in; additional attempts from this network must wait' : 'failed sign-in',
   );
-  return refusal;
+  return apiError;
 }
 
 // A session has two secrets. Browsers send cookies to every port of a host, so a server on another port could receive
@@ -83,18 +87,19 @@ const secretHeader = 'X-Session-Secret';
  * Browsers accept the prefix `__Host-` only with `Secure`, and only for the host that sets the cookie (RFC 6265bis,
  * section 4.1.3.2).
  */
-const secureName = '__Host-animal-store-session';
+const secureCookieName = '__Host-animal-store-session';
 
 /** Cookies do not distinguish ports, so two services on one machine need different cookie names. */
-function plainName({ headers }: Request): string {
+function insecureCookieName({ headers }: Request): string {
   return `animal-store-session-${/:(\d{1,5})$/.exec(headers.get('host') ?? '')?.[1] ?? '80'}`;
 }
 
-const nameOf = (request: Request, isSecure: boolean) => (isSecure ? secureName : plainName(request));
+const cookieName = (request: Request, isSecure: boolean) =>
+  isSecure ? secureCookieName : insecureCookieName(request);
 
-function sessionSecretsOf(request: Request, isSecure: boolean): SessionSecrets | undefined {
+function readSessionSecrets(request: Request, isSecure: boolean): SessionSecrets | undefined {
   const inPage = request.headers.get(secretHeader);
-  const name = `${nameOf(request, isSecure)}=`;
+  const name = `${cookieName(request, isSecure)}=`;
   const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
   const inCookie = pairs.findLast((pair) => pair.startsWith(name))?.slice(name.length);
   return inPage === null || inCookie === undefined ? undefined : { inCookie, inPage };
@@ -102,9 +107,9 @@ function sessionSecretsOf(request: Request, isSecure: boolean): SessionSecrets |
 
 /** Returns the `Set-Cookie` value that stores the secret or, without a secret, deletes the cookie. */
 function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
-  const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionMs / 1_000);
+  const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionLifetimeMs / 1_000);
   const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
-  return `${nameOf(request, isSecure)}=${secret}; ${attributes}${isSecure ? '; Secure' : ''}`;
+  return `${cookieName(request, isSecure)}=${secret}; ${attributes}${isSecure ? '; Secure' : ''}`;
 }
 
 /** Exchanges a token or a code for a session, and ends the page's previous session. */
@@ -112,26 +117,26 @@ export async function signIn(
   context: AdminContext,
   incoming: AdminIncoming,
   operation: AdminOperation,
-  { body }: AdminInputOf<'createSession'>,
+  { body }: AdminInput<'createSession'>,
 ): Promise<PlainResponse> {
   const { sessions, site, log } = context;
   const { request, client, requestId } = incoming;
   try {
     const { secrets, signedIn, isStored } = await sessions.signIn(body);
-    const former = sessionSecretsOf(request, site.isSecure);
+    const former = readSessionSecrets(request, site.isSecure);
     if (former !== undefined) await sessions.signOut(former);
-    const fields = { requestId, address: client, operator: actorText(signedIn.actor) };
+    const fields = { requestId, address: client, operator: formatActor(signedIn.actor) };
     log.info(
       fields,
       isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
     );
-    const shown = { ...shownSession(signedIn), secret: secrets.inPage };
-    const { status, body: text = null } = resultOf(operation, shown);
+    const shown = { ...toShownSession(signedIn), secret: secrets.inPage };
+    const { status, body: text = null } = toResult(operation, shown);
     const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
     return { status, body: text, headers };
   } catch (error) {
-    if (!(error instanceof Refusal) || error.code !== 'sign_in_failed') throw error;
-    throw failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
+    if (!(error instanceof ApiError) || error.code !== 'sign_in_failed') throw error;
+    throw recordFailedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
   }
 }
 
@@ -139,8 +144,12 @@ export async function signIn(
  * Refuses a sign-in with an unreadable body. The attempt counts as a failed sign-in, because clients could otherwise
  * repeat it without limit.
  */
-export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
-  return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
+export function rejectUnreadableSignIn(
+  context: AdminContext,
+  incoming: AdminIncoming,
+  error: unknown,
+): unknown {
+  return error instanceof ApiError ? recordFailedSignIn(context, incoming, 'body', error) : error;
 }
 
 export async function signOut(
@@ -148,8 +157,8 @@ export async function signOut(
   { request }: AdminIncoming,
   operation: AdminOperation,
 ): Promise<PlainResponse> {
-  const secrets = sessionSecretsOf(request, site.isSecure);
+  const secrets = readSessionSecrets(request, site.isSecure);
   if (secrets !== undefined) await sessions.signOut(secrets);
-  const { status } = resultOf(operation, undefined);
+  const { status } = toResult(operation, undefined);
   return { status, body: null, headers: { 'Set-Cookie': sessionCookie(request, site.isSecure) } };
 }

@@ -18,7 +18,7 @@ const page = '../../../console/index.html';
  * Bundles the console. This takes about 50 ms outside the event loop, and permanently uses 6 MB of memory. Throws an
  * `AggregateError`.
  */
-export async function consoleFiles(): Promise<ConsoleFiles> {
+export async function bundleConsole(): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [fileURLToPath(new URL(page, import.meta.url))],
     target: 'browser',

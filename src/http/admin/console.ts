@@ -1,9 +1,9 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsGzip } from '../pipeline/head.ts';
-import type { HeaderFields } from '../pipeline/headers.ts';
+import { acceptsGzip } from '../pipeline/request-head.ts';
+import type { HeaderFields } from '../pipeline/response-headers.ts';
 import type { ConsoleFiles } from './console-files.ts';
-import type { AdminPlainResponse } from './replies.ts';
+import type { AdminPlainResponse } from './reply.ts';
 
 interface ReadyFile {
   readonly headers: HeaderFields;

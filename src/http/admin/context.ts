@@ -6,8 +6,8 @@ import type { AdminOperations } from '../../operations/admin/admin-operations.ts
 import type { FailedSignIns } from '../../operations/sign-in/failed-sign-ins.ts';
 import type { RecentTokens } from '../../operations/sign-in/recent-tokens.ts';
 import type { SessionOperations } from '../../operations/sign-in/sessions.ts';
-import type { FreeResponses } from '../listener/free-budget.ts';
-import type { Outages } from '../logs/outages.ts';
+import type { UnmeteredResponses } from '../listener/unmetered-responses.ts';
+import type { OutageLog } from '../logs/outage-log.ts';
 import type { Route } from '../pipeline/routes.ts';
 import type { Site } from './site.ts';
 
@@ -23,9 +23,9 @@ export interface AdminContext {
   readonly troubles: () => readonly string[];
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */
-  readonly freeResponses: FreeResponses;
+  readonly freeResponses: UnmeteredResponses;
   readonly makeRequestId: () => string;
 }
 

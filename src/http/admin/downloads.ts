@@ -1,14 +1,14 @@
 import type { FileContent } from '../../contract/operation.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import type { AdminOperation } from './context.ts';
-import type { AdminPlainResponse } from './replies.ts';
+import type { AdminPlainResponse } from './reply.ts';
 
 /**
  * An NDJSON response that is generated while it is sent, at the reader's pace. An error before the first line results
  * in an error response. A later error aborts the response, so that clients can detect that it is incomplete. Calls
  * `ended` after the last line, after an error or after an abort.
  */
-export async function linesResponse(
+export async function streamLines(
   { operationId }: AdminOperation,
   { method }: Request,
   lines: AsyncIterable<string>,
@@ -24,10 +24,10 @@ export async function linesResponse(
     await iterator.return?.();
     return { status: 200, body: null, headers };
   }
-  return { status: 200, body: streamOf(iterator, first, ended), headers };
+  return { status: 200, body: toStream(iterator, first, ended), headers };
 }
 
-function streamOf(
+function toStream(
   iterator: AsyncIterator<string>,
   first: IteratorResult<string>,
   ended: () => void,
@@ -58,7 +58,7 @@ function streamOf(
 }
 
 /** A file that browsers save instead of displaying. The service chooses the file name. */
-export function fileResponse({ name, content }: FileContent): AdminPlainResponse {
+export function downloadResponse({ name, content }: FileContent): AdminPlainResponse {
   const headers = {
     'Content-Type': 'application/octet-stream',
     'Content-Disposition': `attachment; filename="${name}"`,

@@ -1,32 +1,32 @@
 import type { Labels, Metric } from '../../operations/observability/metric.ts';
 
 /** Prometheus' text format, version 0.0.4, which every scraper supports. */
-export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
-export function metricsText(metrics: readonly Metric[]): string {
-  return metrics.map(metricText).join('');
+export function formatMetrics(metrics: readonly Metric[]): string {
+  return metrics.map(formatMetric).join('');
 }
 
-function metricText({ name, type, help, samples }: Metric): string {
+function formatMetric({ name, type, help, samples }: Metric): string {
   const lines = samples.map(
-    ({ suffix = '', labels, value }) => `${name}${suffix}${labelsText(labels)} ${valueText(value)}\n`,
+    ({ suffix = '', labels, value }) => `${name}${suffix}${formatLabels(labels)} ${formatValue(value)}\n`,
   );
-  return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+  return `# HELP ${name} ${escapeLabel(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-function labelsText(labels: Labels | undefined): string {
+function formatLabels(labels: Labels | undefined): string {
   if (labels === undefined) return '';
   const all = Object.entries(labels).map(
-    ([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`,
+    ([name, value]) => `${name}="${escapeLabel(value).replaceAll('"', '\\"')}"`,
   );
   return `{${all.join(',')}}`;
 }
 
-function escaped(text: string): string {
+function escapeLabel(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-function valueText(value: number): string {
+function formatValue(value: number): string {
   if (Number.isFinite(value)) return String(value);
   if (Number.isNaN(value)) return 'NaN';
   return value > 0 ? '+Inf' : '-Inf';

@@ -1,14 +1,15 @@
-import { Refusal } from '../../contract/refusal.ts';
-import { authenticateInOutages } from './authentication.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { authenticateDuringOutage } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { type AdminPlainResponse, refuse, reply } from './replies.ts';
+import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
 export const openapiPath = '/admin/v1/openapi.json';
 
-const unknownPath = 'Unknown path. The console is at /, and its API is described at /admin/v1/openapi.json.';
+const unknownPathMessage =
+  'Unknown path. The console is at /, and its API is described at /admin/v1/openapi.json.';
 
-export async function adminPage(
+export async function servePage(
   context: AdminContext,
   console: Console,
   incoming: AdminIncoming,
@@ -18,7 +19,7 @@ export async function adminPage(
     context.site.checkHost(incoming.request);
     return reply(incoming, await pageResponse(context, console, incoming, path));
   } catch (error) {
-    return refuse(context, incoming, error);
+    return replyWithError(context, incoming, error);
   }
 }
 
@@ -31,17 +32,17 @@ async function pageResponse(
   const { request } = incoming;
   const isKnown = path === '/' || path.startsWith('/assets/') || path === openapiPath || path === '/metrics';
   if (isKnown && request.method !== 'GET' && request.method !== 'HEAD')
-    throw new Refusal('method_not_allowed');
+    throw new ApiError('method_not_allowed');
   if (path === openapiPath) return { status: 200, body: await adminOpenapi(), headers: {} };
   if (path === '/metrics') return metrics(context, incoming);
   const file = isKnown ? await console.respond(request, path) : undefined;
-  if (file === undefined) throw new Refusal('route_not_found', { message: unknownPath });
+  if (file === undefined) throw new ApiError('route_not_found', { message: unknownPathMessage });
   return file;
 }
 
 /** Metrics reveal each client's usage, so operators must sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminPlainResponse> {
-  await authenticateInOutages(context, incoming);
+  await authenticateDuringOutage(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };
 }

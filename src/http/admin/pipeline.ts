@@ -1,34 +1,40 @@
 import {
-  type AdminInputOf,
+  type AdminInput,
   type AdminOperationId,
   adminBasePath,
-  roleOf,
+  requiredRole,
 } from '../../contract/admin/operations.ts';
-import { isTagged } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { includesRole } from '../../domain/role.ts';
-import { type AdminRequest, isShopOperation } from '../../operations/admin/admin-operations.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { hasEntityTag } from '../../contract/operations.ts';
+import { hasRole } from '../../domain/role.ts';
+import { type AdminRequest, isPublicOperation } from '../../operations/admin/admin-operations.ts';
 import { minKeyLength } from '../../operations/changes/by-operator.ts';
-import { digestOf } from '../pipeline/idempotency.ts';
-import { type Input, readInput, refusalOf } from '../pipeline/input.ts';
+import { requestDigest } from '../pipeline/idempotency.ts';
+import { type Input, readInput, validationError } from '../pipeline/input.ts';
 import { successResponse } from '../pipeline/plain-response.ts';
-import { type Authenticated, authenticate, signIn, signOut, unreadableSignIn } from './authentication.ts';
+import {
+  type Authenticated,
+  authenticate,
+  rejectUnreadableSignIn,
+  signIn,
+  signOut,
+} from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { fileResponse, linesResponse } from './downloads.ts';
-import { type AdminPlainResponse, refuse, reply } from './replies.ts';
+import { downloadResponse, streamLines } from './downloads.ts';
+import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
-export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
+export async function handleAdminRequest(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
   let signedIn: Authenticated | undefined;
   try {
     const { request, operation } = incoming;
     context.site.checkHost(request);
-    const isPublic = operation !== undefined && roleOf(operation) === undefined;
+    const isPublic = operation !== undefined && requiredRole(operation) === undefined;
     signedIn = isPublic ? undefined : await authenticate(context, incoming);
     // Requests with a token need no check: only programs send tokens, whereas browsers may add the cookie to requests
     // from any page.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
-    const routed = routedOf(incoming);
+    const routed = expectOperation(incoming);
     checkRole(routed, signedIn);
     incoming.mayTakeLong(signedIn !== undefined);
     const response = await respond(context, incoming, routed, signedIn);
@@ -36,7 +42,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     return reply(incoming, response);
   } catch (error) {
     incoming.mayTakeLong(false);
-    return refuse(context, incoming, error, signedIn !== undefined);
+    return replyWithError(context, incoming, error, signedIn !== undefined);
   }
 }
 
@@ -45,27 +51,29 @@ function isSafe({ method }: Request): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-const unknownPath = 'Unknown path. See /admin/v1/openapi.json for the available operations.';
+const unknownPathMessage = 'Unknown path. See /admin/v1/openapi.json for the available operations.';
 
-function routedOf({ route, operation }: AdminIncoming): AdminOperation {
-  if (route === undefined) throw new Refusal('route_not_found', { message: unknownPath });
-  if (operation === undefined) throw new Refusal('method_not_allowed');
+function expectOperation({ route, operation }: AdminIncoming): AdminOperation {
+  if (route === undefined) throw new ApiError('route_not_found', { message: unknownPathMessage });
+  if (operation === undefined) throw new ApiError('method_not_allowed');
   return operation;
 }
 
 function checkRole(operation: AdminOperation, signedIn: Authenticated | undefined): void {
-  const needed = roleOf(operation);
+  const needed = requiredRole(operation);
   if (needed === undefined) return;
-  if (signedIn === undefined) throw new Refusal('sign_in_required');
-  if (!includesRole(signedIn.role, needed)) throw new Refusal('role_insufficient');
+  if (signedIn === undefined) throw new ApiError('sign_in_required');
+  if (!hasRole(signedIn.role, needed)) throw new ApiError('role_insufficient');
 }
 
 async function readAdminInput(context: AdminContext, incoming: AdminIncoming, operation: AdminOperation) {
   const { request, path } = incoming;
   try {
-    return await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
+    return await readInput<AdminInput<AdminOperationId>>(operation, request, path);
   } catch (error) {
-    throw operation.operationId === 'createSession' ? unreadableSignIn(context, incoming, error) : error;
+    throw operation.operationId === 'createSession'
+      ? rejectUnreadableSignIn(context, incoming, error)
+      : error;
   }
 }
 
@@ -80,9 +88,9 @@ async function respond(
   const read = await readAdminInput(context, incoming, operation);
   const { input, preconditions } = read;
   if (operationId === 'createSession')
-    return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
+    return signIn(context, incoming, operation, input as AdminInput<'createSession'>);
   if (operationId === 'deleteSession') return signOut(context, incoming, operation);
-  if (signedIn === undefined) throw new Refusal('sign_in_required');
+  if (signedIn === undefined) throw new ApiError('sign_in_required');
   const confirm = async () => {
     const current = await authenticate(context, incoming);
     checkRole(operation, current);
@@ -90,18 +98,18 @@ async function respond(
   };
   const current = operation.body ? await confirm() : signedIn;
   const handlerContext = { ...current, requestId, signal: request.signal };
-  const repeatable = repeatableOf(read, request);
+  const repeatable = idempotentRequest(read, request);
   const performed = await context.operations.perform(
     operation,
     { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
     handlerContext,
   );
-  if ('file' in performed) return fileResponse(performed.file);
+  if ('file' in performed) return downloadResponse(performed.file);
   if ('lines' in performed)
-    return linesResponse(operation, request, performed.lines, () => incoming.mayTakeLong(false));
+    return streamLines(operation, request, performed.lines, () => incoming.mayTakeLong(false));
   // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
   // declares it, because they may contain a secret.
-  const hasTag = isShopOperation(operationId) && isTagged(operation);
+  const hasTag = isPublicOperation(operationId) && hasEntityTag(operation);
   return successResponse(operation, input.query, performed, {
     base: adminBasePath,
     params: input.params,
@@ -127,14 +135,14 @@ function withConfirmedUpload<Uploading extends object>(
 }
 
 /** Identifies an operator's request and its retries. Throws `invalid_parameter` for a key that could be guessed. */
-function repeatableOf(
+function idempotentRequest(
   { idempotencyKey, bytes }: Pick<Input, 'idempotencyKey' | 'bytes'>,
   { method, url }: Request,
 ): AdminRequest['repeatable'] {
   if (idempotencyKey === undefined) return undefined;
   if (idempotencyKey.length < minKeyLength) {
     const message = `must have at least ${minKeyLength} characters, such as a UUID`;
-    throw refusalOf([{ in: 'header', name: 'Idempotency-Key', message }]);
+    throw validationError([{ in: 'header', name: 'Idempotency-Key', message }]);
   }
-  return { idempotencyKey, request: digestOf(method, url, bytes) };
+  return { idempotencyKey, request: requestDigest(method, url, bytes) };
 }

@@ -1,17 +1,17 @@
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
-import { type Network, networkOf } from '../../domain/address.ts';
+import { type Network, toNetwork } from '../../domain/address.ts';
 import { BusyConnections } from '../listener/busy-connections.ts';
-import { boundOfOperators } from '../listener/connection-bounds.ts';
+import { adminConnectionLimit } from '../listener/connection-limits.ts';
 import { Listener } from '../listener/listener.ts';
-import { afterChunkedBody } from '../listener/unread-body.ts';
-import { clientAddress, requestIdOf } from '../pipeline/head.ts';
-import { pathOf } from '../pipeline/query.ts';
-import { type Route, routesBelow } from '../pipeline/routes.ts';
+import { closeAfterChunkedBody } from '../listener/unread-body.ts';
+import { requestPath } from '../pipeline/query.ts';
+import { chooseRequestId, clientAddress } from '../pipeline/request-head.ts';
+import { createRoutes, type Route } from '../pipeline/routes.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { adminPage, openapiPath } from './pages.ts';
-import { adminPipeline } from './pipeline.ts';
-import { failed } from './replies.ts';
+import { openapiPath, servePage } from './pages.ts';
+import { handleAdminRequest } from './pipeline.ts';
+import { fallbackReply } from './reply.ts';
 
 /** Idle connections are closed after this time, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
@@ -49,9 +49,9 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       route,
       operation: route?.methods.get(request.method),
       path: request.params ?? noParams,
-      requestId: requestIdOf(request, context.makeRequestId),
+      requestId: chooseRequestId(request, context.makeRequestId),
       client,
-      network: networkOf(client),
+      network: toNetwork(client),
       mayTakeLong: (isAllowed) => {
         server.timeout(request, isAllowed ? 0 : idleTimeoutSeconds);
         if (isAllowed) busy.keep(request, server);
@@ -60,17 +60,17 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     };
   };
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
-    const pending = adminPipeline(context, incomingOf(request, server, route));
+    const pending = handleAdminRequest(context, incomingOf(request, server, route));
     return finish(context, request, server, pending, ({ status }) => status >= firstErrorStatus);
   };
   const page = (request: BunRequest, server: Server) => {
-    const path = pathOf(request.url);
+    const path = requestPath(request.url);
     const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
     if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
-    const pending = adminPage(context, console, incomingOf(request, server), path);
+    const pending = servePage(context, console, incomingOf(request, server), path);
     return finish(context, request, server, pending, () => true);
   };
-  const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
+  const routes = createRoutes(adminBasePath, allAdminOperations, (operation) => operation);
   const serve = (port: number) =>
     Bun.serve({
       hostname,
@@ -85,9 +85,9 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,
       // Handles errors outside both pipelines. By default, the runtime would respond with an HTML page.
-      error: (error) => failed(context, error),
+      error: (error) => fallbackReply(context, error),
     });
-  const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });
+  const listener = new Listener({ serve, port, bound: adminConnectionLimit, busy, log: context.log });
   return {
     hostname: listener.hostname,
     port: listener.port,
@@ -103,7 +103,7 @@ async function finish(
   pending: Promise<Response>,
   isFree: (response: Response) => boolean,
 ): Promise<Response> {
-  if (request.headers.has('transfer-encoding')) return afterChunkedBody(request, pending);
+  if (request.headers.has('transfer-encoding')) return closeAfterChunkedBody(request, pending);
   const response = await pending;
   if (isFree(response) && freeResponses.isLast(request, server)) response.headers.set('Connection', 'close');
   return response;

@@ -1,7 +1,7 @@
 /** Host names that the admin listener accepts, and the origins that may send requests to it. */
 import { isIP } from 'node:net';
-import { Refusal } from '../../contract/refusal.ts';
-import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { hasMultipleHosts, multipleHostsError } from '../pipeline/request-head.ts';
 
 /** Host names and IP addresses of the local machine. Clients that connect through a tunnel use them as well. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -22,11 +22,11 @@ export class Site {
    * same-origin. IP addresses are accepted, because they do not involve DNS.
    */
   checkHost(request: Request): void {
-    if (hasSeveralHosts(request)) throw severalHosts();
-    const host = hostOf(request);
-    const name = nameOf(host);
+    if (hasMultipleHosts(request)) throw multipleHostsError();
+    const host = hostHeader(request);
+    const name = hostName(host);
     if (host !== this.#hostOfOrigin && !loopback.test(name) && !isAddress(name))
-      throw new Refusal('host_unknown');
+      throw new ApiError('host_unknown');
   }
 
   /**
@@ -39,7 +39,7 @@ export class Site {
     const isForeign =
       (origin !== null && !this.#isOwn(origin, request)) || (site ?? 'same-origin') !== 'same-origin';
     const isUnknown = origin === null && site === null;
-    if (isForeign || (isUnknown && isProofNeeded)) throw new Refusal('cross_site_request');
+    if (isForeign || (isUnknown && isProofNeeded)) throw new ApiError('cross_site_request');
   }
 
   /**
@@ -52,16 +52,16 @@ export class Site {
 
   #isOwn(origin: string, request: Request): boolean {
     if (origin === this.#origin) return true;
-    const host = hostOf(request);
-    return loopback.test(nameOf(host)) && origin === `http://${host}`;
+    const host = hostHeader(request);
+    return loopback.test(hostName(host)) && origin === `http://${host}`;
   }
 }
 
-function hostOf({ headers }: Request): string {
+function hostHeader({ headers }: Request): string {
   return (headers.get('host') ?? '').toLowerCase();
 }
 
-function nameOf(host: string): string {
+function hostName(host: string): string {
   return host.replace(/:\d{1,5}$/, '');
 }
 

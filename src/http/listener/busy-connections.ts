@@ -1,5 +1,5 @@
-import { peerOf } from '../../domain/address.ts';
-import { connectionsOn, type PortSocket } from './sockets.ts';
+import { formatPeer } from '../../domain/address.ts';
+import { listConnections, type PortSocket } from './sockets.ts';
 
 type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 
@@ -32,7 +32,7 @@ export class BusyConnections {
   }
 
   keepStream(stream: object, request: Request, peers: Peers): void {
-    this.#streams.set(stream, peerIn(request, peers));
+    this.#streams.set(stream, peerAddress(request, peers));
   }
 
   releaseStream(stream: object): void {
@@ -44,16 +44,16 @@ export class BusyConnections {
    * 3 µs per connection.
    */
   others(port: number): readonly PortSocket[] {
-    const requested = [...this.#requests].map(([request, peers]) => peerIn(request, peers));
+    const requested = [...this.#requests].map(([request, peers]) => peerAddress(request, peers));
     const kept = new Set([...requested, ...this.#streams.values()]);
-    return connectionsOn(port).filter(({ peer }) => !kept.has(peer));
+    return listConnections(port).filter(({ peer }) => !kept.has(peer));
   }
 }
 
 /** Empty if the connection is closed. */
-function peerIn(request: Request, peers: Peers): string {
+function peerAddress(request: Request, peers: Peers): string {
   const found = peers.requestIP(request);
-  return found === null ? '' : peerOf(found.address, found.port);
+  return found === null ? '' : formatPeer(found.address, found.port);
 }
 
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;

@@ -9,7 +9,7 @@ import type { Logger } from 'pino';
  * machine. Call this before listening, because the runtime may report "in use" for an address that does not exist
  * (oven-sh/bun#37690).
  */
-export async function addressOf(
+export async function resolveHost(
   host: string,
   { log, setting = 'HOST', resolve = lookup }: HostOptions,
 ): Promise<string> {
@@ -45,7 +45,7 @@ interface HostOptions {
 }
 
 /** URL at which programs on the same machine reach a listening service, without a trailing slash. */
-export function listeningAddress(host: string, port: number): string {
+export function localUrl(host: string, port: number): string {
   // Clients cannot connect to the wildcard address.
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { onTicks } from '../../domain/ticks.ts';
+import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import type { BusyConnections } from './busy-connections.ts';
-import type { ConnectionBound } from './connection-bounds.ts';
+import type { ConnectionLimit } from './connection-limits.ts';
 import { type PortSocket, prepareSockets, refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
@@ -15,17 +15,17 @@ const logEveryMs = 60_000;
  * Final fraction of the drain time, during which no new connections are accepted. Existing connections are still
  * served.
  */
-const lastCallShare = 0.25;
-const maxLastCallMs = 1_000;
+const acceptPauseShare = 0.25;
+const maxAcceptPauseMs = 1_000;
 /** Minimum time between refusing new connections and closing the listener, even without a drain. */
-const minLastCallMs = 10;
+const minAcceptPauseMs = 10;
 const pollMs = 10;
 
 interface ListenerOptions {
   readonly serve: (port: number) => Server;
   readonly port: number;
   /** Returns the connection limit for the port. */
-  readonly bound: (port: number) => ConnectionBound;
+  readonly bound: (port: number) => ConnectionLimit;
   readonly busy: BusyConnections;
   readonly log: Logger;
 }
@@ -42,7 +42,7 @@ export class Listener implements Disposable {
   readonly hostname: string | undefined;
   readonly port: number;
   readonly #options: ListenerOptions;
-  readonly #bound: ConnectionBound;
+  readonly #bound: ConnectionLimit;
   readonly #timer: Disposable;
   #current: Server;
   #isListening = true;
@@ -63,7 +63,7 @@ export class Listener implements Disposable {
     this.hostname = this.#current.hostname;
     this.#bound = bound(this.port);
     setImmediate(prepareSockets);
-    this.#timer = onTicks(countEveryMs, () => this.#sample());
+    this.#timer = runAtMultiples(countEveryMs, () => this.#sample());
   }
 
   /**
@@ -72,7 +72,7 @@ export class Listener implements Disposable {
    */
   async stop(drainMs: number, withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
-    const lastCall = Math.min(maxLastCallMs, Math.max(minLastCallMs, drainMs * lastCallShare));
+    const lastCall = Math.min(maxAcceptPauseMs, Math.max(minAcceptPauseMs, drainMs * acceptPauseShare));
     await sleep(Math.max(0, drainMs - lastCall));
     this.#timer[Symbol.dispose]();
     refuseNewConnections(this.port);
@@ -130,7 +130,9 @@ export class Listener implements Disposable {
     for (const socket of dropped) socket.shutDown();
     const isNeeded = former.pendingRequests > 0 && (dropped.length > 0 || !this.#bound.isExhausted());
     if (!isNeeded) void former.stop(true);
-    this.#former = isNeeded ? { server: former, since: performance.now(), others: peersOf(rest) } : undefined;
+    this.#former = isNeeded
+      ? { server: former, since: performance.now(), others: peerAddresses(rest) }
+      : undefined;
   }
 
   #others(): readonly PortSocket[] {
@@ -147,7 +149,7 @@ export class Listener implements Disposable {
       );
     }
     void this.#current.stop();
-    this.#former = { server: this.#current, since: now, others: peersOf(this.#others()) };
+    this.#former = { server: this.#current, since: now, others: peerAddresses(this.#others()) };
     this.#listenAgain();
   }
 
@@ -162,6 +164,6 @@ export class Listener implements Disposable {
   }
 }
 
-function peersOf(sockets: readonly PortSocket[]): ReadonlySet<string> {
+function peerAddresses(sockets: readonly PortSocket[]): ReadonlySet<string> {
   return new Set(sockets.map(({ peer }) => peer));
 }

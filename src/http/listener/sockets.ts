@@ -1,7 +1,7 @@
 /** Access to this process's TCP sockets on a port, with socket calls that the runtime does not provide. Linux only. */
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
-import { peerOf } from '../../domain/address.ts';
+import { formatPeer } from '../../domain/address.ts';
 import { descriptorLimit, isOutOfDescriptors } from './descriptors.ts';
 
 // Constants of Linux (asm-generic/socket.h, sys/socket.h).
@@ -13,7 +13,7 @@ const inet6 = 10;
 
 export interface PortSocket {
   isListening(): boolean;
-  /** The address and port of the peer, in the form of `peerOf`; empty for a listening socket. */
+  /** The address and port of the peer, in the form of `formatPeer`; empty for a listening socket. */
   readonly peer: string;
   /** Sets an option at the SOL_SOCKET level. Returns whether the system accepts the option. */
   setOption(option: number, value: Pointer, length: number): boolean;
@@ -38,12 +38,12 @@ export function prepareSockets(): void {
   try {
     if (process.platform === 'linux') library ??= openLibrary();
   } catch {
-    // `socketsOn` throws the error.
+    // `listSockets` throws the error.
   }
 }
 
 /** The open descriptors. Without a free one they cannot be listed, but then all numbers up to the limit are in use. */
-function descriptors(): number[] {
+function listDescriptors(): number[] {
   try {
     return readdirSync('/proc/self/fd').map(Number);
   } catch (error) {
@@ -53,7 +53,7 @@ function descriptors(): number[] {
 }
 
 /** Throws if the C library is not supported, or the system does not allow bun:ffi. */
-function socketsOn(port: number): PortSocket[] {
+function listSockets(port: number): PortSocket[] {
   if (process.platform !== 'linux') return [];
   library ??= openLibrary();
   const { symbols } = library;
@@ -81,9 +81,9 @@ function socketsOn(port: number): PortSocket[] {
     if (peerPort === 0) return '';
     // An IPv4 address (AF_INET) begins at offset 4, an IPv6 address at offset 8.
     const isIpv4 = address.getUint16(0, true) === inet;
-    return peerOf(new Uint8Array(address.buffer, isIpv4 ? 4 : 8, isIpv4 ? 4 : 16), peerPort);
+    return formatPeer(new Uint8Array(address.buffer, isIpv4 ? 4 : 8, isIpv4 ? 4 : 16), peerPort);
   };
-  return descriptors()
+  return listDescriptors()
     .filter((socket) => portBy(symbols.getsockname, socket) === port)
     .map((socket) => ({
       isListening: () => isListening(socket),
@@ -94,9 +94,9 @@ function socketsOn(port: number): PortSocket[] {
 }
 
 /** The established connections to a port; empty if they cannot be listed. */
-export function connectionsOn(port: number): PortSocket[] {
+export function listConnections(port: number): PortSocket[] {
   try {
-    return socketsOn(port).filter(({ peer }) => peer !== '');
+    return listSockets(port).filter(({ peer }) => peer !== '');
   } catch {
     return [];
   }
@@ -134,7 +134,7 @@ export function refuseNewConnections(port: number): boolean {
     }
     // struct sock_fprog: the number of instructions and, at offset 8, their address.
     const program = new BigUint64Array([BigInt(dropSyn.length), BigInt(ptr(instructions))]);
-    return socketsOn(port)
+    return listSockets(port)
       .filter((socket) => socket.isListening())
       .map(({ setOption }) => setOption(soAttachFilter, ptr(program), program.byteLength))
       .includes(true);

@@ -15,7 +15,7 @@ export const maxDroppedChunks = 256;
  * to another client's request (RFC 9112, section 9.6). The response waits for the end of the body, up to a limit, because
  * a client that is still sending may see the connection reset before the response.
  */
-export function afterChunkedBody(request: Request, pending: Awaitable<Response>): Awaitable<Response> {
+export function closeAfterChunkedBody(request: Request, pending: Awaitable<Response>): Awaitable<Response> {
   // Uses `get`, because it is twice as fast as `has`.
   return request.headers.get('transfer-encoding') === null ? pending : closing(request, pending);
 }
@@ -24,7 +24,7 @@ async function closing(request: Request, pending: Awaitable<Response>): Promise<
   const response = await pending;
   // After a read timeout, the body is still locked by its reader.
   if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
-  await remainderParsed();
+  await waitForParser();
   response.headers.set('Connection', 'close');
   return response;
 }
@@ -33,12 +33,12 @@ async function closing(request: Request, pending: Awaitable<Response>): Promise<
  * Resolves when the runtime has parsed all data received so far. For malformed data, the runtime has by then sent 400,
  * closed the connection, and aborted the request's signal.
  */
-export function remainderParsed(): Promise<void> {
+export function waitForParser(): Promise<void> {
   return nextTurn();
 }
 
 /** Returns a function that counts a discarded chunk, and returns whether another chunk may be read. */
-export function dropBudget(): (chunk: Uint8Array) => boolean {
+export function createDropBudget(): (chunk: Uint8Array) => boolean {
   let bytes = 0;
   let chunks = 0;
   return ({ length }) => {
@@ -57,7 +57,7 @@ async function drop(body: ReadableStream<Uint8Array>): Promise<void> {
 }
 
 async function dropChunks(body: ReadableStream<Uint8Array>): Promise<void> {
-  const mayDropMore = dropBudget();
+  const mayDropMore = createDropBudget();
   try {
     for await (const chunk of body) if (!mayDropMore(chunk)) return;
   } catch {

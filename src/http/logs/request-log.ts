@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Logging } from '../../contract/admin/system.ts';
-import type { LoggingPatch } from '../../operations/observability/worker-questions.ts';
+import type { LoggingPatch } from '../../operations/observability/worker-queries.ts';
 import type { RequestLog } from '../pipeline/context.ts';
-import { traceIdOf } from '../pipeline/head.ts';
+import { parseTraceId } from '../pipeline/request-head.ts';
 
 type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
 
@@ -11,7 +11,7 @@ type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
  * logged. `slowMs` is the minimum duration of a request logged by `slow`. A line contains the route instead of the URL,
  * because clients sometimes put keys in the URL.
  */
-export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
+export function createRequestLog(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
   if (which === 'off' || !log.isLevelEnabled('info')) return undefined;
   const slowMicroseconds = slowMs * 1_000;
   const isWanted = (status: number, microseconds: number) =>
@@ -23,7 +23,7 @@ export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number)
     log.info(
       {
         requestId,
-        traceId: traceIdOf(request.headers.get('traceparent')),
+        traceId: parseTraceId(request.headers.get('traceparent')),
         account: admission?.caller?.accountId,
         key: admission?.caller?.keyId,
         operation: routed?.operation.operationId,
@@ -32,7 +32,7 @@ export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number)
         status,
         code,
         microseconds,
-        bytes: bytesOf(body),
+        bytes: byteLength(body),
         address: incoming.client(),
       },
       'request',
@@ -40,7 +40,7 @@ export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number)
   };
 }
 
-function bytesOf(body: string | Blob | null | undefined): number | undefined {
+function byteLength(body: string | Blob | null | undefined): number | undefined {
   if (body === undefined) return undefined;
   if (body === null) return 0;
   return typeof body === 'string' ? Buffer.byteLength(body) : body.size;
@@ -59,7 +59,7 @@ export class ProcessLogging {
     this.#slowMs = slowMs;
     // The type assertion is safe: the logger's initial level is a valid setting.
     this.#current = { level: log.level as Logging['level'], requests };
-    this.requestLog = requestLogOf(log, requests, slowMs);
+    this.requestLog = createRequestLog(log, requests, slowMs);
   }
 
   get current(): Logging {
@@ -69,7 +69,7 @@ export class ProcessLogging {
   update({ level = this.#current.level, requests = this.#current.requests }: LoggingPatch): Logging {
     this.#current = { level, requests };
     this.#log.level = level;
-    this.requestLog = requestLogOf(this.#log, requests, this.#slowMs);
+    this.requestLog = createRequestLog(this.#log, requests, this.#slowMs);
     return this.#current;
   }
 }

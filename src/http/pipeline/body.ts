@@ -1,10 +1,10 @@
 import type * as z from 'zod';
+import { ApiError } from '../../contract/api-error.ts';
 import { maxBodyBytes, maxUploadBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
-import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
+import { InvalidMemberError, JsonError, parseJson } from '../../contract/json.ts';
 import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
+import { bodyTimeoutMs, createDropBudget, waitForParser } from '../listener/unread-body.ts';
 
 /** A JSON body, and the errors found while parsing: duplicate members, and members named `__proto__`. */
 export interface JsonBody {
@@ -31,19 +31,19 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
   const { headers } = request;
   // An empty body may have any media type, because `curl -d ''` sends a Content-Type. `request.body` is read last,
   // because the property creates a stream.
-  if ((body.optional || !headers.has('content-type')) && request.body === null) return withoutBody(body);
-  refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
+  if ((body.optional || !headers.has('content-type')) && request.body === null) return missingBody(body);
+  expectMediaType(headers, body.types ?? [mediaTypes.json]);
   const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
-  return bytes.length === 0 ? withoutBody(body) : parse(bytes);
+  return bytes.length === 0 ? missingBody(body) : parseBody(bytes);
 }
 
 /** Throws `unsupported_media_type` for a body with another media type, and for a compressed body. */
-function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
-  const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
-  if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
+function expectMediaType(headers: Headers, types: readonly string[]): void {
+  const details = [...mediaTypeErrors(headers, types), ...contentCodingErrors(headers)];
+  if (details.length > 0) throw new ApiError('unsupported_media_type', { details });
 }
 
-function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail[] {
+function mediaTypeErrors(headers: Headers, types: readonly string[]): ErrorDetail[] {
   const [, type = '', parameters = ''] = mediaType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
   const isSupported = types.some((one) => one === type.toLowerCase());
   if (isSupported && !otherCharset.test(parameters)) return [];
@@ -51,7 +51,7 @@ function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail
 }
 
 /** Compressed bodies are rejected (RFC 9110 section 8.4), because a small body could expand to any size. */
-function mistakesOfCoding(headers: Headers): ErrorDetail[] {
+function contentCodingErrors(headers: Headers): ErrorDetail[] {
   const coding = headers.get('content-encoding')?.trim().toLowerCase();
   if (coding === undefined || coding === '' || coding === 'identity') return [];
   return [
@@ -59,23 +59,23 @@ function mistakesOfCoding(headers: Headers): ErrorDetail[] {
   ];
 }
 
-function withoutBody({ schema, optional }: Body): JsonBody {
+function missingBody({ schema, optional }: Body): JsonBody {
   if (optional) return { bytes: new Uint8Array(), value: {}, mistakes: [], ambiguous: noNames };
   const required = Object.entries(schema.shape).flatMap(([name, member]) =>
     (member as z.ZodType).safeParse(undefined).success ? [] : [`"${name}"`],
   );
   const withThese = required.length === 0 ? '' : ` with ${required.join(' and ')}`;
-  throw new Refusal('invalid_body', {
+  throw new ApiError('invalid_body', {
     message: `The request body is missing. Send a JSON object${withThese}.`,
   });
 }
 
 /** Uses a single promise for the body and the timeout, because promise chains are slower. */
 function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
+  if (Number(request.headers.get('content-length')) > maxBytes) throw bodyTooLargeError(maxBytes);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const timer = setTimeout(
-    () => reject(new Refusal('invalid_json', { message: slowMessage })),
+    () => reject(new ApiError('invalid_json', { message: slowMessage })),
     bodyTimeoutMs,
   );
   const read = request.headers.has('transfer-encoding') ? readChunks(request, maxBytes) : request.bytes();
@@ -86,15 +86,15 @@ function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
     },
     (error) => {
       clearTimeout(timer);
-      reject(interruptedBody(error));
+      reject(interruptedBodyError(error));
     },
   );
   return promise;
 }
 
 /** Reading fails if the client disconnects or sends malformed chunks. This is a client error, and is not logged. */
-function interruptedBody(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal('invalid_json', { message: interruptedMessage });
+function interruptedBodyError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError('invalid_json', { message: interruptedMessage });
 }
 
 const interruptedMessage = 'The request body is incomplete.';
@@ -104,35 +104,35 @@ const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_
 async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const mayDropMore = dropBudget();
+  const mayDropMore = createDropBudget();
   for await (const chunk of request.body ?? []) {
     length += chunk.length;
     if (length <= maxBytes) chunks.push(chunk);
     else if (!mayDropMore(chunk)) break;
   }
-  if (length > maxBytes) throw tooLarge(maxBytes);
-  await remainderParsed();
+  if (length > maxBytes) throw bodyTooLargeError(maxBytes);
+  await waitForParser();
   // If the signal is aborted, the runtime has already responded with 400, so the operation must not run.
   request.signal.throwIfAborted();
   return Buffer.concat(chunks, length);
 }
 
-function tooLarge(maxBytes: number, what = 'request body'): Refusal {
-  return new Refusal('body_too_large', { message: `The ${what} is larger than ${maxBytes} bytes.` });
+function bodyTooLargeError(maxBytes: number, what = 'request body'): ApiError {
+  return new ApiError('body_too_large', { message: `The ${what} is larger than ${maxBytes} bytes.` });
 }
 
-function parse(bytes: Uint8Array): JsonBody {
+function parseBody(bytes: Uint8Array): JsonBody {
   try {
     return { bytes, value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: noNames };
   } catch (error) {
-    if (error instanceof MemberError) {
+    if (error instanceof InvalidMemberError) {
       const mistakes = [...error.mistakes].map(
         ([name, message]): ErrorDetail => ({ in: 'body', name, message }),
       );
       return { bytes, value: error.value, mistakes, ambiguous: error.outermost };
     }
     const reason = error instanceof JsonError ? `JSON: ${error.message}` : 'UTF-8';
-    throw new Refusal('invalid_json', { message: `The request body is not valid ${reason}.` });
+    throw new ApiError('invalid_json', { message: `The request body is not valid ${reason}.` });
   }
 }
 
@@ -140,19 +140,19 @@ function parse(bytes: Uint8Array): JsonBody {
  * The request body as a stream, which can be read once. Throws `unsupported_media_type` and `body_too_large`. The
  * stream may also throw `body_too_large` while it is read.
  */
-export function uploadOf({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {
-  refuseOtherMedia(headers, types);
-  if (Number(headers.get('content-length')) > maxUploadBytes) throw tooLarge(maxUploadBytes, 'file');
-  return bounded(body ?? []);
+export function readUpload({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {
+  expectMediaType(headers, types);
+  if (Number(headers.get('content-length')) > maxUploadBytes) throw bodyTooLargeError(maxUploadBytes, 'file');
+  return limitBytes(body ?? []);
 }
 
-async function* bounded(
+async function* limitBytes(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const chunk of chunks) {
     length += chunk.length;
-    if (length > maxUploadBytes) throw tooLarge(maxUploadBytes, 'file');
+    if (length > maxUploadBytes) throw bodyTooLargeError(maxUploadBytes, 'file');
     yield chunk;
   }
 }

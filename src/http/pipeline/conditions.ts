@@ -1,7 +1,7 @@
 /** Conditional requests (RFC 9110, section 13). */
 import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { Validated } from '../../contract/validation.ts';
+import type { ValidationResult } from '../../contract/validation.ts';
 import type { Preconditions } from '../../operations/changes/preconditions.ts';
 
 /**
@@ -14,30 +14,35 @@ const tag = /"[^"]*"/g;
 /** Suffixes that Apache, Caddy and Jetty add to the tag of a response that they compress. The service's tags have none. */
 const codingSuffix = /(?:--?|;)(?:gzip|br|zstd|deflate)"$/;
 
-const noPreconditions: Validated<Preconditions> = { value: {} };
+const noPreconditions: ValidationResult<Preconditions> = { value: {} };
 
 /**
  * The request's preconditions on the resource it changes; empty for operations that do not support preconditions. A
  * weak tag, or a tag with a suffix, matches the corresponding strong tag, because proxies change the tag of a response
  * that they compress.
  */
-export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
+export function readPreconditions(
+  { preconditions }: Operation,
+  headers: Headers,
+): ValidationResult<Preconditions> {
   if (preconditions === undefined) return noPreconditions;
   const match = headers.get('if-match')?.trim();
   const noneMatch = headers.get('if-none-match')?.trim();
   const mistakes: ErrorDetail[] = [];
   if (match !== undefined && match !== '*' && !tagList.test(match)) {
-    mistakes.push(mistake('If-Match', 'must be "*" or a list of quoted entity tags, such as ETag contains'));
+    mistakes.push(
+      headerError('If-Match', 'must be "*" or a list of quoted entity tags, such as ETag contains'),
+    );
   }
   if (noneMatch !== undefined && noneMatch !== '*' && preconditions.includes('If-None-Match')) {
     mistakes.push(
-      mistake('If-None-Match', 'must be "*", which requires that the resource does not exist yet'),
+      headerError('If-None-Match', 'must be "*", which requires that the resource does not exist yet'),
     );
   }
   if (mistakes.length > 0) return { mistakes };
   return {
     value: {
-      ...(match !== undefined && { ifMatch: match === '*' ? match : tagsIn(match) }),
+      ...(match !== undefined && { ifMatch: match === '*' ? match : parseTags(match) }),
       ...(noneMatch === '*' && { isNew: true }),
     },
   };
@@ -52,13 +57,13 @@ export function isNotModified(headers: Headers, etag: string | undefined): boole
   if (held.trim() === '*') return true;
   // A long list without the tag is not parsed. A suffix comes before the closing quotation mark.
   if (!held.includes(etag.slice(0, -1))) return false;
-  return tagsIn(held).includes(etag);
+  return parseTags(held).includes(etag);
 }
 
-function tagsIn(list: string): string[] {
+function parseTags(list: string): string[] {
   return Array.from(list.matchAll(tag), ([one]) => one.replace(codingSuffix, '"'));
 }
 
-function mistake(name: string, message: string): ErrorDetail {
+function headerError(name: string, message: string): ErrorDetail {
   return { in: 'header', name, message };
 }

@@ -11,7 +11,7 @@ import type {
 import type { ClientOperations } from '../../operations/client-operations.ts';
 import type { FailedRequests } from '../../operations/observability/failed-requests.ts';
 import type { TrafficCounter } from '../../operations/observability/traffic-counter.ts';
-import type { Outages } from '../logs/outages.ts';
+import type { OutageLog } from '../logs/outage-log.ts';
 import type { PageCache } from './page-cache.ts';
 import type { Route, RoutedOperation } from './routes.ts';
 
@@ -25,7 +25,7 @@ export interface RequestContext {
   readonly publicUrl: string | undefined;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
-  readonly outages: Outages;
+  readonly outages: OutageLog;
   readonly traffic: TrafficCounter;
   readonly failedRequests: FailedRequests;
   /** Undefined if requests are not logged. */

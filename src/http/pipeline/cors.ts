@@ -1,5 +1,5 @@
-import { allOperations, methodsOf } from '../../contract/operations.ts';
-import type { HeaderFields } from './headers.ts';
+import { allOperations, allowedMethods } from '../../contract/operations.ts';
+import type { HeaderFields } from './response-headers.ts';
 
 const exposed = [
   'Link',
@@ -36,7 +36,7 @@ export function isPreflight({ method, headers }: Request, origins: ReadonlySet<s
   return origins.has(headers.get('origin') ?? '');
 }
 
-const methods = new Set(allOperations.flatMap(methodsOf));
+const methods = new Set(allOperations.flatMap(allowedMethods));
 
 export const preflightHeaders: HeaderFields = {
   'Access-Control-Allow-Methods': [...methods].join(', '),

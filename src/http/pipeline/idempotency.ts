@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Operation } from '../../contract/operation.ts';
 import { isRepeatable } from '../../contract/operations.ts';
-import type { Validated } from '../../contract/validation.ts';
+import type { ValidationResult } from '../../contract/validation.ts';
 import type { Authenticated } from '../../operations/admission/admission.ts';
-import type { Once } from '../../operations/changes/once.ts';
-import { pathOf } from './query.ts';
+import type { IdempotentRequest } from '../../operations/changes/idempotency.ts';
+import { requestPath } from './query.ts';
 
 /** A value that starts with a quotation mark must be a quoted string. */
 const bare = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
@@ -16,7 +16,10 @@ const maxKeyLength = 255;
  * The `Idempotency-Key` of a request whose operation supports it (IETF draft "The Idempotency-Key HTTP Header Field"):
  * 1 to 255 visible ASCII characters, quoted or not; undefined if the request has no key.
  */
-export function idempotencyKeyOf(operation: Operation, headers: Headers): Validated<string | undefined> {
+export function readIdempotencyKey(
+  operation: Operation,
+  headers: Headers,
+): ValidationResult<string | undefined> {
   const text = isRepeatable(operation) ? headers.get('idempotency-key') : null;
   if (text === null) return { value: undefined };
   if (bare.test(text)) return { value: text };
@@ -26,19 +29,19 @@ export function idempotencyKeyOf(operation: Operation, headers: Headers): Valida
   return { mistakes: [{ in: 'header', name: 'Idempotency-Key', message }] };
 }
 
-export function onceOf(
+export function toIdempotentRequest(
   { idempotencyKey, bytes }: { readonly idempotencyKey: string | undefined; readonly bytes: Uint8Array },
   method: string,
   url: string,
   { caller }: Authenticated,
-): Once | undefined {
+): IdempotentRequest | undefined {
   if (idempotencyKey === undefined) return undefined;
-  return { accountId: caller.accountId, key: idempotencyKey, request: digestOf(method, url, bytes) };
+  return { accountId: caller.accountId, key: idempotencyKey, request: requestDigest(method, url, bytes) };
 }
 
-export function digestOf(method: string, url: string, bytes: Uint8Array): string {
+export function requestDigest(method: string, url: string, bytes: Uint8Array): string {
   return createHash('sha256')
-    .update(`${method} ${pathOf(url)}\n`)
+    .update(`${method} ${requestPath(url)}\n`)
     .update(bytes)
     .digest('hex');
 }

@@ -1,16 +1,16 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxDetails, maxNameLength } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { parseInt64 } from '../../contract/json.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { type Validated, validate } from '../../contract/validation.ts';
+import { type ValidationResult, validate } from '../../contract/validation.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { Preconditions } from '../../operations/changes/preconditions.ts';
 import type { OperationRequest } from '../../operations/client-operations.ts';
-import { type JsonBody, readJsonBody, uploadOf } from './body.ts';
-import { preconditionsOf } from './conditions.ts';
-import { idempotencyKeyOf } from './idempotency.ts';
-import { queryOf, readQuery } from './query.ts';
+import { type JsonBody, readJsonBody, readUpload } from './body.ts';
+import { readPreconditions } from './conditions.ts';
+import { readIdempotencyKey } from './idempotency.ts';
+import { readQuery, requestQuery } from './query.ts';
 
 export interface Input<Read = OperationRequest['input']> {
   readonly input: Read;
@@ -30,13 +30,17 @@ export function readInput<Read = OperationRequest['input']>(
   request: Request,
   path: Readonly<Record<string, string>>,
 ): Awaitable<Input<Read>> {
-  const upload = operation.upload && uploadOf(request, operation.upload);
+  const upload = operation.upload && readUpload(request, operation.upload);
   const read = () => operation.body && readJsonBody(request, operation.body);
-  return andThen(orElse<JsonBody | Refusal | undefined>(read, unreadable), (json) => {
+  return andThen(orElse<JsonBody | ApiError | undefined>(read, asBodyError), (json) => {
     const params = readParams(operation, path);
-    const query = resumed(operation, request.headers, readQuery(operation, queryOf(request.url)));
-    const preconditions = preconditionsOf(operation, request.headers);
-    const idempotencyKey = idempotencyKeyOf(operation, request.headers);
+    const query = applyLastEventId(
+      operation,
+      request.headers,
+      readQuery(operation, requestQuery(request.url)),
+    );
+    const preconditions = readPreconditions(operation, request.headers);
+    const idempotencyKey = readIdempotencyKey(operation, request.headers);
     const body = operation.body && json ? checkBody(operation.body.schema, json) : noBody;
     if (
       'mistakes' in params ||
@@ -45,11 +49,11 @@ export function readInput<Read = OperationRequest['input']>(
       'mistakes' in idempotencyKey ||
       'mistakes' in body
     ) {
-      const mistakes = [params, query, preconditions, idempotencyKey, body].flatMap(mistakesOf);
-      if (!(json instanceof Refusal)) throw refusalOf(mistakes);
-      throw mistakes.length === 1 ? json : refusalOf(mistakes, json.code);
+      const mistakes = [params, query, preconditions, idempotencyKey, body].flatMap(validationErrors);
+      if (!(json instanceof ApiError)) throw validationError(mistakes);
+      throw mistakes.length === 1 ? json : validationError(mistakes, json.code);
     }
-    refuseUnnameable(operation, params.value);
+    expectValidIds(operation, params.value);
     return {
       // The values were produced by the operation's schemas, so they have the operation's types.
       input: {
@@ -60,16 +64,16 @@ export function readInput<Read = OperationRequest['input']>(
       } as Read,
       preconditions: preconditions.value,
       idempotencyKey: idempotencyKey.value,
-      bytes: json instanceof Refusal ? noBytes : (json?.bytes ?? noBytes),
+      bytes: json instanceof ApiError ? noBytes : (json?.bytes ?? noBytes),
     };
   });
 }
 
-function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
+function validationErrors(checked: ValidationResult<unknown>): readonly ErrorDetail[] {
   return 'mistakes' in checked ? checked.mistakes : [];
 }
 
-const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
+const noParams: ValidationResult<Readonly<Record<string, bigint>>> = { value: {} };
 
 /**
  * Parses the path parameters. An invalid int64 is a validation error, unless the operation has a specific error for it
@@ -78,7 +82,7 @@ const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
 function readParams(
   { params }: Operation,
   path: Readonly<Record<string, string>>,
-): Validated<Readonly<Record<string, bigint>>> {
+): ValidationResult<Readonly<Record<string, bigint>>> {
   if (params === undefined) return noParams;
   const values: Record<string, bigint> = {};
   const mistakes: ErrorDetail[] = [];
@@ -93,15 +97,19 @@ function readParams(
 }
 
 /** Throws the operation's specific error for an invalid int64. */
-function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
+function expectValidIds({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;
-    if (otherwise !== undefined && values[name] === undefined) throw new Refusal(otherwise);
+    if (otherwise !== undefined && values[name] === undefined) throw new ApiError(otherwise);
   }
 }
 
 /** For a stream, `Last-Event-ID` replaces `after` (WHATWG HTML, section 9.2.4). */
-function resumed({ success }: Operation, headers: Headers, query: Validated<unknown>): Validated<unknown> {
+function applyLastEventId(
+  { success }: Operation,
+  headers: Headers,
+  query: ValidationResult<unknown>,
+): ValidationResult<unknown> {
   const sent = success.stream && headers.get('last-event-id');
   // Some clients send an empty header before their first event.
   if (!sent) return query;
@@ -109,26 +117,26 @@ function resumed({ success }: Operation, headers: Headers, query: Validated<unkn
   if (after !== undefined)
     return 'mistakes' in query ? query : { value: { ...(query.value as object), after } };
   const message = 'must be a 64-bit integer, in plain decimal digits';
-  return { mistakes: [...mistakesOf(query), { in: 'header', name: 'Last-Event-ID', message }] };
+  return { mistakes: [...validationErrors(query), { in: 'header', name: 'Last-Event-ID', message }] };
 }
 
-const noBody: Validated<unknown> = { value: undefined };
+const noBody: ValidationResult<unknown> = { value: undefined };
 
 /**
  * Returns the error if the body is missing or not valid JSON, to list it with the other validation errors. Rethrows
  * other errors, because they take precedence.
  */
-function unreadable(error: unknown): Refusal {
-  if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
+function asBodyError(error: unknown): ApiError {
+  if (error instanceof ApiError && (error.code === 'invalid_json' || error.code === 'invalid_body'))
     return error;
   throw error;
 }
 
 function checkBody(
   schema: NonNullable<Operation['body']>['schema'],
-  body: JsonBody | Refusal,
-): Validated<unknown> {
-  if (body instanceof Refusal) {
+  body: JsonBody | ApiError,
+): ValidationResult<unknown> {
+  if (body instanceof ApiError) {
     const [, message = ''] = /^The request body (.*)\.$/.exec(body.message ?? '') ?? [];
     return { mistakes: [{ in: 'body', name: '', message }] };
   }
@@ -139,9 +147,9 @@ function checkBody(
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** A refusal that lists up to `maxDetails` of the errors. Long names from the client are shortened. */
-export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
-  const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
+/** An error that lists up to `maxDetails` of the errors. Long names from the client are shortened. */
+export function validationError(all: readonly ErrorDetail[], code?: ApiError['code']): ApiError {
+  const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: truncateName(detail.name) }));
   const isBody = details[0]?.in === 'body';
   const unnamed = all.length - details.length;
   const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
@@ -150,10 +158,10 @@ export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): 
     .concat(more)
     .join('; ');
   const message = `The ${isBody ? 'request body' : 'request'} is invalid: ${mistakes}.`;
-  return new Refusal(code ?? (isBody ? 'invalid_body' : 'invalid_parameter'), { details, message });
+  return new ApiError(code ?? (isBody ? 'invalid_body' : 'invalid_parameter'), { details, message });
 }
 
-function shortened(name: string): string {
+function truncateName(name: string): string {
   if (name.length <= maxNameLength) return name;
   // Removes a lone surrogate at the end.
   return `${name

@@ -20,7 +20,7 @@ interface CachedPage {
 }
 
 /** A request whose response may be cached. */
-interface Reading {
+interface PendingPage {
   readonly operation: Operation;
   /** Path and query. */
   readonly target: string;
@@ -42,10 +42,10 @@ export class PageCache {
   readonly #recent = new Uint32Array(recentTargets);
 
   get(
-    { operation, target, versions }: Reading,
+    { operation, target, versions }: PendingPage,
     changed: ChangedIds | undefined,
   ): Awaitable<PlainResponse | undefined> {
-    if (!isHeld(operation)) return undefined;
+    if (!isCacheable(operation)) return undefined;
     const page = this.#pages.get(target);
     if (page === undefined || isCurrent(operation, page.versions, versions)) return this.#counted(page);
     const [resource, ...others] = operation.reads as readonly Resource[];
@@ -64,8 +64,8 @@ export class PageCache {
    * Returns a function that caches the response, provided its target was requested recently. Most pages are requested
    * only once, by clients that follow links or look up ids. Call `keeper` before reading the resources.
    */
-  keeper({ operation, target, versions }: Reading, changed: ChangedIds | undefined) {
-    if (!isHeld(operation) || !this.#remember(target)) return () => undefined;
+  keeper({ operation, target, versions }: PendingPage, changed: ChangedIds | undefined) {
+    if (!isCacheable(operation) || !this.#remember(target)) return () => undefined;
     const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
     return (response: PlainResponse, span: IdSpan | undefined): void => {
       // A `Response` with bytes costs 0.6 µs more than one with a Blob, because bytes are mutable and must be copied.
@@ -97,7 +97,7 @@ function isCurrent({ reads }: Operation, held: Versions, now: Versions): boolean
   return true;
 }
 
-function isHeld(operation: Operation): boolean {
+function isCacheable(operation: Operation): boolean {
   const isSingle = operation.params !== undefined && !operation.paginated;
   return isRead(operation) && operation.reads.length > 0 && !isSingle && operation.needs === undefined;
 }

@@ -1,6 +1,6 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { isRead } from '../../contract/operation.ts';
 import { basePath } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
 import {
@@ -8,36 +8,36 @@ import {
   CallerChanged,
   type Unauthenticated,
 } from '../../operations/admission/admission.ts';
-import type { OperationRequest, Performed } from '../../operations/client-operations.ts';
-import { insufficientScope } from '../../operations/refusals.ts';
+import type { OperationRequest, OperationResult } from '../../operations/client-operations.ts';
+import { insufficientScopeError } from '../../operations/errors.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
-import { credentialOf, hasSeveralHosts, severalHosts } from './head.ts';
-import { onceOf } from './idempotency.ts';
+import { toIdempotentRequest } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
 import { notModified, type PlainResponse, successResponse, withoutBody } from './plain-response.ts';
-import { targetOf } from './query.ts';
-import { counted, failed, preflight, refuse, reply } from './replies.ts';
+import { requestTarget } from './query.ts';
+import { countRequest, fallbackReply, reply, replyToPreflight, replyWithError } from './reply.ts';
+import { hasMultipleHosts, multipleHostsError, readCredential } from './request-head.ts';
 import type { RoutedOperation } from './routes.ts';
 
 /** Every request under /v1 passes these checks, in the order of the specification (section 2). */
-export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
+export function handleRequest(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
   const attempt = (isRetry = false) => {
-    if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
-      return preflight(context, incoming);
+    if (isPreflight(request, context.corsOrigins) && !hasMultipleHosts(request))
+      return replyToPreflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(
-      context.admission.admit(credentialOf(request.headers), () => incoming.network(), isFree || isRetry),
+      context.admission.admit(readCredential(request.headers), () => incoming.network(), isFree || isRetry),
       (admitted) => {
         admission = admitted;
         return afterAdmission(context, incoming, admitted, isFree);
       },
     );
   };
-  const refused = (error: unknown) => refuse(context, incoming, admission, error);
+  const refused = (error: unknown) => replyWithError(context, incoming, admission, error);
   return orElse(attempt, (error) =>
     orElse(
       // The retry does not count against the limits, because the request has already been counted.
@@ -45,10 +45,10 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       (again) => {
         // Omits the rate limit headers, because the limits cannot be read either. If the original error is a 503, it is
         // returned, because its message says whether the request was applied.
-        const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
+        const isUnavailable = error instanceof ApiError && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
-        counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
-        return failed(context, incoming.requestId, failure);
+        countRequest(context, incoming, failure instanceof ApiError ? failure.code : 'internal_error');
+        return fallbackReply(context, incoming.requestId, failure);
       },
     ),
   );
@@ -65,18 +65,19 @@ function afterAdmission(
   isFree: boolean,
 ): Awaitable<Response> {
   const { request, route, routed } = incoming;
-  if (hasSeveralHosts(request)) throw severalHosts();
+  if (hasMultipleHosts(request)) throw multipleHostsError();
   if (admission.caller === undefined)
-    return refuse(context, incoming, admission, new Refusal(admission.refusal));
-  const { refusal } = admission.verdict;
-  if (refusal !== undefined && !isFree) return refuse(context, incoming, admission, new Refusal(refusal));
+    return replyWithError(context, incoming, admission, new ApiError(admission.errorCode));
+  const { errorCode } = admission.verdict;
+  if (errorCode !== undefined && !isFree)
+    return replyWithError(context, incoming, admission, new ApiError(errorCode));
 
-  if (route === undefined) throw new Refusal('route_not_found');
-  if (routed === undefined) throw new Refusal('method_not_allowed');
+  if (route === undefined) throw new ApiError('route_not_found');
+  if (routed === undefined) throw new ApiError('method_not_allowed');
   if (routed.removedAt !== undefined && context.clock.now() >= routed.removedAt)
-    throw new Refusal('operation_removed');
+    throw new ApiError('operation_removed');
   const { scope } = routed.operation;
-  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScope([scope]);
+  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw insufficientScopeError([scope]);
 
   const pending = respond(context, incoming, routed, admission);
   if (pending instanceof Promise) incoming.keep();
@@ -85,7 +86,7 @@ function afterAdmission(
       context,
       incoming,
       admission,
-      isCurrentAtClient(incoming, response) ? notModified(response) : response,
+      isClientCurrent(incoming, response) ? notModified(response) : response,
     ),
   );
 }
@@ -97,11 +98,11 @@ function respond(
   admission: Authenticated,
 ): Awaitable<PlainResponse> {
   const { pageCache, changedIds } = context;
-  const read = { operation, target: targetOf(incoming.request.url), versions: admission.versions };
+  const read = { operation, target: requestTarget(incoming.request.url), versions: admission.versions };
   return andThen(pageCache.get(read, changedIds), (cached) => {
     if (cached !== undefined) return cached;
     const keepResponse = pageCache.keeper(read, changedIds);
-    return andThen(performed(context, incoming, operation, admission), ({ response, span }) => {
+    return andThen(runOperation(context, incoming, operation, admission), ({ response, span }) => {
       keepResponse(response, span);
       return response;
     });
@@ -113,17 +114,17 @@ interface Shown {
   readonly span: IdSpan | undefined;
 }
 
-function performed(
+function runOperation(
   context: RequestContext,
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
   admission: Authenticated,
 ): Awaitable<Shown> {
-  if (!isRead(operation)) return changed(context, incoming, operation, admission);
+  if (!isRead(operation)) return runChange(context, incoming, operation, admission);
   const { request, path } = incoming;
   return andThen(readInput(operation, request, path), (read) =>
-    andThen(context.operations.perform(operation, operationRequestOf(read, request, admission)), (result) =>
-      shown(context, operation, read, result),
+    andThen(context.operations.perform(operation, toOperationRequest(read, request, admission)), (result) =>
+      toResponse(context, operation, read, result),
     ),
   );
 }
@@ -131,7 +132,7 @@ function performed(
 /**
  * Uses `await`, because changes are always asynchronous, and each step of an `andThen` chain would create two promises.
  */
-async function changed(
+async function runChange(
   context: RequestContext,
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
@@ -142,45 +143,45 @@ async function changed(
   let current = admission;
   // The key may be revoked, or lose the scope, before the last byte of the body arrives and the operation can begin.
   const confirm = () =>
-    andThen(context.admission.confirm(admission, credentialOf(request.headers)), (confirmed) => {
+    andThen(context.admission.confirm(admission, readCredential(request.headers)), (confirmed) => {
       const { scope } = operation;
       if (confirmed === undefined || (scope !== undefined && !confirmed.caller.scopes.has(scope)))
         throw new CallerChanged();
       current = confirmed;
       return confirmed;
     });
-  const asked = { ...operationRequestOf(read, request, admission), confirm };
+  const asked = { ...toOperationRequest(read, request, admission), confirm };
   const result = await context.operations.perform(operation, asked);
-  const { response, span } = shown(context, operation, read, result);
-  return { response: mayRead(operation, current) ? response : withoutBody(response), span };
+  const { response, span } = toResponse(context, operation, read, result);
+  return { response: canReadResponse(operation, current) ? response : withoutBody(response), span };
 }
 
-function operationRequestOf(
+function toOperationRequest(
   read: Input,
   { method, url }: Request,
   admission: Authenticated,
 ): OperationRequest {
   const { input, preconditions } = read;
-  const once = onceOf(read, method, url, admission);
+  const once = toIdempotentRequest(read, method, url, admission);
   return { input, preconditions, once, admission, confirm: () => admission };
 }
 
-function shown(
+function toResponse(
   { publicUrl }: RequestContext,
   operation: RoutedOperation['operation'],
   { input }: Input,
-  result: Performed,
+  result: OperationResult,
 ): Shown {
   const base = (publicUrl ?? '') + basePath;
   const response = successResponse(operation, input.query, result, { base, params: input.params });
   return { response, span: result.span };
 }
 
-function mayRead({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
+function canReadResponse({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
   return readScope === undefined || caller.scopes.has(readScope);
 }
 
-function isCurrentAtClient(
+function isClientCurrent(
   { request: { method, headers } }: IncomingRequest,
   { etag }: PlainResponse,
 ): boolean {

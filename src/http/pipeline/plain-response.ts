@@ -1,9 +1,9 @@
-import { cacheControl, etagOf } from '../../contract/caching.ts';
-import { filtersOf, type ListQuery } from '../../contract/cursor.ts';
+import { cacheControl, computeEtag } from '../../contract/caching.ts';
+import { collectFilters, type ListQuery } from '../../contract/cursor.ts';
 import type { Operation, StreamSource } from '../../contract/operation.ts';
-import { isTagged } from '../../contract/operations.ts';
-import type { Performed } from '../../operations/client-operations.ts';
-import type { HeaderFields } from './headers.ts';
+import { hasEntityTag } from '../../contract/operations.ts';
+import type { OperationResult } from '../../operations/client-operations.ts';
+import type { HeaderFields } from './response-headers.ts';
 
 /** The response of an operation, without the headers that all responses have. */
 export interface PlainResponse {
@@ -31,17 +31,17 @@ const streamHeaders: HeaderFields = {
 export function successResponse(
   operation: Operation,
   query: unknown,
-  { status, body, tagged, location, next, stream, isReplayed }: Performed,
-  { base, params = {}, hasTag = isTagged(operation) }: SuccessContext,
+  { status, body, tagged, location, next, stream, isReplayed }: OperationResult,
+  { base, params = {}, hasTag = hasEntityTag(operation) }: SuccessContext,
 ): PlainResponse {
   if (stream !== undefined) return { status, body: null, stream, headers: streamHeaders };
   const headers: HeaderFields = {};
   const text = tagged ?? (hasTag ? body : undefined);
-  const etag = text === undefined ? undefined : etagOf(text);
+  const etag = text === undefined ? undefined : computeEtag(text);
   if (etag !== undefined) headers.ETag = etag;
   if (location !== undefined) headers.Location = base + location;
   if (operation.paginated)
-    headers.Link = linksOf(base + filledPath(operation, params), query as PageQuery, next);
+    headers.Link = pageLinks(base + fillPath(operation, params), query as PageQuery, next);
   if (operation.feed) {
     headers.Link = feedLink(base + operation.path, query as FeedQuery, next);
     headers['X-Events-Position'] = next ?? '';
@@ -66,7 +66,7 @@ export function withoutBody({ headers: { ETag: _hidden, ...headers } }: PlainRes
   return { status: 204, body: null, headers };
 }
 
-function filledPath({ path }: Operation, params: Readonly<Record<string, bigint>>): string {
+function fillPath({ path }: Operation, params: Readonly<Record<string, bigint>>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
 }
 
@@ -79,7 +79,7 @@ interface FeedQuery {
 /** Link to the next page of events, which starts after the last event examined. */
 function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
   // Duplicate types are removed, because proxies limit the size of response headers.
-  const types = [...new Set(type)].map((selector) => `&type=${inQuery(selector)}`).join('');
+  const types = [...new Set(type)].map((selector) => `&type=${encodeQueryValue(selector)}`).join('');
   return `<${url}?limit=${limit}${types}${wait === undefined ? '' : `&wait=${wait}`}&after=${after}>; rel="next"`;
 }
 
@@ -87,7 +87,7 @@ interface PageQuery extends ListQuery {
   readonly limit: number;
 }
 
-function inQuery(value: string): string {
+function encodeQueryValue(value: string): string {
   return encodeURIComponent(value).replaceAll('%2C', ',');
 }
 
@@ -98,8 +98,8 @@ const maxLinkBytes = 3_072;
  * Links to the first and the next page (RFC 8288), with the same filters. If both are too long together, only the next
  * page is linked.
  */
-function linksOf(url: string, query: PageQuery, next: string | undefined): string {
-  const filters = filtersOf(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
+function pageLinks(url: string, query: PageQuery, next: string | undefined): string {
+  const filters = collectFilters(query).map(([name, value]) => `&${name}=${encodeQueryValue(value)}`);
   const first = `${url}?limit=${query.limit}${filters.join('')}`;
   const links = `<${first}>; rel="first"`;
   if (next === undefined) return links;

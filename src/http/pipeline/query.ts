@@ -1,26 +1,26 @@
 import type * as z from 'zod';
 import { hasReversedRange } from '../../contract/admin/values.ts';
-import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
+import { cursorError, encodeFilters, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
-import { type Validated, validate } from '../../contract/validation.ts';
+import { type ValidationResult, validate } from '../../contract/validation.ts';
 
 /**
  * Path and query of a request URL. The runtime derives the scheme and authority from the Host header, and omits them
  * without a valid Host.
  */
-export function targetOf(url: string): string {
+export function requestTarget(url: string): string {
   // After `http://`, the authority has at least one character, so the path starts at index 8 or later.
   return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
 }
 
 /** The path of a request URL. Without a Host header, the URL has no scheme and authority. */
-export function pathOf(url: string): string {
+export function requestPath(url: string): string {
   return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }
 
 /** Everything after the first `?` of a request URL. Request URLs have no fragment. */
-export function queryOf(url: string): string {
+export function requestQuery(url: string): string {
   const start = url.indexOf('?');
   return start === -1 ? '' : url.slice(start + 1);
 }
@@ -32,12 +32,12 @@ export const maxParameters = 128;
  * Validates a query against the operation's parameters. Joins repeated lists with commas. Rejects unknown parameters, and
  * other repeated parameters. Reads at most `maxParameters` parameters.
  */
-export function readQuery({ path, query: schema }: Operation, query: string): Validated<unknown> {
+export function readQuery({ path, query: schema }: Operation, query: string): ValidationResult<unknown> {
   if (query === '' && schema === undefined) return { value: undefined };
   const plain = schema && readPlainQuery(schema, query);
   if (plain !== undefined && !hasReversedRange(plain)) return { value: plain };
   const shape = schema?.shape ?? {};
-  const unknown = unknownMessage(Object.keys(shape));
+  const unknown = unknownParameterMessage(Object.keys(shape));
   const values: Record<string, string> = {};
   // Each name is reported only once, because 16 KiB of repeated names would result in a 1 MB response.
   const mistakes = new Map<string, ErrorDetail>();
@@ -55,7 +55,7 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   }
   // Values of unknown or repeated parameters are not validated, because the intended value is unclear.
   for (const name of mistakes.keys()) delete values[name];
-  const checked: Validated<unknown> =
+  const checked: ValidationResult<unknown> =
     schema === undefined ? { value: undefined } : validate(schema, values, 'query');
   // An error in a list item is reported with the name of the parameter, without the index.
   if ('mistakes' in checked)
@@ -89,7 +89,7 @@ function cursorMistakes(
   const { cursor: text } = values;
   if (text === undefined || !('cursor' in shape)) return [];
   const cursor = parseCursor(text);
-  if (cursor === undefined) return [cursorMistake];
+  if (cursor === undefined) return [cursorError];
   const { limit: _limit, cursor: _cursor, ...filters } = shape;
   const checked = Object.entries(filters).map(([name, schema]) => {
     return [name, (schema as z.ZodType).safeParse(values[name])] as const;
@@ -97,10 +97,10 @@ function cursorMistakes(
   // The cursor cannot be checked against invalid filters.
   if (checked.some(([name, { success }]) => !success || mistakes.has(name))) return [];
   const query = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
-  return cursor.filters === filtersText(path, query) ? [] : [cursorMistake];
+  return cursor.filters === encodeFilters(path, query) ? [] : [cursorError];
 }
 
-function unknownMessage(known: string[]): string {
+function unknownParameterMessage(known: string[]): string {
   if (known.length === 0) return 'is unknown; this operation has no query parameters';
   return `is unknown; this operation accepts ${known.join(', ')}`;
 }
@@ -111,7 +111,7 @@ type QuerySchema = z.ZodObject<z.ZodRawShape, z.core.$strict>;
 type Values = Record<string, unknown>;
 
 /** A query without escapes, in which every parameter has a value. An empty query is plain as well. */
-const plain = /^[a-zA-Z]+=[\w.,~-]+(?:&[a-zA-Z]+=[\w.,~-]+)*$/;
+const plainQuery = /^[a-zA-Z]+=[\w.,~-]+(?:&[a-zA-Z]+=[\w.,~-]+)*$/;
 /** Longer queries are rare. */
 const maxLength = 512;
 /** Number of valid values to remember for each parameter, such as limits and statuses. */
@@ -123,8 +123,8 @@ const maxKnown = 64;
  * mistakes.
  */
 export function readPlainQuery(schema: QuerySchema, query: string): Values | undefined {
-  if (query.length > maxLength || (query !== '' && !plain.test(query))) return undefined;
-  const parameters = parametersOf(schema);
+  if (query.length > maxLength || (query !== '' && !plainQuery.test(query))) return undefined;
+  const parameters = parametersBySchema(schema);
   if (parameters === undefined) return undefined;
   const texts: Record<string, string> = {};
   for (const part of query === '' ? [] : query.split('&')) {
@@ -175,7 +175,7 @@ class Parameter {
 const known = new WeakMap<QuerySchema, ReadonlyMap<string, Parameter> | undefined>();
 
 /** The parameters of a schema; undefined if the schema also compares parameters. */
-function parametersOf(schema: QuerySchema): ReadonlyMap<string, Parameter> | undefined {
+function parametersBySchema(schema: QuerySchema): ReadonlyMap<string, Parameter> | undefined {
   if (known.has(schema)) return known.get(schema);
   const isSimple = (schema._zod.def.checks ?? []).length === 0;
   const entries = Object.entries(schema.shape).map(([name, its]) => [name, new Parameter(its)] as const);

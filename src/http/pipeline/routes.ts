@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/operation.ts';
-import { allOperations, basePath, methodsOf, type OperationId } from '../../contract/operations.ts';
-import type { HeaderFields } from './headers.ts';
+import { allOperations, allowedMethods, basePath, type OperationId } from '../../contract/operations.ts';
+import type { HeaderFields } from './response-headers.ts';
 
 /** An operation with the headers of its responses and, if the operation is deprecated, its removal time. */
 export interface RoutedOperation {
@@ -16,7 +16,7 @@ export interface Route<Routed = RoutedOperation> {
   readonly allow: string;
 }
 
-export function routesBelow<Row extends Operation, Routed>(
+export function createRoutes<Row extends Operation, Routed>(
   base: string,
   rows: readonly Row[],
   routedOf: (row: Row) => Routed,
@@ -25,7 +25,7 @@ export function routesBelow<Row extends Operation, Routed>(
     const methods = new Map<string, Routed>();
     for (const row of those) {
       const routed = routedOf(row);
-      for (const method of methodsOf(row)) methods.set(method, routed);
+      for (const method of allowedMethods(row)) methods.set(method, routed);
     }
     const allow = [...methods.keys()].sort().join(', ');
     return { path: base + path.replace(/\{(\w+)\}/g, ':$1'), methods, allow };
@@ -33,11 +33,11 @@ export function routesBelow<Row extends Operation, Routed>(
 }
 
 /** The routes of the API. `sunsets` overrides the announced removal times of deprecated operations, in Unix ms. */
-export function routesOf(
+export function createApiRoutes(
   publicUrl: string | undefined,
   sunsets: Readonly<Partial<Record<OperationId, number>>>,
 ): Route[] {
-  return routesBelow(basePath, allOperations, (operation) => {
+  return createRoutes(basePath, allOperations, (operation) => {
     const removedAt =
       operation.deprecation && (sunsets[operation.operationId] ?? operation.deprecation.sunset.getTime());
     const headers = removedAt && deprecationHeaders(operation, publicUrl ?? '', removedAt);

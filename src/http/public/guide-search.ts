@@ -2,16 +2,16 @@
 import { clientErrors } from '../../contract/errors.ts';
 
 /** Title, the place that contains it, a sentence that is also searched, and an address relative to `/docs/`. */
-export type Entry = readonly [title: string, place: string, sentence: string, target: string];
+export type SearchEntry = readonly [title: string, place: string, sentence: string, target: string];
 
 const maxSentenceLength = 160;
 
 /** Returns one entry for each `h1` to `h3` of a page. */
-export function sectionEntries(path: string, html: string): Entry[] {
+export function sectionEntries(path: string, html: string): SearchEntry[] {
   const sections = [...html.matchAll(/<h([1-3]) id="([^"]*)">(.*?)<\/h\1>([\s\S]*?)(?=<h[1-3] |$)/g)];
-  const page = plain(sections[0]?.[3] ?? '');
+  const page = plainText(sections[0]?.[3] ?? '');
   return sections.map(([, level, id = '', heading = '', body = '']) => {
-    const title = plain(heading);
+    const title = plainText(heading);
     return level === '1'
       ? [title, 'Guide', firstSentence(body), path]
       : [title, page, firstSentence(body), `${path}#${id}`];
@@ -19,10 +19,10 @@ export function sectionEntries(path: string, html: string): Entry[] {
 }
 
 /** Returns one entry for each error code. `sectionOf` returns the HTML of the section about a code. */
-export function errorEntries(sectionOf: (code: string) => string): Entry[] {
+export function errorEntries(sectionOf: (code: string) => string): SearchEntry[] {
   return Object.entries(clientErrors).map(([code, { status }]) => {
     const [, meaning = ''] = /Meaning:<\/strong>([\s\S]*?)<\/li>/.exec(sectionOf(code)) ?? [];
-    return [code, `Error ${status}`, plain(meaning), `errors/${code}`];
+    return [code, `Error ${status}`, plainText(meaning), `errors/${code}`];
   });
 }
 
@@ -37,7 +37,7 @@ interface OpenapiDocument {
 }
 
 /** Returns one entry for each operation. Its target is the anchor that the reference page uses. */
-export function operationEntries(openapi: string): Entry[] {
+export function operationEntries(openapi: string): SearchEntry[] {
   const { paths } = JSON.parse(openapi) as OpenapiDocument;
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([name, { operationId, summary, tags }]) => {
@@ -51,14 +51,14 @@ export function operationEntries(openapi: string): Entry[] {
 
 function firstSentence(html: string): string {
   const [, first = ''] = /<(?:p|li)>([\s\S]*?)<\/(?:p|li)>/.exec(html) ?? [];
-  const [, sentence = ''] = /^(.*?(?:[.?](?= )|$))/.exec(plain(first).replace(/:$/, '')) ?? [];
+  const [, sentence = ''] = /^(.*?(?:[.?](?= )|$))/.exec(plainText(first).replace(/:$/, '')) ?? [];
   return sentence.length > maxSentenceLength ? `${sentence.slice(0, maxSentenceLength - 1)}…` : sentence;
 }
 
 const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', amp: '&' };
 
 /** The text of an HTML fragment on one line. */
-function plain(html: string): string {
+function plainText(html: string): string {
   return html
     .replaceAll('<sup>', '^')
     .replace(/<[^>]*>/g, '')

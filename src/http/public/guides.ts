@@ -24,8 +24,8 @@ import * as bunReceiver from '../../../examples/webhooks/bun.ts' with { type: 't
 import nodeReceiver from '../../../examples/webhooks/node.mjs' with { type: 'text' };
 import pythonReceiver from '../../../examples/webhooks/receiver.py' with { type: 'text' };
 import { clientErrors, errors } from '../../contract/errors.ts';
-import type { HeaderFields } from '../pipeline/headers.ts';
-import { type Entry, errorEntries, operationEntries, sectionEntries } from './guide-search.ts';
+import type { HeaderFields } from '../pipeline/response-headers.ts';
+import { errorEntries, operationEntries, type SearchEntry, sectionEntries } from './guide-search.ts';
 
 /** The guides by path under `/docs`, in reading order. */
 const guides: ReadonlyMap<string, string> = new Map([
@@ -49,18 +49,18 @@ const guides: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The text of a TypeScript file. The compiler reads the import as a module, although its attribute makes it text. */
-const textOf = (imported: unknown) => (imported as { readonly default: string }).default;
+const importedText = (imported: unknown) => (imported as { readonly default: string }).default;
 
 /** The example programs that the guides mention, by path under `/docs`. */
 const examples: ReadonlyMap<string, string> = new Map([
-  ['examples/mirror.ts', textOf(mirror)],
-  ['examples/webhooks/bun.ts', textOf(bunReceiver)],
+  ['examples/mirror.ts', importedText(mirror)],
+  ['examples/webhooks/bun.ts', importedText(bunReceiver)],
   ['examples/webhooks/node.mjs', nodeReceiver],
   ['examples/webhooks/receiver.py', pythonReceiver],
 ]);
 
 /** The service's icon as inline HTML, without a title because the name is shown next to it. */
-export const inlineIcon = icon
+export const iconHtml = icon
   .trim()
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
   .replace(/<title>.*?<\/title>/, '');
@@ -89,7 +89,7 @@ function guidePages(address: () => string, searchIndex: () => string): ReadonlyM
   const add = (path: string, markdown: string) =>
     pages.set(`/docs/${path}`, {
       contentType: html,
-      text: () => guidePage(path, withAddress(markdown, address()), searchIndex()),
+      text: () => guidePage(path, replaceAddress(markdown, address()), searchIndex()),
     });
   for (const [path, markdown] of guides) add(path, markdown);
   for (const [path, text] of examples)
@@ -99,7 +99,7 @@ function guidePages(address: () => string, searchIndex: () => string): ReadonlyM
 }
 
 /** The Markdown with the address of the service. A page that uses the variables of the quickstart also gets their values. */
-function withAddress(markdown: string, address: string): string {
+function replaceAddress(markdown: string, address: string): string {
   const text = markdown.replaceAll(exampleAddress, () => address);
   if (!text.includes('"$API') || text.includes('export API=')) return text;
   const note = `In the samples, \`$API\` is \`${address}/v1\` and \`$KEY\` is your API key.`;
@@ -107,23 +107,23 @@ function withAddress(markdown: string, address: string): string {
 }
 
 /** The order of the entries is also the order of equally good results. */
-function searchIndexOf(openapi: string): string {
+function buildSearchIndex(openapi: string): string {
   const sections = [...guides].flatMap(([path, markdown]) => {
-    const entries = sectionEntries(path, rendered(markdown, ''));
+    const entries = sectionEntries(path, renderMarkdown(markdown, ''));
     // Each error code has a separate page.
     return path === 'errors' ? entries.slice(0, 1) : entries;
   });
-  const codes = errorEntries((code) => rendered(errorMarkdown(code), ''));
-  const depth = ([, , , target]: Entry) => Number(target.includes('#'));
+  const codes = errorEntries((code) => renderMarkdown(errorMarkdown(code), ''));
+  const depth = ([, , , target]: SearchEntry) => Number(target.includes('#'));
   const pagesFirst = sections.toSorted((one, other) => depth(one) - depth(other));
   return JSON.stringify([...pagesFirst, ...codes, ...operationEntries(openapi)]);
 }
 
 /** The page that browsers get for unknown paths. `root` is the public URL of the service. */
-function notFoundText(root: string, index: string): string {
+function notFoundPage(root: string, index: string): string {
   const text = 'Nothing is served at this address. Start with the [guides](README.md).';
   const body = `# Page not found\n\n${text}`;
-  return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body, index });
+  return renderLayout({ title: 'Page not found', toDocs: `${root}/docs/`, body, index });
 }
 
 /** The section about one error code, as a page. */
@@ -135,10 +135,10 @@ function errorMarkdown(code: string): string {
 
 function guidePage(path: string, body: string, index: string): string {
   // Links are relative, so that they work behind a proxy that serves the pages under another path.
-  return layout({ path, title: titleOf(body), toDocs: path.includes('/') ? '../' : '', body, index });
+  return renderLayout({ path, title: findTitle(body), toDocs: path.includes('/') ? '../' : '', body, index });
 }
 
-function titleOf(markdown: string): string {
+function findTitle(markdown: string): string {
   return /^# (.*)$/m.exec(markdown)?.[1] ?? '';
 }
 
@@ -152,10 +152,10 @@ interface Page {
   readonly index: string;
 }
 
-function layout({ path, title, toDocs, body, index }: Page): string {
-  const guideList = guideListOf(path, toDocs);
-  const content = rendered(body, toDocs);
-  const contents = contentsOf(content);
+function renderLayout({ path, title, toDocs, body, index }: Page): string {
+  const guideList = renderGuideList(path, toDocs);
+  const content = renderMarkdown(body, toDocs);
+  const contents = renderContents(content);
   const beside =
     contents && `<nav class="contents" aria-label="On this page"><p>On this page</p>${contents}</nav>`;
   const above = contents && `<details class="contents"><summary>On this page</summary>${contents}</details>`;
@@ -167,14 +167,14 @@ function layout({ path, title, toDocs, body, index }: Page): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · Animal Store API</title>
-<link rel="icon" href="${toDocs}${versioned('icon.svg', icon)}" type="image/svg+xml">
-<link rel="stylesheet" href="${toDocs}${versioned('style.css', style)}">
-<script src="${toDocs}${versioned('site.js', script)}" data-search="${versioned('search.json', index)}"></script>
+<link rel="icon" href="${toDocs}${versionedPath('icon.svg', icon)}" type="image/svg+xml">
+<link rel="stylesheet" href="${toDocs}${versionedPath('style.css', style)}">
+<script src="${toDocs}${versionedPath('site.js', script)}" data-search="${versionedPath('search.json', index)}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <header>
-<a class="brand" href="${toDocs}guides">${inlineIcon}Animal Store API</a>
+<a class="brand" href="${toDocs}guides">${iconHtml}Animal Store API</a>
 <div class="search" role="search"><input type="search" placeholder="Search ( / )" aria-label="Search" autocomplete="off"><div class="results" hidden><p role="status"></p><ul></ul></div></div>
 <nav class="sections" aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${reference}">Reference</a></nav>
 <select class="theme" aria-label="Theme"><option value="system">System</option><option value="light">Light</option><option value="dark">Dark</option></select>
@@ -191,22 +191,22 @@ ${beside}
 `;
 }
 
-function guideListOf(path: string | undefined, toDocs: string): string {
+function renderGuideList(path: string | undefined, toDocs: string): string {
   const current = path?.startsWith('errors/') ? 'errors' : path;
   const items = [...guides].map(([to, markdown]) => {
     const mark = to === current ? ' aria-current="page"' : '';
-    return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
+    return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : findTitle(markdown)}</a></li>`;
   });
   return `<ul class="guides">\n${items.join('\n')}\n</ul>`;
 }
 
 /** Returns a list of the sections, or an empty string if there are fewer than three. */
-function contentsOf(content: string): string {
+function renderContents(content: string): string {
   const links = [...content.matchAll(/<h2 [^>]*>(.*?)<\/h2>/g)].map(([, link]) => `<li>${link}</li>`);
   return links.length < 3 ? '' : `<ul>${links.join('')}</ul>`;
 }
 
-function rendered(markdown: string, toDocs: string): string {
+function renderMarkdown(markdown: string, toDocs: string): string {
   return (
     Bun.markdown
       .html(markdown, { headings: { ids: true } })
@@ -227,14 +227,17 @@ function rendered(markdown: string, toDocs: string): string {
       .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
       .replaceAll('</table>', '</table></div>')
       .replace(/href="(?:\.\.\/)+(examples\/[^"]*\.\w+)"/g, `href="${toDocs}$1"`)
-      .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`)
+      .replace(
+        /href="([^"]*\.md(?:#[^"]*)?)"/g,
+        (_, target: string) => `href="${toDocs}${resolveLink(target)}"`,
+      )
   );
 }
 
 /**
  * The path under `/docs` of the page that a link between Markdown files refers to. Each error code has a separate page.
  */
-function pageFor(target: string): string {
+function resolveLink(target: string): string {
   const [, file = '', fragment = ''] = /([\w-]+)\.md(?:#(.*))?$/.exec(target) ?? [];
   if (file === 'errors') return fragment === '' ? 'errors' : `errors/${fragment}`;
   const isClient = target.includes('client/README.md');
@@ -252,7 +255,7 @@ const pageHeaders: HeaderFields = {
 };
 
 /** The address of a file, with a version that changes with its content. */
-function versioned(name: string, text: string): string {
+function versionedPath(name: string, text: string): string {
   return `${name}?v=${Bun.hash(text).toString(36)}`;
 }
 
@@ -272,24 +275,24 @@ export interface Guides {
 }
 
 /** The guides. Everything is rendered on its first request and cached. */
-export function guidesOf({ root, address, openapi }: GuidesOptions): Guides {
-  const searchIndex = once(() => searchIndexOf(openapi()));
-  const notFound = once(() => new Blob([notFoundText(root, searchIndex())]));
+export function createGuides({ root, address, openapi }: GuidesOptions): Guides {
+  const searchIndex = memoize(() => buildSearchIndex(openapi()));
+  const notFound = memoize(() => new Blob([notFoundPage(root, searchIndex())]));
   const notFoundHeaders = { ...pageHeaders, 'Content-Type': html };
   return {
-    routes: [...guidePages(address, searchIndex)].map(([path, page]) => [path, served(path, page)]),
+    routes: [...guidePages(address, searchIndex)].map(([path, page]) => [path, serveCached(path, page)]),
     notFound: () =>
       new Response(notFound(), { status: errors.route_not_found.status, headers: notFoundHeaders }),
   };
 }
 
 /** Pages are cached as Blobs, which the runtime sends without copying. Browsers keep files whose address has a version. */
-function served(path: string, { contentType, text }: StaticPage): (request: Request) => Response {
+function serveCached(path: string, { contentType, text }: StaticPage): (request: Request) => Response {
   const headers = { ...pageHeaders, 'Content-Type': contentType };
   const permanent = { ...headers, 'Cache-Control': 'public, max-age=31536000, immutable' };
-  const page = once(() => {
+  const page = memoize(() => {
     const content = text();
-    return { body: new Blob([content]), permanentPath: versioned(path, content) };
+    return { body: new Blob([content]), permanentPath: versionedPath(path, content) };
   });
   return ({ url }) => {
     const { body, permanentPath } = page();
@@ -297,7 +300,7 @@ function served(path: string, { contentType, text }: StaticPage): (request: Requ
   };
 }
 
-function once<T>(compute: () => T): () => T {
+function memoize<T>(compute: () => T): () => T {
   let result: { readonly value: T } | undefined;
   return () => {
     result ??= { value: compute() };

@@ -1,16 +1,16 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
 import { basePath } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import type { Trouble } from '../../domain/trouble.ts';
-import { FreeBudget } from '../listener/free-budget.ts';
+import type { Trouble } from '../../domain/troubles.ts';
+import { ClientRateLimiter } from '../listener/unmetered-responses.ts';
 import type { IncomingRequest, RequestContext } from '../pipeline/context.ts';
 import { corsHeaders } from '../pipeline/cors.ts';
-import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
-import { errorPageHeaders, type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
-import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.ts';
+import { errorBody, fallbackReply, unavailableRetrySeconds } from '../pipeline/reply.ts';
+import { hasMultipleHosts, multipleHostsError } from '../pipeline/request-head.ts';
+import { errorPageHeaders, type HeaderFields, setMethodHeaders } from '../pipeline/response-headers.ts';
 import { clientPackageRoutes, currentClientPath } from './client-packages.ts';
-import { type Guides, guidesOf } from './guides.ts';
-import { docsPage, docsScript } from './reference.ts';
+import { createGuides, type Guides } from './guides.ts';
+import { serveReference, serveReferenceScript } from './reference.ts';
 
 /** Routes outside /v1, which need no credential. */
 export interface PublicRoutesOptions {
@@ -37,19 +37,19 @@ type Page = (request: Request) => Response | Promise<Response>;
 const probes = new Set(['/livez', '/readyz']);
 /** Shorter than the timeouts of typical load balancers. */
 const probeDelayMs = 100;
-const refusalDelayMs = 1_000;
+const rejectionDelayMs = 1_000;
 
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
 
-export function publicRoutesOf(
+export function createPublicRoutes(
   context: RequestContext,
   options: PublicRoutesOptions,
 ): (incoming: IncomingRequest, path: string) => Promise<Response> {
-  const budget = new FreeBudget(options.perMinute, context.clock);
-  const probeBudget = new FreeBudget(options.perMinute, context.clock);
+  const budget = new ClientRateLimiter(options.perMinute, context.clock);
+  const probeBudget = new ClientRateLimiter(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
-  const guides = guidesOf({ ...options, root });
+  const guides = createGuides({ ...options, root });
   const pages = new Map<string, Page>([
     ...guides.routes,
     ['/', () => redirect(302, `${root}/docs`)],
@@ -57,26 +57,28 @@ export function publicRoutesOf(
     ['/docs/guides/webhook-receivers', () => redirect(301, `${root}/docs/guides/webhooks#receiving`)],
     ...clientPackageRoutes(),
     ['/client.tgz', () => redirect(302, `${root}${currentClientPath}`)],
-    ['/docs', docsPage(options.openapi)],
-    ['/docs/scalar.js', docsScript()],
+    ['/docs', serveReference(options.openapi)],
+    ['/docs/scalar.js', serveReferenceScript()],
     ['/openapi.json', openapiPage(context, options)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(context, options)],
-    ['/.well-known/api-catalog', () => catalog(root)],
+    ['/.well-known/api-catalog', () => apiCatalog(root)],
   ]);
   return async (incoming, path) => {
     const { request, requestId } = incoming;
     const page = pages.get(path);
     const isProbe = probes.has(path);
-    const [allowed, delayMs] = isProbe ? [probeBudget, probeDelayMs] : [budget, refusalDelayMs];
-    const waitSeconds = allowed.take(incoming.network());
+    const [limiter, delayMs] = isProbe ? [probeBudget, probeDelayMs] : [budget, rejectionDelayMs];
+    const waitSeconds = limiter.take(incoming.network());
     // A client over its budget is delayed, so that immediate retries gain nothing.
-    const isInTime = waitSeconds === 0 || (await allowed.holdBack(delayMs));
+    const isInTime = waitSeconds === 0 || (await limiter.delay(delayMs));
     const response =
-      isProbe || waitSeconds === 0 ? await respond(context, incoming, page, guides) : tooMany(waitSeconds);
+      isProbe || waitSeconds === 0
+        ? await respond(context, incoming, page, guides)
+        : tooManyRequests(waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     if (incoming.countFree() || !isInTime) response.headers.set('Connection', 'close');
-    writeForMethod(response, request.method);
+    setMethodHeaders(response, request.method);
     context.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
@@ -85,9 +87,9 @@ export function publicRoutesOf(
 const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
-function tooMany(waitSeconds: number): Response {
-  const refusal = new Refusal('rate_limit_exceeded', { message: tooManyMessage });
-  return refused(refusal, { 'Retry-After': String(waitSeconds) });
+function tooManyRequests(waitSeconds: number): Response {
+  const error = new ApiError('rate_limit_exceeded', { message: tooManyMessage });
+  return errorResponse(error, { 'Retry-After': String(waitSeconds) });
 }
 
 async function respond(
@@ -96,17 +98,17 @@ async function respond(
   page: Page | undefined,
   guides: Guides,
 ): Promise<Response> {
-  if (hasSeveralHosts(request)) return refused(severalHosts());
+  if (hasMultipleHosts(request)) return errorResponse(multipleHostsError());
   if (page === undefined) {
-    return wantsHtml(request) ? guides.notFound() : refused(new Refusal('route_not_found'));
+    return wantsHtml(request) ? guides.notFound() : errorResponse(new ApiError('route_not_found'));
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return refused(new Refusal('method_not_allowed'), { Allow: 'GET, HEAD' });
+    return errorResponse(new ApiError('method_not_allowed'), { Allow: 'GET, HEAD' });
   }
   try {
     return await page(request);
   } catch (error) {
-    return failed(context, requestId, error);
+    return fallbackReply(context, requestId, error);
   }
 }
 
@@ -120,7 +122,7 @@ function readiness(context: RequestContext, { health }: PublicRoutesOptions): Re
       JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
     );
   } catch (error) {
-    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    if (!(error instanceof ApiError) || !(error.cause instanceof Error)) throw error;
     const body = { status: 'unavailable', trouble: [error.cause.message] };
     return json(unavailable, JSON.stringify(body), retrySoon);
   }
@@ -132,7 +134,7 @@ function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions):
   return ({ headers }) => {
     body ??= new Blob([openapi()]);
     const cors = context.corsOrigins.size > 0 ? corsHeaders(headers, context.corsOrigins) : {};
-    return json(200, body, { ...toRevalidate, ...cors });
+    return json(200, body, { ...revalidate, ...cors });
   };
 }
 
@@ -142,7 +144,7 @@ function wantsHtml({ headers }: Request): boolean {
 }
 
 /** The API catalog (RFC 9727), a linkset (RFC 9264). */
-function catalog(publicUrl: string): Response {
+function apiCatalog(publicUrl: string): Response {
   const linkset = [
     {
       anchor: `${publicUrl}${basePath}`,
@@ -154,18 +156,18 @@ function catalog(publicUrl: string): Response {
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
   // RFC 9727 section 2 requires the link in responses to HEAD, because clients check for a catalog with HEAD.
   const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
-  return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
+  return json(200, JSON.stringify({ linkset }), { ...revalidate, 'Content-Type': type, Link: link });
 }
 
-function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
-  return json(errors[refusal.code].status, errorBody(refusal), headers);
+function errorResponse(apiError: ApiError, headers: HeaderFields = {}): Response {
+  return json(errors[apiError.code].status, errorBody(apiError), headers);
 }
 
 /**
  * Documents change only with the service's version and settings, so clients may cache and revalidate them. Status and
  * error responses are not cached.
  */
-const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
+const revalidate = { 'Cache-Control': 'no-cache' } as const;
 
 function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {
   return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });

@@ -8,8 +8,8 @@ import { gunzip } from 'node:zlib';
 import scalarPath from '../../../assets/reference/scalar.js.gz' with { type: 'file' };
 import style from '../../../assets/reference/style.css' with { type: 'text' };
 import scalar from '../../../assets/reference/version.json' with { type: 'json' };
-import { acceptsGzip } from '../pipeline/head.ts';
-import { inlineIcon } from './guides.ts';
+import { acceptsGzip } from '../pipeline/request-head.ts';
+import { iconHtml } from './guides.ts';
 
 /**
  * Scalar's settings. Requests to the vendor's hosts are disabled, and properties keep the order of the OpenAPI
@@ -43,23 +43,23 @@ const page = `<!doctype html>
 </head>
 <body>
 <header class="site">
-<a class="brand" href="docs/guides">${inlineIcon}Animal Store API</a>
+<a class="brand" href="docs/guides">${iconHtml}Animal Store API</a>
 <nav aria-label="Sections"><a href="docs/guides">Guides</a><a href="docs" aria-current="page">Reference</a></nav>
 </header>
 <noscript>This page needs JavaScript. The OpenAPI document is <a href="openapi.json">openapi.json</a>.</noscript>
-<div id="api-reference" data-url="openapi.json" data-configuration="${attribute(configuration)}"></div>
+<div id="api-reference" data-url="openapi.json" data-configuration="${escapeAttribute(configuration)}"></div>
 </body>
 </html>
 `;
 
-function attribute(value: unknown): string {
+function escapeAttribute(value: unknown): string {
   return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 }
 
 /**
  * Serves the page. Its security policy allows requests only to this service and the servers in the OpenAPI document.
  */
-export function docsPage(openapi: () => string): () => Response {
+export function serveReference(openapi: () => string): () => Response {
   const body = new Blob([page]);
   let policy: string | undefined;
   return () => {
@@ -93,7 +93,7 @@ function contentSecurityPolicy(openapi: string): string {
 }
 
 /** Serves Scalar's script, compressed if the client accepts gzip. The script's URL contains its version. */
-export function docsScript(): (request: Request) => Promise<Response> {
+export function serveReferenceScript(): (request: Request) => Promise<Response> {
   const bytes = readFileSync(scalarPath);
   const compressed = new Blob([bytes]);
   let plain: Promise<Blob> | undefined;

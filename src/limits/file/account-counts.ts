@@ -1,23 +1,23 @@
 import { maxQuota } from '../../domain/plan.ts';
 import { noUsage, type Usage } from '../limit.ts';
+import { DoubleBufferedRecord } from './double-buffered-record.ts';
 import { limitTables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
-import { TwoCopies } from './two-copies.ts';
 
 /** Size of a record. The first word is a lock; two copies of the account's usage follow. */
 const recordBytes = 64;
 /** A copy contains both counts as 64-bit numbers, and the time in seconds at which each window opened. */
 const copies = { sequenceWord: 1, copiesByte: 8, copyBytes: 24, checksumsWord: 14 };
 
-export class AccountCounts {
+export class AccountUsageTable {
   readonly #file: LimitFile;
-  readonly #copies: TwoCopies;
+  readonly #copies: DoubleBufferedRecord;
   readonly table: LimitTable;
 
   constructor(file: LimitFile) {
     this.#file = file;
-    this.#copies = new TwoCopies(file, copies);
+    this.#copies = new DoubleBufferedRecord(file, copies);
     this.table = new LimitTable(file, limitTables.accounts, recordBytes);
   }
 
@@ -49,11 +49,11 @@ export class AccountCounts {
 
   #unwritten(): Usage {
     const { strictSince } = this.#file;
-    return strictSince === 0 ? noUsage : usedUp(strictSince);
+    return strictSince === 0 ? noUsage : exhaustedUsage(strictSince);
   }
 }
 
 /** Replaces unknown usage with two exhausted windows that open at this second. */
-export function usedUp(openedAt: number): Usage {
+export function exhaustedUsage(openedAt: number): Usage {
   return { minute: { openedAt, count: maxQuota }, day: { openedAt, count: maxQuota } };
 }

@@ -18,7 +18,7 @@ const wayWords = 4;
  * Failed authentications by address. Each address belongs to one set, in which it replaces an expired entry or the
  * oldest entry. Callers must hold the lock of the set, which is the first word of the set.
  */
-export class AddressFailures {
+export class AddressFailureTable {
   readonly #file: LimitFile;
   readonly #table: LimitTable;
   readonly #seed: bigint;

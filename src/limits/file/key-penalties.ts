@@ -1,10 +1,10 @@
 import type { Clock } from '../../domain/clock.ts';
-import { type BanRules, type KeyPenalty, noPenalty, plausibleBan } from '../limit.ts';
+import { type BanRules, capBan, type KeyPenalty, noPenalty } from '../limit.ts';
 import type { Ban } from '../limit-store.ts';
+import { DoubleBufferedRecord } from './double-buffered-record.ts';
 import { limitTables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
-import { TwoCopies } from './two-copies.ts';
 
 /** A record contains two copies of a penalty, the sequence number of the lifted penalty, and a ring of strike times. */
 const liftedWord = 1;
@@ -17,15 +17,15 @@ const ringByte = 80;
 const strikeBytes = 8;
 
 /** Changes require the lock of the key's account. Lifting a ban requires no lock, because it writes a single word. */
-export class KeyPenalties {
+export class KeyPenaltyTable {
   readonly #file: LimitFile;
-  readonly #copies: TwoCopies;
+  readonly #copies: DoubleBufferedRecord;
   readonly #capacity: number;
   readonly table: LimitTable;
 
   constructor(file: LimitFile, strikes = file.strikes) {
     this.#file = file;
-    this.#copies = new TwoCopies(file, copies);
+    this.#copies = new DoubleBufferedRecord(file, copies);
     this.#capacity = strikes;
     this.table = new LimitTable(file, limitTables.keys, ringByte + strikes * strikeBytes);
   }
@@ -102,34 +102,34 @@ export class KeyPenalties {
 }
 
 /** The penalty of a key whose record is damaged: the longest ban. */
-export function maxBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: number): KeyPenalty {
+export function longestBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: number): KeyPenalty {
   const banLevel = Math.max(0, Math.ceil(Math.log2(longestBanSeconds / firstBanSeconds)));
   return { ...noPenalty, bannedUntil: Math.floor(nowMs / 1_000) + longestBanSeconds, banLevel };
 }
 
 /** Returns the current bans and the times when they end. Requires no lock. */
-export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[] {
+export function listBans(keys: KeyPenaltyTable, clock: Clock, rules: BanRules): Ban[] {
   const bans: Ban[] = [];
   const nowMs = clock.steady();
   keys.table.each((record, keyId) => {
-    const ban = banOf(keys, record, keyId, rules, nowMs);
+    const ban = readBan(keys, record, keyId, rules, nowMs);
     if (ban !== undefined) bans.push({ ...ban, bannedUntil: ban.bannedUntil + clock.aheadSeconds });
   });
   return bans;
 }
 
 /** Lifts a ban, with effect from the key's next request. Returns false if there is no ban. Requires no lock. */
-export function liftBan(keys: KeyPenalties, keyId: number, clock: Clock, rules: BanRules): boolean {
+export function liftBan(keys: KeyPenaltyTable, keyId: number, clock: Clock, rules: BanRules): boolean {
   const record = keys.table.find(keyId);
   if (record === 0) return false;
   const sequence = keys.sequence(record);
-  if (banOf(keys, record, keyId, rules, clock.steady()) === undefined) return false;
+  if (readBan(keys, record, keyId, rules, clock.steady()) === undefined) return false;
   keys.lift(record, sequence);
   return true;
 }
 
-function banOf(
-  keys: KeyPenalties,
+function readBan(
+  keys: KeyPenaltyTable,
   record: number,
   keyId: number,
   rules: BanRules,
@@ -139,5 +139,5 @@ function banOf(
   const penalty = keys.read(record, keyId);
   if (penalty === undefined || nowMs >= penalty.bannedUntil * 1_000) return undefined;
   const { bannedUntil, banLevel: level } = penalty;
-  return { keyId, bannedUntil: plausibleBan(bannedUntil, level, rules, nowMs), level };
+  return { keyId, bannedUntil: capBan(bannedUntil, level, rules, nowMs), level };
 }

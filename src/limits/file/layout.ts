@@ -74,7 +74,7 @@ export const maxExtents = 32_768;
  * A checksum of `count` words and `id`. Includes the id, so that records with the same content have different
  * checksums.
  */
-export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {
+export function computeChecksum(words: Int32Array, from: number, count: number, id: number): number {
   let sum = id | 0;
   for (let index = from; index < from + count; index++) {
     sum = Math.imul(sum ^ (words[index] as number), 0x85eb_ca6b);

@@ -2,15 +2,15 @@ import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import { writeAll } from '../../store-files/disk.ts';
 import {
-  dataLoss,
   type FileIdentity,
-  identityIn,
-  lossOf,
+  findDataLoss,
+  findLoss,
   type StoreIdentity,
+  toFileIdentity,
 } from '../../store-files/file-identity.ts';
 import { limitFileMagic } from '../../store-files/files.ts';
 import {
-  checksumOf,
+  computeChecksum,
   extentBytes,
   extentHeaderBytes,
   extentMagic,
@@ -38,7 +38,7 @@ interface ExtentHeader {
   readonly strikes: number;
 }
 
-export interface NewFile {
+export interface NewFileOptions {
   readonly strikes: number;
   readonly strictSince: number;
 }
@@ -62,14 +62,14 @@ export class LimitFile implements Disposable {
   constructor(path: string) {
     this.path = path;
     this.fd = openSync(path, 'r+');
-    this.#identity = identityIn(path, fstatSync(this.fd, { bigint: true }));
+    this.#identity = toFileIdentity(path, fstatSync(this.fd, { bigint: true }));
     this.i32 = new Int32Array(0);
     this.f64 = new Float64Array(0);
     if (fstatSync(this.fd).size >= extentBytes) this.#map();
   }
 
   /** Writes the header of an empty file. Throws system errors, such as ENOSPC. */
-  static create(path: string, { strikes, strictSince }: NewFile): LimitFile {
+  static create(path: string, { strikes, strictSince }: NewFileOptions): LimitFile {
     const file = openSync(path, 'r+');
     try {
       const bytes = Buffer.alloc(extentBytes);
@@ -82,7 +82,7 @@ export class LimitFile implements Disposable {
       words[header.seedLow] = Number(BigInt.asIntN(32, birthtimeNs));
       words[header.seedHigh] = Number(BigInt.asIntN(32, birthtimeNs >> 32n)) ^ Number(BigInt.asIntN(32, ino));
       words[header.strictSince] = strictSince;
-      words[header.checksum] = checksumOf(words, 0, headerWords, 0);
+      words[header.checksum] = computeChecksum(words, 0, headerWords, 0);
       words[header.nextOwner] = 1;
       words[header.extents] = 1;
       writeAll(file, bytes, 0);
@@ -105,7 +105,7 @@ export class LimitFile implements Disposable {
     const { i32 } = this;
     if (i32.length === 0) return false;
     const isOurs = Buffer.from(i32.buffer, 0, limitFileMagic.length).toString('latin1') === limitFileMagic;
-    return isOurs && i32[header.checksum] === checksumOf(i32, 0, headerWords, 0);
+    return isOurs && i32[header.checksum] === computeChecksum(i32, 0, headerWords, 0);
   }
 
   get extentsBySize(): number {
@@ -120,7 +120,7 @@ export class LimitFile implements Disposable {
 
   /** Reason why counts are no longer written to the file at `path`; undefined if they are. */
   get loss(): string | undefined {
-    const loss = lossOf(this.#identity);
+    const loss = findLoss(this.#identity);
     if (loss !== undefined) return `${loss}; ${this.#remedy}`;
     return this.isOverwritten
       ? `${this.path} was overwritten while it was in use; ${this.#remedy}`
@@ -129,7 +129,7 @@ export class LimitFile implements Disposable {
 
   /** A restart would delete the last copy of a deleted data file. */
   get #remedy(): string {
-    const isDataLost = this.#store !== undefined && dataLoss(this.#store) !== undefined;
+    const isDataLost = this.#store !== undefined && findDataLoss(this.#store) !== undefined;
     return isDataLost
       ? 'the data file is lost as well: do not restart the service before you have saved the data as described in "Lost store files" in docs/troubleshooting.md'
       : 'restart the service';
@@ -175,7 +175,7 @@ export class LimitFile implements Disposable {
     const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentHeaderBytes / 4);
     const high = Math.floor(index / 2 ** 32);
     words.set([extentMagic, format, number, index, this.strikes]);
-    words.set([checksumOf(words, 0, extentWords, high), high], extentWords);
+    words.set([computeChecksum(words, 0, extentWords, high), high], extentWords);
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
@@ -197,7 +197,7 @@ export class LimitFile implements Disposable {
     const words = i32.subarray(from, from + highIndexWord + 1);
     if (words.every((word) => word === 0)) return 'free';
     const [magic, itsFormat, table = 0, , strikes = 0, checksum, high = 0] = words;
-    const isSound = checksum === checksumOf(i32, from, extentWords, high);
+    const isSound = checksum === computeChecksum(i32, from, extentWords, high);
     if (magic !== extentMagic || itsFormat !== format || !isSound) return undefined;
     return { table, index: this.indexOf(extent), strikes };
   }

@@ -1,42 +1,42 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { stoppages } from '../../domain/trouble.ts';
+import { fatalTroubles } from '../../domain/troubles.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import {
-  asDate,
-  asDates,
+  capBan,
   decide,
   decideFailure,
   type KeyPenalty,
   type LimitRules,
   noPenalty,
-  peek,
-  plausibleBan,
   refund,
+  toUnixTime,
+  toUnixTimes,
   type Usage,
   type Verdict,
   type WindowState,
+  windowState,
 } from '../limit.ts';
-import type { Ban, CountedCaller, FailureVerdict, Standing } from '../limit-store.ts';
-import { AccountCounts } from './account-counts.ts';
-import { AddressFailures } from './address-failures.ts';
+import type { Ban, FailureVerdict, LimitedCaller, Standing } from '../limit-store.ts';
+import { AccountUsageTable } from './account-counts.ts';
+import { AddressFailureTable } from './address-failures.ts';
 import { SharedClockSteps } from './date-steps.ts';
-import { bansIn, KeyPenalties, liftBan, maxBan } from './key-penalties.ts';
+import { KeyPenaltyTable, liftBan, listBans, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
+import { effectiveNowMs, readLimitStatus, sanitizeUsage } from './limit-status.ts';
 import { RecordLocks } from './record-locks.ts';
-import { notBefore, plausibleUsage, readLimitStatus } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
 /** Returns the lowest account id from `least` on. */
-export type NextAccount = (least: number) => number | undefined;
+export type FindNextAccount = (least: number) => number | undefined;
 
 /** Limit state of a `LimitStore`, without the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
-  standing(caller: CountedCaller): Standing;
+  standing(caller: LimitedCaller): Standing;
   refund(caller: Caller, taken: Verdict): Verdict;
   fail(address: string): FailureVerdict;
   peek(address: string): WindowState;
@@ -57,7 +57,7 @@ export interface Limits {
 interface LimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** Worker number, unique among the processes that count requests. */
   readonly worker: number;
   readonly isSyncing: boolean;
@@ -74,12 +74,12 @@ interface LimitsOptions {
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   readonly #file: LimitFile;
   readonly #locks: RecordLocks;
-  readonly #accounts: AccountCounts;
-  readonly #keys: KeyPenalties;
-  readonly #addresses: AddressFailures;
+  readonly #accounts: AccountUsageTable;
+  readonly #keys: KeyPenaltyTable;
+  readonly #addresses: AddressFailureTable;
   readonly #sync: LimitSync;
   #isDamageReported = false;
 
@@ -92,9 +92,9 @@ export class SqliteLimits implements Limits {
     this.#file = file;
     file.beginCounting(identity);
     this.#locks = new RecordLocks(file, worker);
-    this.#accounts = new AccountCounts(file);
-    this.#keys = new KeyPenalties(file);
-    this.#addresses = new AddressFailures(file);
+    this.#accounts = new AccountUsageTable(file);
+    this.#keys = new KeyPenaltyTable(file);
+    this.#addresses = new AddressFailureTable(file);
     this.#addresses.make(this.#locks);
     this.#sync = new LimitSync(file, notice, isSyncing, onSync);
     clock.share?.(new SharedClockSteps(file, this.#locks));
@@ -105,11 +105,11 @@ export class SqliteLimits implements Limits {
   }
 
   expectIntact(): void {
-    if (this.#file.isOverwritten) throw new StorageUnavailable(stoppages.limitsOverwritten);
+    if (this.#file.isOverwritten) throw new StorageUnavailable(fatalTroubles.limitsOverwritten);
   }
 
   /** Allocates records for all accounts, so that a full disk is noticed early. Throws system errors. */
-  makeRoom(nextAccount: NextAccount): void {
+  makeRoom(nextAccount: FindNextAccount): void {
     const { table } = this.#accounts;
     const { recordsPerExtent } = table;
     for (let id: number | undefined = 0; id !== undefined; ) {
@@ -125,20 +125,20 @@ export class SqliteLimits implements Limits {
     try {
       const steadyMs = this.#clock.steady();
       const usage = this.#usage(record, accountId, steadyMs);
-      const nowMs = notBefore(usage, steadyMs);
+      const nowMs = effectiveNowMs(usage, steadyMs);
       const keyRecord = this.#keys.table.find(keyId);
       const penalty = keyRecord === 0 ? noPenalty : this.#penalty(keyRecord, keyId, nowMs);
       const after = decide(usage, penalty, quota, this.#rules.ban, nowMs);
       if (after.usage !== usage) this.#accounts.write(record, accountId, after.usage);
       if (after.penalty !== penalty) this.#savePenalty(keyId, penalty, after.penalty);
-      return asDates(after.verdict, this.#clock.aheadSeconds);
+      return toUnixTimes(after.verdict, this.#clock.aheadSeconds);
     } finally {
       this.#locks.release(record / 4);
     }
   }
 
   /** Writes nothing and allocates no record. Throws `StorageUnavailable`. */
-  standing(caller: CountedCaller): Standing {
+  standing(caller: LimitedCaller): Standing {
     const record = this.#accounts.table.find(caller.accountId);
     if (record !== 0) this.#locks.acquire(record / 4);
     try {
@@ -155,11 +155,11 @@ export class SqliteLimits implements Limits {
     try {
       const steadyMs = this.#clock.steady();
       const before = this.#usage(record, accountId, steadyMs);
-      const nowMs = notBefore(before, steadyMs);
+      const nowMs = effectiveNowMs(before, steadyMs);
       const { aheadSeconds } = this.#clock;
-      const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, nowMs);
+      const { usage, verdict } = refund(before, toUnixTimes(taken, -aheadSeconds), quota, nowMs);
       this.#accounts.write(record, accountId, usage);
-      return asDates(verdict, aheadSeconds);
+      return toUnixTimes(verdict, aheadSeconds);
     } finally {
       this.#locks.release(record / 4);
     }
@@ -173,7 +173,7 @@ export class SqliteLimits implements Limits {
       const nowMs = this.#clock.steady();
       const { window, state, refused } = decideFailure(before, this.#rules.failuresPerMinute, nowMs);
       if (window !== before) this.#addresses.write(set, window, nowMs);
-      return { state: asDate(state, this.#clock.aheadSeconds), refused };
+      return { state: toUnixTime(state, this.#clock.aheadSeconds), refused };
     } finally {
       this.#locks.release(set / 4);
     }
@@ -184,15 +184,15 @@ export class SqliteLimits implements Limits {
     this.#locks.acquire(set / 4);
     try {
       const window = this.#addresses.read(set);
-      const state = peek(window, this.#rules.failuresPerMinute, this.#clock.steady());
-      return asDate(state, this.#clock.aheadSeconds);
+      const state = windowState(window, this.#rules.failuresPerMinute, this.#clock.steady());
+      return toUnixTime(state, this.#clock.aheadSeconds);
     } finally {
       this.#locks.release(set / 4);
     }
   }
 
   bans(): Ban[] {
-    return bansIn(this.#keys, this.#clock, this.#rules.ban);
+    return listBans(this.#keys, this.#clock, this.#rules.ban);
   }
 
   lift(keyId: number): boolean {
@@ -227,7 +227,7 @@ export class SqliteLimits implements Limits {
 
   #usage(record: number, accountId: number, nowMs: number): Usage {
     const stored = this.#accounts.read(record, accountId);
-    const usage = plausibleUsage(stored, nowMs);
+    const usage = sanitizeUsage(stored, nowMs);
     if (usage !== stored) this.#accounts.write(record, accountId, usage);
     if (stored === undefined) this.#reportDamage(`account ${accountId}: its limits count as exhausted`);
     return usage;
@@ -236,13 +236,13 @@ export class SqliteLimits implements Limits {
   #penalty(record: number, keyId: number, nowMs: number): KeyPenalty {
     const penalty = this.#keys.read(record, keyId);
     if (penalty === undefined) {
-      const strict = maxBan(this.#rules.ban, nowMs);
+      const strict = longestBan(this.#rules.ban, nowMs);
       this.#keys.write(record, keyId, noPenalty, strict);
       this.#reportDamage(`key ${keyId}: it is banned (lift the ban with "animal-store bans lift ${keyId}")`);
       return strict;
     }
     if (penalty.bannedUntil === 0) return penalty;
-    const bannedUntil = plausibleBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
+    const bannedUntil = capBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
     // The clock of another process may be up to a second ahead.
     if (penalty.bannedUntil - bannedUntil <= 1) return penalty;
     const plausible = { ...penalty, bannedUntil };

@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../domain/clock.ts';
-import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
-import { fileReason, type StoreFiles } from '../../store-files/files.ts';
+import { explainFileError, type StoreFiles } from '../../store-files/files.ts';
 import type { LimitRules } from '../limit.ts';
-import { commandLimits } from './command-limits.ts';
+import { createCommandLimits } from './command-limits.ts';
+import { createLimitFile, fillFromPrevious, surveyFile, writeDirectory } from './create-limit-file.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
-import { type Limits, type NextAccount, SqliteLimits } from './limits.ts';
-import { fillFromPrevious, makeLimits, surveyOf, writeDirectory } from './make-limits.ts';
+import { type FindNextAccount, type Limits, SqliteLimits } from './limits.ts';
 import { recordServed, recordState } from './served-files.ts';
 
-interface OpenLimits {
+interface OpenLimitsOptions {
   readonly files: StoreFiles;
   readonly identity?: StoreIdentity;
   /**
@@ -24,11 +24,11 @@ interface OpenLimits {
   readonly worker?: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** The number of changes to the store, which only increases. */
   readonly changes?: () => bigint;
   /** If set, records for all accounts are allocated immediately. */
-  readonly nextAccount?: NextAccount;
+  readonly nextAccount?: FindNextAccount;
 }
 
 /** Number of owner numbers to skip, because they may have been assigned between the last sync and a power failure. */
@@ -36,31 +36,35 @@ const lostOwners = 1_024;
 /** Maximum owner number. A file in which all owner numbers have been assigned is rebuilt. */
 const maxOwners = 2 ** 30;
 
-/** Throws `StorageUnusable`. */
-export function openLimits(options: OpenLimits): Limits {
+/** Throws `StoreUnusableError`. */
+export function openLimits(options: OpenLimitsOptions): Limits {
   const { files, role, clock, rules } = options;
   if (process.platform === 'win32') {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       'The embedded store maps a file into memory, which is not supported on Windows. Use PostgreSQL and Redis, or ' +
         'run the service in a container or in WSL.',
     );
   }
   try {
     if (role !== 'beside') return openCounting(options);
-    return commandLimits(() => (existsSync(files.limits) ? openFile(files) : undefined), clock, rules.ban);
+    return createCommandLimits(
+      () => (existsSync(files.limits) ? openFile(files) : undefined),
+      clock,
+      rules.ban,
+    );
   } catch (error) {
     throw unusable(files, error);
   }
 }
 
-function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
-  if (error instanceof StorageUnusable) return error;
+function unusable({ limits }: StoreFiles, error: unknown): StoreUnusableError {
+  if (error instanceof StoreUnusableError) return error;
   const cause = error instanceof StorageUnavailable ? error.cause : error;
-  const reason = fileReason(cause as Error, limits);
-  return new StorageUnusable(`Cannot open the limit state ${limits}: ${reason}.`);
+  const reason = explainFileError(cause as Error, limits);
+  return new StoreUnusableError(`Cannot open the limit state ${limits}: ${reason}.`);
 }
 
-/** Throws `StorageUnusable`. */
+/** Throws `StoreUnusableError`. */
 function openFile(files: StoreFiles): LimitFile {
   try {
     return new LimitFile(files.limits);
@@ -69,13 +73,13 @@ function openFile(files: StoreFiles): LimitFile {
   }
 }
 
-function openCounting(options: OpenLimits): Limits {
+function openCounting(options: OpenLimitsOptions): Limits {
   const { files, identity, role, worker = 0, clock, rules, notice, nextAccount = () => undefined } = options;
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
   const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
   if (isSyncing) beginRun(file, options);
-  else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
+  else if (!file.isSound) throw new StoreUnusableError(`${files.limits} is not being served.`);
   const limits = new SqliteLimits(file, {
     ...{ clock, rules, notice, worker, isSyncing, identity },
     onSync: () => record(file, options),
@@ -86,16 +90,16 @@ function openCounting(options: OpenLimits): Limits {
 }
 
 /** Opens the file, and rebuilds it if it is damaged or full, or lacks room for strikes. */
-function openIntact(options: OpenLimits): LimitFile {
+function openIntact(options: OpenLimitsOptions): LimitFile {
   const { files, clock, rules, notice } = options;
   const { strikes } = rules.ban;
-  if (!existsSync(files.limits)) return makeLimits(files, { strikes, strictSince: 0 });
+  if (!existsSync(files.limits)) return createLimitFile(files, { strikes, strictSince: 0 });
   using opened = new DisposableStack();
   const old = opened.use(new LimitFile(files.limits));
   const { isSound: isDated, i32 } = old;
   if (isDated && (i32[header.format] as number) > format)
     throw newer(files.limits, i32[header.format] as number);
-  const survey = surveyOf(old);
+  const survey = surveyFile(old);
   const isDamaged = !isDated || survey.isDamaged;
   const isFull = isDated && (i32[header.nextOwner] as number) > maxOwners;
   if (isDated && !isDamaged && (i32[header.extents] as number) > old.extentsBySize) {
@@ -108,7 +112,7 @@ function openIntact(options: OpenLimits): LimitFile {
   }
   clock.share?.({ count: 0, aheadMs: isDated ? (old.f64[header.aheadMs] as number) : 0, add: () => true });
   const strictSince = isDamaged ? Math.floor(clock.steady() / 1_000) : old.strictSince;
-  const file = makeLimits(files, { strikes, strictSince }, (made) => {
+  const file = createLimitFile(files, { strikes, strictSince }, (made) => {
     if (old.i32.length > 0) fillFromPrevious(made, { old, survey, isDated, clock, rules: rules.ban });
   });
   if (isDamaged) {
@@ -120,7 +124,7 @@ function openIntact(options: OpenLimits): LimitFile {
 }
 
 /** Invalidates the locks of all earlier processes, and records the files in use. */
-function beginRun(file: LimitFile, options: OpenLimits): void {
+function beginRun(file: LimitFile, options: OpenLimitsOptions): void {
   const { i32, f64 } = file;
   const { files, clock } = options;
   const firstOwner = (i32[header.nextOwner] as number) + lostOwners;
@@ -134,7 +138,7 @@ function beginRun(file: LimitFile, options: OpenLimits): void {
   if (!(clock.now() - aheadMs >= 0) || !Number.isFinite(aheadMs)) f64[header.aheadMs] = 0;
 }
 
-function record({ i32 }: LimitFile, { files, clock, changes }: OpenLimits): void {
+function record({ i32 }: LimitFile, { files, clock, changes }: OpenLimitsOptions): void {
   let counted = 0n;
   try {
     counted = changes?.() ?? 0n;
@@ -144,8 +148,8 @@ function record({ i32 }: LimitFile, { files, clock, changes }: OpenLimits): void
   recordState(files, i32.buffer, { nowMs: clock.now(), changes: counted });
 }
 
-function newer(path: string, itsFormat: number): StorageUnusable {
-  return new StorageUnusable(
+function newer(path: string, itsFormat: number): StoreUnusableError {
+  return new StoreUnusableError(
     `The limit state ${path} was written by a newer version of the service (format ${itsFormat}, this version ` +
       `supports up to ${format}). Use that version or a newer one.`,
   );

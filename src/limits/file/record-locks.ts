@@ -1,4 +1,4 @@
-import { stoppages } from '../../domain/trouble.ts';
+import { fatalTroubles } from '../../domain/troubles.ts';
 import { maxWorkers } from '../../domain/workers.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import { header } from './layout.ts';
@@ -53,7 +53,7 @@ export class RecordLocks {
   acquireOfHeader(word: number): void {
     const { i32 } = this.#file;
     if (i32[header.firstOwner] !== this.#firstOwner)
-      throw new StorageUnavailable(stoppages.limitsOverwritten);
+      throw new StorageUnavailable(fatalTroubles.limitsOverwritten);
     if (Atomics.compareExchange(i32, word, 0, this.#owner) !== 0) this.#wait(word);
   }
 

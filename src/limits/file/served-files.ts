@@ -3,37 +3,37 @@
  * show that one of these files was replaced, even after the process was killed.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
-import { StorageUnusable } from '../../outages/errors.ts';
-import { sizeOf, syncFolderOf, writeAll } from '../../store-files/disk.ts';
+import { StoreUnusableError } from '../../outages/errors.ts';
+import { fileSize, syncParentFolder, writeAll } from '../../store-files/disk.ts';
 import { limitFileMagic, type StoreFiles } from '../../store-files/files.ts';
 import { readDataHeader } from '../../store-files/open-files.ts';
 import { tryLock } from '../../store-files/serving-lock.ts';
 import { backupApplicationId } from '../../store-files/sqlite-file.ts';
-import { showsCheckpoint } from '../../store-files/wal-file.ts';
+import { wasCheckpointed } from '../../store-files/wal-file.ts';
 import { header } from './layout.ts';
 
 /** Time to wait for another command that holds the serving lock. The wait blocks the thread. */
 const lockWaitMs = 100;
 
-const namesOf = ({ data }: StoreFiles) => [data, `${data}-wal`, `${data}-shm`] as const;
+const fileNames = ({ data }: StoreFiles) => [data, `${data}-wal`, `${data}-shm`] as const;
 
 /**
  * Inode number and creation time (0 if the file system has none), which are different for a copy of the file. Without
  * the device number, which may change when a machine or container restarts.
  */
-function marksOf(path: string): bigint[] {
+function fileIdentity(path: string): bigint[] {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return [found?.ino ?? 0n, found?.birthtimeNs ?? 0n].map((mark) => BigInt.asUintN(64, mark));
 }
 
 /** Records the files in use. `limits` is the content of the limit file. */
 export function recordServed(files: StoreFiles, limits: ArrayBufferLike): void {
-  recordIn(limits).set(namesOf(files).flatMap(marksOf));
+  recordIn(limits).set(fileNames(files).flatMap(fileIdentity));
 }
 
 /**
  * Records when the data file was last modified, unless another file is in its place, and the number of changes to the
- * store. Called every second, so that `isOverwritten` and `expectChanges` can compare the files of a killed service.
+ * store. Called every second, so that `isOverwritten` and `expectNoLostChanges` can compare the files of a killed service.
  */
 export function recordState(
   { data }: StoreFiles,
@@ -47,12 +47,12 @@ export function recordState(
 }
 
 /** The recorded number of changes; 0 if there is no record. */
-export function recordedChanges(limits: string): bigint {
+export function readRecordedChanges(limits: string): bigint {
   return wordsOf(limits)?.[header.changes] ?? 0n;
 }
 
 /** Removes everything recorded about another data file from a limit file that no process uses. Throws system errors. */
-export function forgetStore(limits: string): void {
+export function clearStoreRecord(limits: string): void {
   overwrite(limits, new BigUint64Array(header.changes + 1 - header.served));
 }
 
@@ -68,12 +68,12 @@ function overwrite(limits: string, record: BigUint64Array): void {
 }
 
 /**
- * Throws `StorageUnusable` if the store has fewer changes than were recorded: its WAL was lost after the service was
+ * Throws `StoreUnusableError` if the store has fewer changes than were recorded: its WAL was lost after the service was
  * killed, or an older data file is in its place.
  */
-export function expectChanges({ data, limits }: StoreFiles, recorded: bigint, found: bigint): void {
+export function expectNoLostChanges({ data, limits }: StoreFiles, recorded: bigint, found: bigint): void {
   if (found >= recorded) return;
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `The store ${data} lacks acknowledged changes: it has ${found}, but had at least ${recorded}. Its latest changes were in ` +
       `${data}-wal, or an older file is in its place. Put the original files back, or restore a backup with "animal-store ` +
       `restore FILE --replace". If it is another store, such as the target of "animal-store copy", move ${limits} away. See ` +
@@ -107,7 +107,7 @@ function isOverwritten(files: StoreFiles, isIntact: IsIntact): boolean {
   if (modified < known - maxUnseenMs) return true;
   if (modified <= Math.max(seenAt, wal) + maxUnseenMs) return false;
   // A process that serves the store has checked the files, and may be this one: then they must not be opened here.
-  return !isLocked(files) && !(showsCheckpoint(data) && isIntact(data));
+  return !isLocked(files) && !(wasCheckpointed(data) && isIntact(data));
 }
 
 /**
@@ -115,10 +115,10 @@ function isOverwritten(files: StoreFiles, isIntact: IsIntact): boolean {
  * creates another one for the next process. Keeps the record while it protects changes in the WAL. Must be called before
  * a process writes to the WAL of a closed store. The caller must hold the serving lock.
  */
-export function forgetServed(files: StoreFiles): void {
+export function clearServedRecord(files: StoreFiles): void {
   const record = recorded(files.limits);
-  const [, wal] = namesOf(files);
-  const isNeeded = record !== undefined && sizeOf(wal) > 0 && isIn(record, wal, 1);
+  const [, wal] = fileNames(files);
+  const isNeeded = record !== undefined && fileSize(wal) > 0 && isIn(record, wal, 1);
   if (isNeeded || (record === undefined && !isMarkedClosed(files.limits))) return;
   try {
     overwrite(files.limits, noRecord);
@@ -139,13 +139,13 @@ const closedRecord = noRecord.with(0, 1n);
  */
 export function recordClosed(files: StoreFiles): void {
   const { limits } = files;
-  const [, wal] = namesOf(files);
+  const [, wal] = fileNames(files);
   try {
     if (existsSync(wal) || wordsOf(limits) === undefined) return;
     using lock = tryLock(files, 0);
     if (lock === undefined) return;
     // After a power failure, the deleted WAL must not exist again.
-    syncFolderOf(wal);
+    syncParentFolder(wal);
     overwrite(limits, closedRecord);
     // A command first opens the WAL, and then removes the record.
     if (existsSync(wal)) overwrite(limits, noRecord);
@@ -159,7 +159,7 @@ export function isMarkedClosed(limits: string): boolean {
 }
 
 function isIn(record: BigUint64Array, path: string, index: number): boolean {
-  return marksOf(path).every((mark, at) => mark === record[2 * index + at]);
+  return fileIdentity(path).every((mark, at) => mark === record[2 * index + at]);
 }
 
 function recordIn(limits: ArrayBufferLike): BigUint64Array {
@@ -195,7 +195,7 @@ function wordsOf(limits: string): BigUint64Array | undefined {
 }
 
 /**
- * Throws `StorageUnusable` if these are not the files that a running service uses, or if the WAL contains changes to
+ * Throws `StoreUnusableError` if these are not the files that a running service uses, or if the WAL contains changes to
  * another data file, which SQLite would apply to this one. Must be called before SQLite opens the files. `isOpen`: whether
  * this process may serve the store already; then the data file is not read, because closing it would release SQLite's
  * locks.
@@ -206,26 +206,26 @@ export function expectServedFiles(
   isIntact: IsIntact,
   isOpen = false,
 ): void {
-  if (role !== 'worker' && isMarkedClosed(files.limits) && sizeOf(`${files.data}-wal`) > 0)
+  if (role !== 'worker' && isMarkedClosed(files.limits) && fileSize(`${files.data}-wal`) > 0)
     throw walOfOther(files);
   const find = (record: BigUint64Array | undefined) =>
-    record && namesOf(files).find((name, index) => !isIn(record, name, index));
+    record && fileNames(files).find((name, index) => !isIn(record, name, index));
   const record = recorded(files.limits) ?? (role === 'worker' ? noRecord : undefined);
   const replaced = find(record);
   if (record === undefined) return;
   // The record is read again, because a process that locks the store without serving it removes an outdated record.
   const isUsed = () => isLocked(files) && find(recorded(files.limits)) !== undefined;
   if (replaced !== undefined && (role === 'worker' || (role === 'beside' && isUsed()))) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `${replaced} is not the file that the running service uses, because it was moved, deleted or replaced. Put the ` +
         'original file back: see "Lost store files" in docs/troubleshooting.md.',
     );
   }
-  const [data, wal] = namesOf(files);
-  if (role === 'worker' || sizeOf(wal) === 0) return;
+  const [data, wal] = fileNames(files);
+  if (role === 'worker' || fileSize(wal) === 0) return;
   const isOther = isIn(record, wal, 1) && (replaced === data || isOverwritten(files, isIntact));
   if (!isOther && (isOpen || !isBackup(data))) return;
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `The data file ${data} was replaced, but ${wal} still contains the latest changes to the original data file. Put the ` +
       'original data file back, or restore a backup with "animal-store restore FILE --replace". To use this data file ' +
       `without these changes, move ${wal} and ${files.limits} away. If it is an exact copy of the original, ` +
@@ -233,8 +233,8 @@ export function expectServedFiles(
   );
 }
 
-function walOfOther({ data }: StoreFiles): StorageUnusable {
-  return new StorageUnusable(
+function walOfOther({ data }: StoreFiles): StoreUnusableError {
+  return new StoreUnusableError(
     `${data}-wal contains changes, but the store ${data} was closed without any. Probably, a copy of the store was put in its ` +
       `place after the service was killed, and SQLite would apply the changes to the copy. Stop the service if it is running. To use the copy, move ${data}-wal ` +
       `away. To use the former store, put its original files back. If another program changed the store, let it finish, or ` +

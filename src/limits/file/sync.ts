@@ -1,6 +1,6 @@
 import { fdatasync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type Notice, Outage } from '../../outages/outage.ts';
+import { type Notify, Outage } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
@@ -20,7 +20,7 @@ export class LimitSync {
   /** Retries operations that failed because the file could not grow. */
   #again: (() => void) | undefined;
 
-  constructor(file: LimitFile, notice: Notice, isSyncing: boolean, onSync?: () => void) {
+  constructor(file: LimitFile, notice: Notify, isSyncing: boolean, onSync?: () => void) {
     this.#file = file;
     this.#outage = new Outage('limit storage', notice);
     this.#isSyncing = isSyncing;

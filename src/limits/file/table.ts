@@ -25,7 +25,7 @@ export class LimitTable {
   /** The offset of the record in the file; 0 if the record is not allocated. */
   find(id: number): number {
     const index = Math.floor(id / this.recordsPerExtent);
-    const slot = slotOf(this.#file, this.#layout, index);
+    const slot = findSlot(this.#file, this.#layout, index);
     const extent = slot === undefined ? 0 : (this.#file.i32[this.#layout.directory + slot] as number);
     if (extent === 0) return 0;
     return (
@@ -43,7 +43,7 @@ export class LimitTable {
     const index = Math.floor(id / this.recordsPerExtent);
     locks.acquireOfHeader(header.growing);
     try {
-      const slot = slotOf(this.#file, this.#layout, index);
+      const slot = findSlot(this.#file, this.#layout, index);
       if (slot === undefined) throw new StorageUnavailable(`the limit state has no room for the id ${id}`);
       if (this.#file.i32[this.#layout.directory + slot] === 0) this.#file.add(this.#layout, slot, index);
     } finally {
@@ -53,7 +53,7 @@ export class LimitTable {
   }
 
   hasRoom(id: number): boolean {
-    return slotOf(this.#file, this.#layout, Math.floor(id / this.recordsPerExtent)) !== undefined;
+    return findSlot(this.#file, this.#layout, Math.floor(id / this.recordsPerExtent)) !== undefined;
   }
 
   each(each: (offset: number, id: number) => void): void {
@@ -69,7 +69,7 @@ export class LimitTable {
 }
 
 /** The slot of an extent in the directory, or the free slot where it belongs; undefined if the directory is full. */
-export function slotOf(
+export function findSlot(
   file: LimitFile,
   { directory, slots }: TableLayout,
   index: number,

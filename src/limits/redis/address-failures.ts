@@ -1,7 +1,7 @@
 /** Counts failed authentications by client address. */
 
 import { StorageUnavailable } from '../../outages/errors.ts';
-import { peek, type WindowState } from '../limit.ts';
+import { type WindowState, windowState } from '../limit.ts';
 import type { FailureVerdict } from '../limit-store.ts';
 import type { RedisContext } from './context.ts';
 import { maxAttempts } from './reconciliation.ts';
@@ -14,7 +14,7 @@ export function countFailure(context: RedisContext, address: string): Promise<Fa
 }
 
 /** Counts a failed authentication. If the version of `callers` has changed, counts nothing and returns undefined. */
-export function countFailureUnder(
+export function countFailureAtVersion(
   context: RedisContext,
   address: string,
   callersVersion: number,
@@ -70,5 +70,5 @@ async function ask(
   const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = reply as number[];
   const window = { openedAt, count: counted };
   localLimits.learnAddress(address, window);
-  return { state: peek(window, limit, nowMs), refused: refused === 1 };
+  return { state: windowState(window, limit, nowMs), refused: refused === 1 };
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../domain/bounded.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import { pollIntervalMs } from '../../domain/shared-versions.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
 import type { AccountBan } from '../snapshots.ts';
@@ -21,7 +21,7 @@ const pollsPerTakeOver = 4;
 export class BanKeeper implements AsyncDisposable {
   readonly #context: RedisContext;
   /** Bans that Redis may have lost while they were being saved, by key id. */
-  readonly #unconfirmed = new LRUCache<number, AccountBan>(atMost(maxUnconfirmed));
+  readonly #unconfirmed = new LRUCache<number, AccountBan>(maxEntries(maxUnconfirmed));
   #saving: Promise<void> | undefined;
   #task: PeriodicTask | undefined;
   #polls = 0;

@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../../outages/errors.ts';
 import type { Ban } from '../limit-store.ts';
 import type { AccountBan } from '../snapshots.ts';
 import type { RedisContext } from './context.ts';
-import { bansOf } from './script-replies.ts';
+import { parseBans } from './script-replies.ts';
 import type { Shard } from './shard.ts';
 import type { AccountSnapshot } from './snapshot-store.ts';
 
@@ -13,7 +13,7 @@ import type { AccountSnapshot } from './snapshot-store.ts';
 const batchSize = 500;
 
 export async function listBans(context: RedisContext): Promise<Ban[]> {
-  const bans = await runningBans(context);
+  const bans = await listActiveBans(context);
   return bans.map(({ keyId, bannedUntil, level }) => ({ keyId, bannedUntil, level }));
 }
 
@@ -24,7 +24,7 @@ export async function listBans(context: RedisContext): Promise<Ban[]> {
  */
 export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
   const { servers, snapshotStore } = context;
-  const ban = (await runningBans(context)).find((one) => one.keyId === keyId);
+  const ban = (await listActiveBans(context)).find((one) => one.keyId === keyId);
   if (ban === undefined) return false;
   const version = await snapshotStore.deleteBan(ban);
   try {
@@ -39,18 +39,18 @@ export async function liftBan(context: RedisContext, keyId: number): Promise<boo
   return true;
 }
 
-async function runningBans(context: RedisContext): Promise<AccountBan[]> {
+async function listActiveBans(context: RedisContext): Promise<AccountBan[]> {
   const { servers, snapshotStore } = context;
   const saved = await snapshotStore.listBans(servers.earliestSecond);
   const ofShards = Map.groupBy(saved, ({ accountId }) => servers.of(accountId));
-  const lists = servers.shards.map((shard) => runningBansOf(shard, ofShards.get(shard) ?? []));
+  const lists = servers.shards.map((shard) => listShardBans(shard, ofShards.get(shard) ?? []));
   return (await Promise.all(lists)).flat().sort((one, other) => one.keyId - other.keyId);
 }
 
-async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Promise<AccountBan[]> {
+async function listShardBans(shard: Shard, savedBans: readonly AccountBan[]): Promise<AccountBan[]> {
   const second = Math.floor(shard.clock.now() / 1_000);
   const saved = savedBans.filter(({ bannedUntil }) => bannedUntil > second);
-  const { running, known } = await bansInRedis(shard, saved).catch((error) => {
+  const { running, known } = await readBansInRedis(shard, saved).catch((error) => {
     // The snapshots contain all bans, except bans that are still being saved.
     if (error instanceof StorageUnavailable) return { running: [], known: [] };
     throw error;
@@ -67,7 +67,7 @@ async function runningBansOf(shard: Shard, savedBans: readonly AccountBan[]): Pr
 /**
  * Returns the current bans in Redis, and a number for each saved ban: 1 if Redis has the key's penalty, otherwise 0.
  */
-async function bansInRedis(
+async function readBansInRedis(
   { link, keys, clock }: Shard,
   saved: readonly AccountBan[],
 ): Promise<{ running: AccountBan[]; known: number[] }> {
@@ -78,7 +78,7 @@ async function bansInRedis(
     const reply = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
     const [running, isKnown] = reply as [unknown, number[]];
     known.push(...isKnown);
-    if (from + batchSize >= saved.length) return { running: bansOf(running), known };
+    if (from + batchSize >= saved.length) return { running: parseBans(running), known };
   }
 }
 

@@ -2,7 +2,7 @@ import { DeadlineQueue, type Pending } from '../../outages/deadline-queue.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 
 /** There are too many requests to process in time. Nothing was changed, and the server is up. */
-export class Overloaded extends StorageUnavailable {}
+export class OverloadedError extends StorageUnavailable {}
 
 interface ConcurrencyBounds {
   /** Maximum number of requests in flight. Other requests wait in the order of arrival. */
@@ -25,7 +25,7 @@ export class ConcurrencyLimit {
     this.#bounds = bounds;
     this.#waiting = new DeadlineQueue({
       maxEntries: bounds.waiting,
-      overload: (size) => new Overloaded(`too many queued requests (${size})`),
+      overload: (size) => new OverloadedError(`too many queued requests (${size})`),
     });
   }
 
@@ -33,7 +33,7 @@ export class ConcurrencyLimit {
     return this.#waiting.size > 0;
   }
 
-  /** Rejects with `Overloaded` if the queue is full, or if the work was queued for too long. */
+  /** Rejects with `OverloadedError` if the queue is full, or if the work was queued for too long. */
   run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inFlight < this.#bounds.inFlight) return this.#start(work);
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class ConcurrencyLimit {
     const now = performance.now();
     let [next] = this.#waiting.take(1);
     for (; next !== undefined && next.dueAt < now; [next] = this.#waiting.take(1)) {
-      next.reject(new Overloaded(`a request was queued for more than ${this.#bounds.waitMs} ms`));
+      next.reject(new OverloadedError(`a request was queued for more than ${this.#bounds.waitMs} ms`));
     }
     next?.start();
   }

@@ -5,43 +5,49 @@ import type { RedisUrls } from '../../domain/redis-urls.ts';
 import { type Resource, resources, type Versions } from '../../domain/resources.ts';
 import { maxStaleMs, pollIntervalMs, type SharedVersions } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
 import {
-  admitted,
+  admittedVerdict,
   type BanRules,
-  banned,
+  bannedVerdict,
   daySeconds,
-  exhausted,
+  exhaustedVerdict,
   type KeyPenalty,
   type LimitRules,
   minuteSeconds,
   type Verdict,
   type WindowState,
 } from '../limit.ts';
-import type { Admission, Ban, CountedCaller, FailureVerdict, LimitStore, Standing } from '../limit-store.ts';
+import type { Admission, Ban, FailureVerdict, LimitedCaller, LimitStore, Standing } from '../limit-store.ts';
 import type { LimitSnapshots } from '../snapshots.ts';
-import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
+import { countFailure, countFailureAtVersion, peekFailures } from './address-failures.ts';
 import { BanKeeper } from './ban-keeper.ts';
 import { LiftedBans, liftBan, listBans } from './ban-list.ts';
-import { Overloaded } from './concurrency-limit.ts';
+import { OverloadedError } from './concurrency-limit.ts';
 import type { RedisContext } from './context.ts';
-import { NoReply } from './link.ts';
+import { NoReplyError } from './link.ts';
 import { LocalLimits } from './local-limits.ts';
-import { discarding, maxAttempts, Reconciliation } from './reconciliation.ts';
-import { type StateReply, stateOf, usageOf, versionsOf, withoutUnopened } from './script-replies.ts';
-import { replyKinds, scriptTexts } from './scripts.ts';
+import { discardedStateError, maxAttempts, Reconciliation } from './reconciliation.ts';
+import {
+  closeEmptyWindows,
+  parseState,
+  parseUsage,
+  parseVersions,
+  type StateReply,
+} from './script-replies.ts';
+import { buildScripts, replyKinds } from './scripts.ts';
 import { RedisServers } from './servers.ts';
 import type { Shard } from './shard.ts';
 import { SnapshotStore } from './snapshot-store.ts';
-import { currentVersions, standingOf } from './standings.ts';
+import { readStanding, readVersions } from './standings.ts';
 
 interface RedisLimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   /** Whether this process serves requests. */
   readonly serving: boolean;
-  readonly notice: Notice;
+  readonly notice: Notify;
   readonly urls: RedisUrls;
   readonly prefix: string;
   readonly process: RedisContext['process'];
@@ -73,7 +79,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       prefix,
       clock,
       versions,
-      scripts: scriptTexts(rules.ban),
+      scripts: buildScripts(rules.ban),
       onRecovery: () => void this.#recovered(),
     });
     const localLimits = new LocalLimits(rules);
@@ -127,7 +133,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   versions(): Promise<Versions> {
-    return currentVersions(this.#context);
+    return readVersions(this.#context);
   }
 
   knownVersions(): Versions {
@@ -141,8 +147,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     return this.#takeFromRedis(caller, callersVersion);
   }
 
-  standing(caller: CountedCaller): Promise<Standing & { versions: Versions }> {
-    return standingOf(this.#context, this.#reconciliation, caller);
+  standing(caller: LimitedCaller): Promise<Standing & { versions: Versions }> {
+    return readStanding(this.#context, this.#reconciliation, caller);
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
@@ -155,9 +161,9 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
         const reply = await link.run('refund', names, [...opened, ...clock.arguments()]);
         const [nowMs = 0, ...windows] = reply as number[];
-        const usage = usageOf(windows);
-        localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
-        return admitted(usage, caller.quota, nowMs);
+        const usage = parseUsage(windows);
+        localLimits.learnUsage(caller.accountId, closeEmptyWindows(usage));
+        return admittedVerdict(usage, caller.quota, nowMs);
       },
       async () => localLimits.refund(caller, taken, clock.now()),
     );
@@ -168,7 +174,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
-    return countFailureUnder(this.#context, address, callersVersion);
+    return countFailureAtVersion(this.#context, address, callersVersion);
   }
 
   peek(address: string): Promise<WindowState> {
@@ -230,12 +236,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         ]);
         reply = (await ask) as StateReply;
       } catch (error) {
-        if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
-        if (error instanceof NoReply) localLimits.doubt(accountId, number);
+        if (!(error instanceof StorageUnavailable) || error instanceof OverloadedError) throw error;
+        if (error instanceof NoReplyError) localLimits.doubt(accountId, number);
         return this.#takeLocally(caller, callersVersion);
       }
       if (reply[0] === replyKinds.unknown) {
-        versions.applyRedis(shard, versionsOf(reply[1]));
+        versions.applyRedis(shard, parseVersions(reply[1]));
         const decided = await this.#reconciled(caller, callersVersion);
         if (decided !== undefined) return decided;
       } else if (reply[0] !== replyKinds.overtaken) {
@@ -244,7 +250,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         if (read.verdict !== undefined || read.versions.callers !== callersVersion) return read;
       }
     }
-    throw discarding();
+    throw discardedStateError();
   }
 
   /** Restores the account in Redis and returns undefined, or decides locally if the account cannot be restored. */
@@ -268,21 +274,23 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const { localLimits } = this.#context;
     const shard = this.servers.of(caller.accountId);
     const [kind, reported] = reply;
-    const versions = this.#context.versions.applyRedis(shard, versionsOf(reported));
+    const versions = this.#context.versions.applyRedis(shard, parseVersions(reported));
     if (kind === replyKinds.stale) return { verdict: undefined, versions };
 
-    const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(reply);
+    const { nowMs, usage, penalty, aheadMs, epoch } = parseState(reply);
     shard.clock.hear(nowMs, aheadMs, epoch);
-    localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
+    localLimits.learnUsage(caller.accountId, closeEmptyWindows(usage));
     if (kind === replyKinds.newly_banned || kind === replyKinds.banned) {
       const isKnown = localLimits.penalty(caller.keyId).bannedUntil === penalty.bannedUntil;
       if (!isKnown) this.#keepBan(caller, penalty);
     }
     localLimits.learnPenalty(caller.keyId, penalty);
-    if (kind === replyKinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
-    if (kind === replyKinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
+    if (kind === replyKinds.admitted)
+      return { verdict: admittedVerdict(usage, caller.quota, nowMs), versions };
+    if (kind === replyKinds.exhausted)
+      return { verdict: exhaustedVerdict(usage, caller.quota, nowMs), versions };
     const isNewBan = kind === replyKinds.newly_banned;
-    return { verdict: banned(usage, penalty, caller.quota, nowMs, isNewBan), versions };
+    return { verdict: bannedVerdict(usage, penalty, caller.quota, nowMs, isNewBan), versions };
   }
 
   async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {

@@ -1,12 +1,12 @@
 import { RedisClient } from 'bun';
-import { Breaker } from '../../outages/breaker.ts';
+import { CircuitBreaker } from '../../outages/circuit-breaker.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
-import type { RoundTrips } from '../../outages/round-trips.ts';
-import { redirectionOf } from './cluster/redirection.ts';
+import type { Notify } from '../../outages/outage.ts';
+import type { RoundTripStatistics } from '../../outages/round-trip-statistics.ts';
+import { parseRedirection } from './cluster/redirection.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { connectionFailure } from './connection-failure.ts';
-import { recognized } from './replies.ts';
+import { diagnoseConnection } from './diagnose-connection.ts';
+import { expectReply } from './expect-reply.ts';
 import { ReplyTimeouts } from './reply-timeouts.ts';
 import type { ScriptName } from './scripts.ts';
 
@@ -18,8 +18,8 @@ export interface LinkOptions {
   /** Time without a reply to pending requests after which Redis is considered down. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
-  readonly notice: Notice;
-  readonly roundTrips: RoundTrips;
+  readonly notice: Notify;
+  readonly roundTrips: RoundTripStatistics;
   /**
    * Called for each new connection before the connection is used. Must run a script that writes, to detect a read-only
    * Redis.
@@ -29,7 +29,7 @@ export interface LinkOptions {
   readonly isNode: boolean;
 }
 
-export type Run = (
+export type RunScript = (
   script: ScriptName,
   keys: readonly string[],
   args: readonly (string | number)[],
@@ -38,7 +38,7 @@ export type Run = (
 ) => Promise<unknown>;
 
 /** Redis did not reply: it is unknown whether the script ran. */
-export class NoReply extends StorageUnavailable {}
+export class NoReplyError extends StorageUnavailable {}
 
 const probeEveryMs = 250;
 export const connectTimeoutMs = 1_000;
@@ -49,7 +49,7 @@ const requestBounds = { inFlight: 1_000, waiting: 10_000, waitMs: 1_000 };
 export interface Connection {
   readonly url: string;
   readonly client: RedisClient;
-  readonly run: Run;
+  readonly run: RunScript;
   /** The server's reply to INFO; empty if the user may not run INFO. */
   readonly info: string;
 }
@@ -60,7 +60,7 @@ export interface Connection {
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #timeouts: ReplyTimeouts;
-  readonly #breaker: Breaker;
+  readonly #breaker: CircuitBreaker;
   readonly #requests = new ConcurrencyLimit(requestBounds);
   #connection: Connection | undefined;
   #opening: Promise<void> | undefined;
@@ -72,10 +72,10 @@ export class RedisLink implements Disposable {
     const silent = `no response within ${timeoutMs} ms`;
     this.#timeouts = new ReplyTimeouts(
       timeoutMs,
-      () => new NoReply(`Redis: ${silent}`),
+      () => new NoReplyError(`Redis: ${silent}`),
       () => this.#giveUp(silent),
     );
-    this.#breaker = new Breaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
+    this.#breaker = new CircuitBreaker({ name, probe: () => this.#connect(), probeEveryMs, notice });
   }
 
   /** Resolves when connected, or when the first attempt has failed. Later attempts continue in the background. */
@@ -104,24 +104,24 @@ export class RedisLink implements Disposable {
     return this.#timeouts.pending === 0;
   }
 
-  /** Runs work that calls Redis. Rejects with `Overloaded` before starting the work if too much work is queued. */
+  /** Runs work that calls Redis. Rejects with `OverloadedError` before starting the work if too much work is queued. */
   limited<T>(work: () => Promise<T>): Promise<T> {
     return this.#requests.run(work);
   }
 
   /**
-   * Runs a script. Rejects with `Overloaded` before sending anything if too many requests are queued, and otherwise
+   * Runs a script. Rejects with `OverloadedError` before sending anything if too many requests are queued, and otherwise
    * like `run`.
    */
-  ask(...command: Parameters<Run>): Promise<unknown> {
+  ask(...command: Parameters<RunScript>): Promise<unknown> {
     return this.limited(() => this.run(...command));
   }
 
   /**
-   * Rejects with `NoReply` if it is unknown whether the script ran, with `Redirection` if another node must run the
+   * Rejects with `NoReplyError` if it is unknown whether the script ran, with `Redirection` if another node must run the
    * script, and otherwise with another `StorageUnavailable`.
    */
-  async run(...command: Parameters<Run>): Promise<unknown> {
+  async run(...command: Parameters<RunScript>): Promise<unknown> {
     if (this.#connection === undefined && this.trouble === undefined) await this.#opening;
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');
@@ -130,10 +130,10 @@ export class RedisLink implements Disposable {
       return await this.#timeouts.within(connection.run(...command));
     } catch (error) {
       if (error instanceof StorageUnavailable) throw error;
-      const redirection = this.#options.isNode ? redirectionOf(error, connection.url) : undefined;
+      const redirection = this.#options.isNode ? parseRedirection(error, connection.url) : undefined;
       if (redirection !== undefined) throw redirection;
       if (connection === this.#connection) this.#giveUp(error);
-      const Kind = wasDeclined(error) ? StorageUnavailable : NoReply;
+      const Kind = isErrorReply(error) ? StorageUnavailable : NoReplyError;
       throw new Kind(`Redis: ${(error as Error).message}`, error);
     } finally {
       this.#options.roundTrips.add(startedAt);
@@ -176,7 +176,7 @@ export class RedisLink implements Disposable {
     }, connectTimeoutMs);
     try {
       await client.connect();
-      const run = await loaded(client, scripts);
+      const run = await loadScripts(client, scripts);
       const info = await client.send('INFO', []).then(String, () => '');
       const connection = { url, client, run, info };
       // Uses the request timeout, so that a server that is too slow for requests is not considered recovered.
@@ -187,28 +187,31 @@ export class RedisLink implements Disposable {
       this.#connection = connection;
     } catch (error) {
       client.close();
-      throw await explained(error, isLate, url);
+      throw await explainError(error, isLate, url);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-async function explained(error: unknown, isLate: boolean, url: string): Promise<Error> {
+async function explainError(error: unknown, isLate: boolean, url: string): Promise<Error> {
   if (isLate) return new Error(`no response within ${connectTimeoutMs} ms`);
   if (error instanceof StorageUnavailable) return error.cause as Error;
-  if (wasDeclined(error)) return error as Error;
-  const reason = await connectionFailure(url, connectTimeoutMs);
+  if (isErrorReply(error)) return error as Error;
+  const reason = await diagnoseConnection(url, connectTimeoutMs);
   return new Error(reason ?? (error as Error).message, { cause: error });
 }
 
 /** Whether the error is a reply from Redis, in which case nothing was changed. */
-function wasDeclined(error: unknown): boolean {
+function isErrorReply(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'ERR_REDIS_SERVER_ERROR' || code === 'ERR_REDIS_INVALID_COMMAND';
 }
 
-async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, string>): Promise<Run> {
+async function loadScripts(
+  client: RedisClient,
+  scripts: ReadonlyMap<ScriptName, string>,
+): Promise<RunScript> {
   const loading = [...scripts].map(async ([name, text]) => {
     return [name, String(await client.send('SCRIPT', ['LOAD', text]))] as const;
   });
@@ -221,14 +224,14 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
       return client.send(command, [text, ...rest]);
     };
     try {
-      return recognized(script, await send('EVALSHA', hashes.get(script)));
+      return expectReply(script, await send('EVALSHA', hashes.get(script)));
     } catch (error) {
       // The script cache was flushed. EVAL adds the script again.
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw forOperators(error);
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw rewordForOperators(error);
       const evaluated = send('EVAL', scripts.get(script)).catch((again) =>
-        Promise.reject(forOperators(again)),
+        Promise.reject(rewordForOperators(again)),
       );
-      return recognized(script, await evaluated);
+      return expectReply(script, await evaluated);
     }
   };
 }
@@ -237,7 +240,7 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
 const scriptPosition = / script: [0-9a-f]{40}, on @user_script:\d+\.?$/;
 
 /** Rewords an error reply of a script, so that an operator knows what to do. */
-function forOperators(error: unknown): unknown {
+function rewordForOperators(error: unknown): unknown {
   if (!(error instanceof Error) || !scriptPosition.test(error.message)) return error;
   error.message = error.message.replace(scriptPosition, '');
   if (error.message.startsWith('OOM ')) {

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../domain/bounded.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { banStatus, countedStrikes } from '../ban-status.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
+import { banStatus, countStrikes } from '../ban-status.ts';
 import {
+  currentVerdict,
   decide,
   decideFailure,
   type KeyPenalty,
   type LimitRules,
   noPenalty,
   noUsage,
-  peek,
   refund,
-  standing,
   type Usage,
   type Verdict,
   type Window,
   type WindowState,
+  windowState,
 } from '../limit.ts';
-import type { Ban, CountedCaller, FailureVerdict, Standing } from '../limit-store.ts';
-import { withoutUnopened } from './script-replies.ts';
+import type { Ban, FailureVerdict, LimitedCaller, Standing } from '../limit-store.ts';
+import { closeEmptyWindows } from './script-replies.ts';
 
 /** Maximum number of entries in each cache: accounts, keys and addresses. */
 const maxStates = 100_000;
@@ -42,8 +42,8 @@ export interface LocalState {
   readonly day: Unreported;
 }
 
-const none: Unreported = { count: 0, doubts: [] };
-const one: Unreported = { count: 1, doubts: [] };
+const noneUnreported: Unreported = { count: 0, doubts: [] };
+const oneUnreported: Unreported = { count: 1, doubts: [] };
 
 /**
  * Applies the limit rules to the last known state while Redis is down. Local counts are kept until they are reported.
@@ -51,7 +51,7 @@ const one: Unreported = { count: 1, doubts: [] };
 export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, LocalState>({
-    ...atMost(maxStates),
+    ...maxEntries(maxStates),
     // Removes evicted accounts from the sets, to limit their size.
     noDisposeOnSet: true,
     dispose: (_held, accountId) => {
@@ -59,13 +59,13 @@ export class LocalLimits {
       this.#unreported.delete(accountId);
     },
   });
-  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(maxStates));
-  readonly #addresses = new LRUCache<string, Window>(atMost(maxStates));
+  readonly #penalties = new LRUCache<number, KeyPenalty>(maxEntries(maxStates));
+  readonly #addresses = new LRUCache<string, Window>(maxEntries(maxStates));
   /**
    * Numbers of requests to which Redis did not reply, by account. A number is kept until its request is decided
    * locally.
    */
-  readonly #unanswered = new LRUCache<number, number[]>(atMost(maxStates));
+  readonly #unanswered = new LRUCache<number, number[]>(maxEntries(maxStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
 
@@ -74,7 +74,7 @@ export class LocalLimits {
   }
 
   learnUsage(accountId: number, usage: Usage): void {
-    this.#accounts.set(accountId, { usage, minute: none, day: none });
+    this.#accounts.set(accountId, { usage, minute: noneUnreported, day: noneUnreported });
     this.#changed.add(accountId);
   }
 
@@ -93,11 +93,14 @@ export class LocalLimits {
     if (held === undefined) this.learnUsage(accountId, usage);
     else {
       const reported = reportedUsage(held);
-      const [minute, isNewMinute] = later(reported.minute, usage.minute);
-      const [day, isNewDay] = later(reported.day, usage.day);
-      const unreported = { minute: isNewMinute ? none : held.minute, day: isNewDay ? none : held.day };
+      const [minute, isNewMinute] = laterWindow(reported.minute, usage.minute);
+      const [day, isNewDay] = laterWindow(reported.day, usage.day);
+      const unreported = {
+        minute: isNewMinute ? noneUnreported : held.minute,
+        day: isNewDay ? noneUnreported : held.day,
+      };
       this.#accounts.set(accountId, {
-        usage: { minute: plus(minute, unreported.minute), day: plus(day, unreported.day) },
+        usage: { minute: addCount(minute, unreported.minute), day: addCount(day, unreported.day) },
         ...unreported,
       });
     }
@@ -125,28 +128,36 @@ export class LocalLimits {
   }
 
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
-    const before = this.#accounts.get(caller.accountId) ?? { usage: noUsage, minute: none, day: none };
+    const before = this.#accounts.get(caller.accountId) ?? {
+      usage: noUsage,
+      minute: noneUnreported,
+      day: noneUnreported,
+    };
     const known = this.penalty(caller.keyId);
     const { verdict, usage, penalty } = decide(before.usage, known, caller.quota, this.#rules.ban, nowMs);
     if (usage !== before.usage) {
-      this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
+      this.#use(caller.accountId, before, usage, verdict.errorCode === undefined);
     }
     if (penalty !== known) this.#penalties.set(caller.keyId, penalty);
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
   }
 
   /** Returns the standing, without strikes that only Redis knows. */
-  standing({ accountId, keyId, quota }: CountedCaller, nowMs: number): Standing {
+  standing({ accountId, keyId, quota }: LimitedCaller, nowMs: number): Standing {
     const { ban } = this.#rules;
     const penalty = this.penalty(keyId);
     return {
-      verdict: standing(this.#accounts.get(accountId)?.usage ?? noUsage, penalty, quota, nowMs),
-      bans: banStatus(penalty, countedStrikes(penalty, ban, nowMs), ban, nowMs),
+      verdict: currentVerdict(this.#accounts.get(accountId)?.usage ?? noUsage, penalty, quota, nowMs),
+      bans: banStatus(penalty, countStrikes(penalty, ban, nowMs), ban, nowMs),
     };
   }
 
   refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {
-    const before = this.#accounts.get(caller.accountId) ?? { usage: noUsage, minute: none, day: none };
+    const before = this.#accounts.get(caller.accountId) ?? {
+      usage: noUsage,
+      minute: noneUnreported,
+      day: noneUnreported,
+    };
     const { usage, verdict } = refund(before.usage, taken, caller.quota, nowMs);
     const less = ({ count, doubts }: Unreported): Unreported => ({ count: Math.max(0, count - 1), doubts });
     this.#accounts.set(caller.accountId, { usage, minute: less(before.minute), day: less(before.day) });
@@ -161,7 +172,7 @@ export class LocalLimits {
   }
 
   peek(address: string, nowMs: number): WindowState {
-    return peek(this.#addresses.get(address) ?? noUsage.minute, this.#rules.failuresPerMinute, nowMs);
+    return windowState(this.#addresses.get(address) ?? noUsage.minute, this.#rules.failuresPerMinute, nowMs);
   }
 
   learnAddress(address: string, window: Window): void {
@@ -180,7 +191,8 @@ export class LocalLimits {
   takeUnreported(accountId: number): LocalState | undefined {
     const held = this.#accounts.get(accountId);
     this.#unreported.delete(accountId);
-    if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: none, day: none });
+    if (held !== undefined)
+      this.#accounts.set(accountId, { ...held, minute: noneUnreported, day: noneUnreported });
     return held;
   }
 
@@ -191,8 +203,8 @@ export class LocalLimits {
     this.#unreported.add(accountId);
     this.#accounts.set(accountId, {
       usage: held.usage,
-      minute: sum(held.minute, inDoubt(minute, number)),
-      day: sum(held.day, inDoubt(day, number)),
+      minute: addUnreported(held.minute, markInDoubt(minute, number)),
+      day: addUnreported(held.day, markInDoubt(day, number)),
     });
   }
 
@@ -206,7 +218,7 @@ export class LocalLimits {
       if (changed.length === count) break;
       this.#changed.delete(accountId);
       const held = this.#accounts.get(accountId);
-      if (held !== undefined) changed.push({ accountId, usage: withoutUnopened(reportedUsage(held)) });
+      if (held !== undefined) changed.push({ accountId, usage: closeEmptyWindows(reportedUsage(held)) });
     }
     return changed;
   }
@@ -224,9 +236,9 @@ export class LocalLimits {
   }
 
   #use(accountId: number, before: LocalState, usage: Usage, counted: boolean): void {
-    const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : none;
+    const now = counted ? markInDoubt(oneUnreported, this.#unanswered.get(accountId)?.pop()) : noneUnreported;
     const unreported = (window: Window, old: Window, known: Unreported) =>
-      sum(window.openedAt === old.openedAt ? known : none, now);
+      addUnreported(window.openedAt === old.openedAt ? known : noneUnreported, now);
     this.#accounts.set(accountId, {
       usage,
       minute: unreported(usage.minute, before.usage.minute, before.minute),
@@ -239,25 +251,25 @@ export class LocalLimits {
 
 /** Returns the usage without the counts that have not been reported to Redis. */
 function reportedUsage({ usage, minute, day }: LocalState): Usage {
-  return { minute: plus(usage.minute, minute, -1), day: plus(usage.day, day, -1) };
+  return { minute: addCount(usage.minute, minute, -1), day: addCount(usage.day, day, -1) };
 }
 
-function plus({ openedAt, count }: Window, unreported: Unreported, sign = 1): Window {
+function addCount({ openedAt, count }: Window, unreported: Unreported, sign = 1): Window {
   return { openedAt, count: count + sign * unreported.count };
 }
 
 /** Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. */
-function later(one: Window, other: Window): [Window, boolean] {
+function laterWindow(one: Window, other: Window): [Window, boolean] {
   if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }
 
 /** Marks the whole count as uncertain if the request with this number got no reply. */
-function inDoubt(unreported: Unreported, number: number | undefined): Unreported {
+function markInDoubt(unreported: Unreported, number: number | undefined): Unreported {
   if (number === undefined || unreported.count === 0) return unreported;
   return { count: unreported.count, doubts: [{ number, count: unreported.count }] };
 }
 
-function sum(one: Unreported, other: Unreported): Unreported {
+function addUnreported(one: Unreported, other: Unreported): Unreported {
   return { count: one.count + other.count, doubts: [...one.doubts, ...other.doubts] };
 }

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../domain/bounded.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import { noUsage } from '../limit.ts';
-import type { CountedCaller } from '../limit-store.ts';
+import type { LimitedCaller } from '../limit-store.ts';
 import { restoreBans } from './ban-list.ts';
 import type { RedisContext } from './context.ts';
-import { NoReply } from './link.ts';
+import { NoReplyError } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
 
 /** Maximum number of keys for which recent snapshot reads are remembered. */
@@ -18,7 +18,7 @@ const reportGroup = 500;
 export const maxAttempts = 4;
 
 /** Error for an account that is still missing from Redis after several attempts to restore it. */
-export function discarding(): StorageUnavailable {
+export function discardedStateError(): StorageUnavailable {
   return new StorageUnavailable('Redis discards account data as soon as it is written');
 }
 
@@ -28,7 +28,7 @@ export class Reconciliation {
   readonly #context: RedisContext;
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  readonly #recalledAt = new LRUCache<number, number>(atMost(maxRecalled));
+  readonly #recalledAt = new LRUCache<number, number>(maxEntries(maxRecalled));
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -36,7 +36,7 @@ export class Reconciliation {
 
   /** Restores an account that is missing from Redis. Rejects with `StorageUnavailable`; the next request retries. */
   reconcile(accountId: number): Promise<void> {
-    return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
+    return shareRunning(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
 
   /**
@@ -44,11 +44,11 @@ export class Reconciliation {
    * its ban. Does nothing if the snapshot was read recently. If reading fails, the local state applies; if there is no
    * local state, rejects with `StorageUnavailable`.
    */
-  async recall(caller: CountedCaller): Promise<void> {
+  async recall(caller: LimitedCaller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
     if (performance.now() - recalledAt < recalledForMs) return;
     try {
-      await once(this.#recalling, caller.keyId, () => this.#recall(caller));
+      await shareRunning(this.#recalling, caller.keyId, () => this.#recall(caller));
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (!this.#context.localLimits.knows(caller.accountId)) throw error;
@@ -78,7 +78,7 @@ export class Reconciliation {
       localLimits.requeueUnreported(accountId, held, undefined);
       return false;
     } catch (error) {
-      localLimits.requeueUnreported(accountId, held, error instanceof NoReply ? number : undefined);
+      localLimits.requeueUnreported(accountId, held, error instanceof NoReplyError ? number : undefined);
       return true;
     }
   }
@@ -105,7 +105,7 @@ export class Reconciliation {
     ]);
   }
 
-  async #recall({ accountId, keyId }: CountedCaller): Promise<void> {
+  async #recall({ accountId, keyId }: LimitedCaller): Promise<void> {
     const { localLimits, snapshotStore } = this.#context;
     const askedAt = performance.now();
     const { usage, bans } = await snapshotStore.find(accountId);
@@ -118,8 +118,8 @@ export class Reconciliation {
     const { servers, process } = this.#context;
     const { link, keys, clock } = servers.of(accountId);
     const windows = [
-      [usage.minute.openedAt, usage.minute.count, minute.count, doubtsOf(minute)],
-      [usage.day.openedAt, usage.day.count, day.count, doubtsOf(day)],
+      [usage.minute.openedAt, usage.minute.count, minute.count, encodeDoubts(minute)],
+      [usage.day.openedAt, usage.day.count, day.count, encodeDoubts(day)],
     ].flat();
     return link.run(
       'restore',
@@ -130,7 +130,11 @@ export class Reconciliation {
 }
 
 /** Runs only one task per id at a time. Concurrent calls share the outcome. */
-function once(running: Map<number, Promise<void>>, id: number, work: () => Promise<void>): Promise<void> {
+function shareRunning(
+  running: Map<number, Promise<void>>,
+  id: number,
+  work: () => Promise<void>,
+): Promise<void> {
   const already = running.get(id);
   if (already !== undefined) return already;
   const begun = work().finally(() => running.delete(id));
@@ -138,6 +142,6 @@ function once(running: Map<number, Promise<void>>, id: number, work: () => Promi
   return begun;
 }
 
-function doubtsOf({ doubts }: Unreported): string {
+function encodeDoubts({ doubts }: Unreported): string {
   return doubts.map(({ number, count }) => `${number}:${count}`).join(',');
 }

@@ -1,4 +1,4 @@
-import { type Versions, versionsFrom } from '../../domain/resources.ts';
+import { mapVersions, type Versions } from '../../domain/resources.ts';
 import { type KeyPenalty, noUsage, type Usage, type Window } from '../limit.ts';
 import type { AccountBan } from '../snapshots.ts';
 
@@ -18,20 +18,20 @@ interface CallerState {
   readonly strikes: number;
 }
 
-export function stateOf([, , ...state]: StateReply): CallerState {
+export function parseState([, , ...state]: StateReply): CallerState {
   const [nowMs = 0, ...rest] = state;
   const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch, strikes = 0] =
     rest.slice(4);
   const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
-  return { nowMs, usage: usageOf(rest), penalty, aheadMs, epoch, strikes };
+  return { nowMs, usage: parseUsage(rest), penalty, aheadMs, epoch, strikes };
 }
 
-export function versionsOf(numbers: readonly number[]): Versions {
-  return versionsFrom((_resource, index) => numbers[index] ?? 0);
+export function parseVersions(numbers: readonly number[]): Versions {
+  return mapVersions((_resource, index) => numbers[index] ?? 0);
 }
 
 /** Parses the start and count of the minute, followed by the start and count of the day. */
-export function usageOf(windows: readonly number[]): Usage {
+export function parseUsage(windows: readonly number[]): Usage {
   const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
   return {
     minute: { openedAt: minuteOpened, count: minuteCount },
@@ -40,7 +40,7 @@ export function usageOf(windows: readonly number[]): Usage {
 }
 
 /** Parses a list in which each ban ("key:account:level") is followed by its end time. */
-export function bansOf(reply: unknown): AccountBan[] {
+export function parseBans(reply: unknown): AccountBan[] {
   const words = reply as readonly string[];
   const bans: AccountBan[] = [];
   for (let index = 0; index < words.length; index += 2) {
@@ -51,7 +51,7 @@ export function bansOf(reply: unknown): AccountBan[] {
 }
 
 /** Treats windows with a count of zero as not open, because only counted requests open windows. */
-export function withoutUnopened({ minute, day }: Usage): Usage {
+export function closeEmptyWindows({ minute, day }: Usage): Usage {
   const opened = (window: Window) => (window.count > 0 ? window : noUsage.minute);
   return { minute: opened(minute), day: opened(day) };
 }

@@ -45,7 +45,7 @@ export const replyKinds = {
 } as const;
 
 /** Returns the text of every script, with constants replaced by their values. */
-export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
+export function buildScripts(ban: BanRules): ReadonlyMap<ScriptName, string> {
   const constants: Readonly<Record<string, number>> = {
     'resources.count': resources.length,
     'rules.minute': minuteSeconds,

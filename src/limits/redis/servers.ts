@@ -1,13 +1,13 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { RedisUrls } from '../../domain/redis-urls.ts';
 import type { SharedVersions } from '../../domain/shared-versions.ts';
-import type { Notice } from '../../outages/outage.ts';
-import { RoundTrips } from '../../outages/round-trips.ts';
+import type { Notify } from '../../outages/outage.ts';
+import { RoundTripStatistics } from '../../outages/round-trip-statistics.ts';
 import { RedisNodes } from './cluster/nodes.ts';
-import { redirectionOf } from './cluster/redirection.ts';
+import { parseRedirection } from './cluster/redirection.ts';
 import { ShardRoute } from './cluster/route.ts';
-import { slotMapOf } from './cluster/slot-map.ts';
-import { hashOf, shardTags, slotOf } from './cluster/slots.ts';
+import { parseSlotMap } from './cluster/slot-map.ts';
+import { crc16, createShardTags, hashSlot } from './cluster/slots.ts';
 import { RedisKeys } from './keys.ts';
 import { type Connection, type LinkOptions, RedisLink } from './link.ts';
 import { Shard } from './shard.ts';
@@ -31,7 +31,7 @@ const maxParallelShards = 6;
  */
 export class RedisServers implements AsyncDisposable {
   readonly #options: ServersOptions;
-  readonly roundTrips = new RoundTrips();
+  readonly roundTrips = new RoundTripStatistics();
   /** Throws if other instances use a different Redis, so that requests must not be counted. */
   readonly expectShared: () => void;
   readonly #opened = new AsyncDisposableStack();
@@ -95,7 +95,7 @@ export class RedisServers implements AsyncDisposable {
 
   ofAddress(address: string): Shard {
     const { length } = this.#shards;
-    return this.#shards[length === 1 ? 0 : hashOf(address) % length] as Shard;
+    return this.#shards[length === 1 ? 0 : crc16(address) % length] as Shard;
   }
 
   /** Reads the identity of the server or cluster. If it has none, it adopts the proposed one. Rejects if it is down. */
@@ -122,7 +122,7 @@ export class RedisServers implements AsyncDisposable {
     return new RedisLink({ ...options, onConnect, timeoutMs, scripts, roundTrips, notice: this.#notice });
   }
 
-  readonly #notice: Notice = (text, outage) => {
+  readonly #notice: Notify = (text, outage) => {
     this.#options.notice(text, outage);
     if (outage?.works === true) void this.#openNodes().then(this.#options.onRecovery);
   };
@@ -167,13 +167,13 @@ export class RedisServers implements AsyncDisposable {
   /** Divides the accounts among the shards of a cluster. */
   #divide(reply: unknown, url: string): void {
     const { urls, prefix, clock, onRecovery, versions } = this.#options;
-    const keys = shardTags().map((tag) => new RedisKeys(`${prefix}{${tag}}:`));
-    const slots = keys.map(({ callers }) => slotOf(callers));
+    const keys = createShardTags().map((tag) => new RedisKeys(`${prefix}{${tag}}:`));
+    const slots = keys.map(({ callers }) => hashSlot(callers));
     const makeLink = (address: string, nodeUrl: string) => {
       const names = { name: `Redis node ${address}`, urls: [nodeUrl], isNode: true };
       return this.#makeLink(names, (connection) => this.#joined(address, slots, connection));
     };
-    const nodes = new RedisNodes({ urls, slots, makeLink, onRecovery }, slotMapOf(reply, url));
+    const nodes = new RedisNodes({ urls, slots, makeLink, onRecovery }, parseSlotMap(reply, url));
     this.#nodes = this.#opened.use(nodes);
     this.#shards = keys.map((ofShard, index) => {
       const route: ShardRoute = new ShardRoute({
@@ -194,7 +194,7 @@ export class RedisServers implements AsyncDisposable {
     const exchanges = this.#shards.map(async (shard, index) => {
       if (this.#nodes?.isAt(slots[index] as number, address) !== true) return;
       await shard.exchangeVersions(this.#options.versions, run).catch((error) => {
-        if (redirectionOf(error, url) === undefined) throw error;
+        if (parseRedirection(error, url) === undefined) throw error;
       });
     });
     await Promise.all(exchanges);

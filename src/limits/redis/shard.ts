@@ -1,13 +1,13 @@
 import type { Clock } from '../../domain/clock.ts';
-import { type Resource, resources, type Versions, versionsFrom } from '../../domain/resources.ts';
+import { mapVersions, type Resource, resources, type Versions } from '../../domain/resources.ts';
 import type { SharedVersions } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { AccountBan } from '../snapshots.ts';
 import { RedisClock } from './clock.ts';
-import { Overloaded } from './concurrency-limit.ts';
+import { OverloadedError } from './concurrency-limit.ts';
 import type { RedisKeys } from './keys.ts';
-import type { Run } from './link.ts';
-import { bansOf, versionsOf } from './script-replies.ts';
+import type { RunScript } from './link.ts';
+import { parseBans, parseVersions } from './script-replies.ts';
 
 /** Runs scripts on the node that has the keys of a shard. */
 export interface ShardLink {
@@ -20,11 +20,11 @@ export interface ShardLink {
    */
   readonly detectsProcess: boolean;
   /**
-   * Rejects with `NoReply` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
+   * Rejects with `NoReplyError` if it is unknown whether the script ran, and otherwise with another `StorageUnavailable`.
    */
-  readonly run: Run;
-  /** Same as `run`, but rejects with `Overloaded` before sending anything if too many requests are queued. */
-  readonly ask: Run;
+  readonly run: RunScript;
+  /** Same as `run`, but rejects with `OverloadedError` before sending anything if too many requests are queued. */
+  readonly ask: RunScript;
 }
 
 /**
@@ -36,7 +36,7 @@ export class Shard {
   readonly keys: RedisKeys;
   readonly clock: RedisClock;
   /** Versions that the shard last reported. Scripts compare these versions with the shard's current versions. */
-  lastReported: Versions = versionsFrom(() => -1);
+  lastReported: Versions = mapVersions(() => -1);
 
   constructor(link: ShardLink, keys: RedisKeys, clock: Clock) {
     this.link = link;
@@ -44,13 +44,13 @@ export class Shard {
     this.clock = new RedisClock(clock);
   }
 
-  /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `Overloaded` like `ask`. */
+  /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `OverloadedError` like `ask`. */
   async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.link.trouble !== undefined) return fallback();
     try {
       return await together();
     } catch (error) {
-      if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+      if (!(error instanceof StorageUnavailable) || error instanceof OverloadedError) throw error;
       return fallback();
     }
   }
@@ -61,7 +61,7 @@ export class Shard {
    */
   async exchangeVersions(
     versions: SharedVersions,
-    run: Run = (...command) => this.link.run(...command),
+    run: RunScript = (...command) => this.link.run(...command),
     detectsProcess = this.link.detectsProcess,
   ): Promise<Versions> {
     const { postgres } = versions;
@@ -73,7 +73,7 @@ export class Shard {
       ...number[],
     ];
     keys.generation = generation;
-    return versions.applyRedis(this, versionsOf(reported));
+    return versions.applyRedis(this, parseVersions(reported));
   }
 
   /** Announces a change. `version` is the change's version in PostgreSQL, or 0 if unknown. */
@@ -93,6 +93,6 @@ export class Shard {
   /** Bans that PostgreSQL may lack. */
   async unsavedBans(): Promise<AccountBan[]> {
     const { keys, clock, link } = this;
-    return bansOf(await link.run('unsaved', [keys.unsavedBans, keys.clock], clock.arguments()));
+    return parseBans(await link.run('unsaved', [keys.unsavedBans, keys.clock], clock.arguments()));
   }
 }

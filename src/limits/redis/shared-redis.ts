@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stoppages } from '../../domain/trouble.ts';
-import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import { fatalTroubles } from '../../domain/troubles.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
-import type { RedisReading, RedisReadings } from '../redis-readings.ts';
+import type { RedisObservation, RedisObservationStore } from '../redis-observations.ts';
 
 interface SharedRedisOptions {
   readonly process: string;
   readonly origin: string;
-  readonly readings: RedisReadings;
+  readonly readings: RedisObservationStore;
   /** Reads the identity of the Redis server, or proposes one. Rejects while Redis is down. */
   readonly identity: (proposed: string) => Promise<string>;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 const checkEveryMs = 1_000;
@@ -45,20 +45,20 @@ export class SharedRedis implements AsyncDisposable {
   readonly #options: SharedRedisOptions;
   #checks: PeriodicTask | undefined;
   /** A process that reads the identity of different data, possibly because the server has just changed. */
-  #suspect: RedisReading | undefined;
-  #other: RedisReading | undefined;
+  #suspect: RedisObservation | undefined;
+  #other: RedisObservation | undefined;
   /** A running process whose server may be a different one, which prevents a start. */
-  #obstacle: RedisReading | undefined;
+  #obstacle: RedisObservation | undefined;
   #isConfirmed = false;
   #isSaved = false;
   /** The server that this process uses, and since when, even if its reading has been removed. */
-  #used: Pick<RedisReading, 'server' | 'since'> | undefined;
+  #used: Pick<RedisObservation, 'server' | 'since'> | undefined;
 
   constructor(options: SharedRedisOptions) {
     this.#options = options;
   }
 
-  /** Throws `StorageUnusable` if another process uses a different server, or did so when it could last read it. */
+  /** Throws `StoreUnusableError` if another process uses a different server, or did so when it could last read it. */
   async open(): Promise<void> {
     await this.#settle();
     this.#checks = new PeriodicTask(checkEveryMs, () => this.#check());
@@ -87,16 +87,17 @@ export class SharedRedis implements AsyncDisposable {
     for (let check = 1; check <= startChecks.count; check++) {
       // A server that does not respond is reported elsewhere, and does not prevent the start.
       await this.#check().catch(() => undefined);
-      if (this.#other !== undefined) throw new StorageUnusable(reasonOf(this.#options, this.#other));
+      if (this.#other !== undefined) throw new StoreUnusableError(mismatchReason(this.#options, this.#other));
       if (this.#suspect === undefined) return;
       await sleep(startChecks.everyMs);
     }
-    if (this.#obstacle !== undefined) throw new StorageUnusable(obstacleOf(this.#options, this.#obstacle));
+    if (this.#obstacle !== undefined)
+      throw new StoreUnusableError(obstacleMessage(this.#options, this.#obstacle));
   }
 
   /** Throws `StorageUnavailable` if another process uses a different server. */
   expectShared(): void {
-    if (this.#other !== undefined) throw new StorageUnavailable(stoppages.otherRedis);
+    if (this.#other !== undefined) throw new StorageUnavailable(fatalTroubles.otherRedis);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -118,7 +119,7 @@ export class SharedRedis implements AsyncDisposable {
     this.#used = { server, since };
     this.#suspect = running.find((reading) => !haveSameData(reading.server, server));
     const isKnown = own?.server === server && own.from > 0;
-    const other = isKnown ? seniorTo(own, running, now) : this.#other;
+    const other = isKnown ? findSeniorServer(own, running, now) : this.#other;
     const confirmed = running.filter(({ isConfirmed }) => isConfirmed);
     const isShared = confirmed.length === 0 || confirmed.some((reading) => areSame(reading.server, server));
     this.#obstacle = isShared || !isKnown ? undefined : confirmed.find(({ until }) => until >= own.since);
@@ -137,7 +138,11 @@ export class SharedRedis implements AsyncDisposable {
   }
 
   /** Stores that this process is running. Without any reading, it counts as using the server of the other processes. */
-  async #keep(own: RedisReading | undefined, running: readonly RedisReading[], now: number): Promise<void> {
+  async #keep(
+    own: RedisObservation | undefined,
+    running: readonly RedisObservation[],
+    now: number,
+  ): Promise<void> {
     const { readings, process, origin } = this.#options;
     const hasRead = own !== undefined && own.from > 0;
     const others = running.filter(({ isConfirmed }) => isConfirmed);
@@ -149,11 +154,11 @@ export class SharedRedis implements AsyncDisposable {
     await readings.keep({ process, origin, server });
   }
 
-  #apply(other: RedisReading | undefined): void {
+  #apply(other: RedisObservation | undefined): void {
     const before = this.#other;
     this.#other = other;
     if ((before === undefined) === (other === undefined)) return;
-    const text = other && `requests are rejected: ${reasonOf(this.#options, other)}`;
+    const text = other && `requests are rejected: ${mismatchReason(this.#options, other)}`;
     this.#options.notice(text ?? 'all instances use the same Redis again', {
       part: 'shared Redis',
       works: other === undefined,
@@ -162,7 +167,7 @@ export class SharedRedis implements AsyncDisposable {
 }
 
 /** False for a time in the future: PostgreSQL's clock has gone back since the reading, so that its times prove nothing. */
-function isRecent({ until }: RedisReading, now: number, withinMs: number): boolean {
+function isRecent({ until }: RedisObservation, now: number, withinMs: number): boolean {
   return until >= now - withinMs && until <= now;
 }
 
@@ -178,11 +183,11 @@ function areSame(one: string, other: string): boolean {
 }
 
 /** The reading of a different server that certainly exists beside the server of `own`, and is to be used instead of it. */
-function seniorTo(
-  own: RedisReading,
-  running: readonly RedisReading[],
+function findSeniorServer(
+  own: RedisObservation,
+  running: readonly RedisObservation[],
   now: number,
-): RedisReading | undefined {
+): RedisObservation | undefined {
   const usersOf = (server: string) => {
     const users = [own, ...running].filter((each) => areSame(each.server, server));
     const confirmed = users.filter(({ isConfirmed }) => isConfirmed);
@@ -200,7 +205,7 @@ function seniorTo(
   });
 }
 
-function reasonOf({ origin }: SharedRedisOptions, other: RedisReading): string {
+function mismatchReason({ origin }: SharedRedisOptions, other: RedisObservation): string {
   return (
     `This process (${origin}) and another process of this store (${other.origin}) use different Redis servers, ` +
     'so limits and changes would not be shared. Set REDIS_URL to the same server for all instances. To move to another ' +
@@ -208,7 +213,7 @@ function reasonOf({ origin }: SharedRedisOptions, other: RedisReading): string {
   );
 }
 
-function obstacleOf({ origin }: SharedRedisOptions, other: RedisReading): string {
+function obstacleMessage({ origin }: SharedRedisOptions, other: RedisObservation): string {
   return (
     `This process (${origin}) uses a different Redis server than another process of this store (${other.origin}) used ` +
     'when it could last reach its server. Set REDIS_URL to the same server for all instances, and start this process when ' +

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../domain/bounded.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import type { Usage } from '../limit.ts';
 import type { Ban } from '../limit-store.ts';
 import type { AccountBan, LiftedBan, LimitSnapshots } from '../snapshots.ts';
@@ -36,7 +36,7 @@ export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
   /** Bans that PostgreSQL may lack, by key id. Lookups treat them like saved bans. */
-  readonly unsavedBans = new LRUCache<number, UnsavedBan>(atMost(maxUnsavedBans));
+  readonly unsavedBans = new LRUCache<number, UnsavedBan>(maxEntries(maxUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -1,24 +1,24 @@
 import type { Versions } from '../../domain/resources.ts';
 import { banStatus } from '../ban-status.ts';
-import { standing } from '../limit.ts';
-import type { CountedCaller, Standing } from '../limit-store.ts';
+import { currentVerdict } from '../limit.ts';
+import type { LimitedCaller, Standing } from '../limit-store.ts';
 import type { RedisContext } from './context.ts';
-import { discarding, maxAttempts, type Reconciliation } from './reconciliation.ts';
-import { type StateReply, stateOf, versionsOf } from './script-replies.ts';
+import { discardedStateError, maxAttempts, type Reconciliation } from './reconciliation.ts';
+import { parseState, parseVersions, type StateReply } from './script-replies.ts';
 import { replyKinds } from './scripts.ts';
 
 type Found = Standing & { readonly versions: Versions };
 
-export function standingOf(
+export function readStanding(
   context: RedisContext,
   reconciliation: Reconciliation,
-  caller: CountedCaller,
+  caller: LimitedCaller,
 ): Promise<Found> {
   const shard = context.servers.of(caller.accountId);
   return shard.shared(
     () => standingInRedis(context, reconciliation, caller),
     async () => {
-      const versions = await currentVersions(context);
+      const versions = await readVersions(context);
       await reconciliation.recall(caller);
       return { ...context.localLimits.standing(caller, shard.clock.now()), versions };
     },
@@ -28,7 +28,7 @@ export function standingOf(
 async function standingInRedis(
   { servers, versions, rules }: RedisContext,
   reconciliation: Reconciliation,
-  { accountId, keyId, quota }: CountedCaller,
+  { accountId, keyId, quota }: LimitedCaller,
 ): Promise<Found> {
   const shard = servers.of(accountId);
   const { link, keys, clock } = shard;
@@ -38,22 +38,22 @@ async function standingInRedis(
     const reply = (await link.ask('standing', names, clock.arguments())) as StateReply;
     const [kind, reported] = reply;
     if (kind !== replyKinds.unknown) {
-      const { nowMs, usage, penalty, aheadMs, epoch, strikes } = stateOf(reply);
+      const { nowMs, usage, penalty, aheadMs, epoch, strikes } = parseState(reply);
       clock.hear(nowMs, aheadMs, epoch);
-      const verdict = standing(usage, penalty, quota, nowMs);
+      const verdict = currentVerdict(usage, penalty, quota, nowMs);
       const bans = banStatus(penalty, strikes, rules.ban, nowMs);
-      return { verdict, bans, versions: versions.applyRedis(shard, versionsOf(reported)) };
+      return { verdict, bans, versions: versions.applyRedis(shard, parseVersions(reported)) };
     }
     await reconciliation.reconcile(accountId);
   }
-  throw discarding();
+  throw discardedStateError();
 }
 
 /**
  * Returns the versions from any available shard, or the fallback versions while Redis is down. Rejects with
- * `Overloaded` if too many requests are queued.
+ * `OverloadedError` if too many requests are queued.
  */
-export async function currentVersions({ servers, versions }: RedisContext): Promise<Versions> {
+export async function readVersions({ servers, versions }: RedisContext): Promise<Versions> {
   const shard = servers.anyAvailable();
   if (shard === undefined) return versions.fallback();
   return shard.shared(

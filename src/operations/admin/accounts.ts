@@ -4,21 +4,21 @@ import type {
   ListAccountsQuery,
   Account as ShownAccount,
 } from '../../contract/admin/accounts.ts';
-import { filtersText, readCursor, writeCursor } from '../../contract/cursor.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { decodeCursor, encodeCursor, encodeFilters } from '../../contract/cursor.ts';
 import type { Page } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { dayMs, dayOf } from '../../domain/clock.ts';
-import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
+import { dayMs, startOfDay } from '../../domain/clock.ts';
+import { type CustomQuota, PlanError, resolveQuota } from '../../domain/plan.ts';
 import type { Verdict } from '../../limits/limit.ts';
 import type { DayOfKey } from '../../storage/admin.ts';
 import type { AccountFilter } from '../../storage/storage.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
-import { batches } from '../batches.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
-import { foundById } from '../refusals.ts';
-import { pageFrom } from '../resources/pages.ts';
-import { isoOrNull, shownAccount, shownLimits } from '../shown.ts';
+import { expectFoundById } from '../errors.ts';
+import { readInBatches } from '../read-in-batches.ts';
+import { buildPage } from '../resources/pages.ts';
+import { toIsoOrNull, toShownAccount, toShownLimits } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
@@ -40,12 +40,12 @@ export class AccountOperations {
 
   /** Throws `PlanError` for an invalid plan. */
   async create(name: string, plan: string, custom: CustomQuota = {}): Promise<Account> {
-    const account = { name, ...quotaOf(plan, custom), createdAt: this.#context.clock.now() };
+    const account = { name, ...resolveQuota(plan, custom), createdAt: this.#context.clock.now() };
     return writeAs(this.#context, 'createAccount', account);
   }
 
   async find(id: number): Promise<Account> {
-    return foundAccount(await this.#context.store.accounts.find(id), id);
+    return expectAccount(await this.#context.store.accounts.find(id), id);
   }
 
   /**
@@ -58,8 +58,8 @@ export class AccountOperations {
   ): Promise<Account> {
     const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;
     if (isDerived) return this.#updateQuota(id, { name, custom, note, preconditions });
-    const limits = plan === undefined ? undefined : quotaOf(plan, custom);
-    return foundAccount(
+    const limits = plan === undefined ? undefined : resolveQuota(plan, custom);
+    return expectAccount(
       await writeAs(this.#context, 'updateAccount', { id, name, limits, note, preconditions }),
       id,
     );
@@ -67,11 +67,11 @@ export class AccountOperations {
 
   async close(id: number): Promise<Account> {
     const closedAt = this.#context.clock.now();
-    return foundAccount(await writeAs(this.#context, 'closeAccount', { id, closedAt }), id);
+    return expectAccount(await writeAs(this.#context, 'closeAccount', { id, closedAt }), id);
   }
 
   async reopen(id: number): Promise<Account> {
-    return foundAccount(await writeAs(this.#context, 'reopenAccount', { id, closedAt: null }), id);
+    return expectAccount(await writeAs(this.#context, 'reopenAccount', { id, closedAt: null }), id);
   }
 
   async limits(id: number): Promise<Verdict> {
@@ -87,26 +87,26 @@ export class AccountOperations {
     for (;;) {
       const { plan, quota } = await this.find(id);
       const { perMinute, perDay } = plan === 'enterprise' ? quota : {};
-      const limits = quotaOf(plan, {
+      const limits = resolveQuota(plan, {
         perMinute: custom.perMinute ?? perMinute,
         perDay: custom.perDay ?? perDay,
       });
       const change = { id, name, limits, basis: { plan, quota }, note, preconditions };
       try {
-        return foundAccount(await writeAs(this.#context, 'updateAccount', change), id);
+        return expectAccount(await writeAs(this.#context, 'updateAccount', change), id);
       } catch (error) {
         // If the request has preconditions, the error is returned to the client. Otherwise, the error means that the
         // limits have changed since they were read, so the change is retried.
         const isOvertaken =
-          error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
+          error instanceof ApiError && error.code === 'precondition_failed' && !preconditions;
         if (!isOvertaken) throw error;
       }
     }
   }
 }
 
-function foundAccount(account: Account | undefined, id: number): Account {
-  return foundById(account, 'account_not_found', id);
+function expectAccount(account: Account | undefined, id: number): Account {
+  return expectFoundById(account, 'account_not_found', id);
 }
 
 type Lists = Pick<OperatorContext, 'store' | 'clock'>;
@@ -119,16 +119,16 @@ interface Services extends Lists {
 export const accountHandlers = {
   listAccounts: (services, { query }) => accountPage(services, query),
   createAccount: async ({ accounts }, { body: { name, plan, perMinute, perDay } }) =>
-    shownAccount(await planned(accounts.create(name, plan, { perMinute, perDay }))),
-  getAccount: async ({ accounts }, { params }) => shownAccount(await accounts.find(idOf(params))),
+    toShownAccount(await rejectInvalidPlan(accounts.create(name, plan, { perMinute, perDay }))),
+  getAccount: async ({ accounts }, { params }) => toShownAccount(await accounts.find(idOf(params))),
   updateAccount: async ({ accounts }, { params, body }, { preconditions }) => {
     const { name, plan, perMinute, perDay, note } = body;
     const change = { name, plan, custom: { perMinute, perDay }, note, preconditions };
-    return shownAccount(await planned(accounts.update(idOf(params), change)));
+    return toShownAccount(await rejectInvalidPlan(accounts.update(idOf(params), change)));
   },
-  closeAccount: async ({ accounts }, { params }) => shownAccount(await accounts.close(idOf(params))),
-  reopenAccount: async ({ accounts }, { params }) => shownAccount(await accounts.reopen(idOf(params))),
-  getAccountLimits: async ({ accounts }, { params }) => shownLimits(await accounts.limits(idOf(params))),
+  closeAccount: async ({ accounts }, { params }) => toShownAccount(await accounts.close(idOf(params))),
+  reopenAccount: async ({ accounts }, { params }) => toShownAccount(await accounts.reopen(idOf(params))),
+  getAccountLimits: async ({ accounts }, { params }) => toShownLimits(await accounts.limits(idOf(params))),
   getAccountUsage: async ({ accounts, usage }, { params, query }) => {
     const { id: accountId } = await accounts.find(idOf(params));
     return usage.periods({ accountId }, query);
@@ -138,13 +138,13 @@ export const accountHandlers = {
 const idOf = ({ accountId }: { readonly accountId: bigint }) => Number(accountId);
 
 /** Throws `invalid_body` for an invalid plan. */
-async function planned<T>(change: Promise<T>): Promise<T> {
+async function rejectInvalidPlan<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;
   } catch (error) {
     if (!(error instanceof PlanError)) throw error;
     const { field, message } = error;
-    throw new Refusal('invalid_body', {
+    throw new ApiError('invalid_body', {
       message: `The request body is invalid: ${field}: ${message}`,
       details: [{ in: 'body', name: field, message }],
       cause: error,
@@ -154,15 +154,15 @@ async function planned<T>(change: Promise<T>): Promise<T> {
 
 type Query = z.infer<typeof ListAccountsQuery>;
 
-interface Use {
+interface AccountUse {
   readonly requestsToday: number;
   /** Unix ms; 0 if never used. */
   readonly lastUsedAt: number;
 }
 
-type Uses = ReadonlyMap<number, Use>;
+type AccountUses = ReadonlyMap<number, AccountUse>;
 
-const noUse: Use = { requestsToday: 0, lastUsedAt: 0 };
+const noUse: AccountUse = { requestsToday: 0, lastUsedAt: 0 };
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const rowBatch = 2_000;
@@ -171,29 +171,33 @@ const rowBatch = 2_000;
 function accountPage(services: Lists, query: Query): Promise<Page<ShownAccount>> {
   const { sort = query.name === undefined ? 'id' : 'name' } = query;
   return sort === 'id' || sort === 'name'
-    ? storedPage(services, query, sort)
+    ? pageByIdOrName(services, query, sort)
     : pageByUse(services, query, sort);
 }
 
-const filterOf = ({ name, state }: Query): AccountFilter => ({
+const toFilter = ({ name, state }: Query): AccountFilter => ({
   name,
   isClosed: state === undefined ? undefined : state === 'closed',
 });
 
 /** A page sorted by id or name. If sorted by name, the cursor also contains the name. */
-async function storedPage(services: Lists, query: Query, sort: 'id' | 'name'): Promise<Page<ShownAccount>> {
+async function pageByIdOrName(
+  services: Lists,
+  query: Query,
+  sort: 'id' | 'name',
+): Promise<Page<ShownAccount>> {
   const { limit, cursor } = query;
-  const filters = filtersText('/accounts', { ...query });
+  const filters = encodeFilters('/accounts', { ...query });
   const isByName = sort === 'name' || query.name !== undefined;
-  const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, isByName);
+  const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, isByName);
   const after = start && { id: Number(start.after), name: start.name ?? '' };
-  const { name = isByName ? '' : undefined, isClosed } = filterOf(query);
+  const { name = isByName ? '' : undefined, isClosed } = toFilter(query);
   const found = await services.store.accounts.search(after, limit + 1, { name, isClosed });
-  const uses = await usesOf(services, found.slice(0, limit));
-  return pageFrom(
-    found.map((account) => withUse(account, uses)),
+  const uses = await readUses(services, found.slice(0, limit));
+  return buildPage(
+    found.map((account) => toAccountWithUse(account, uses)),
     limit,
-    (last) => writeCursor({ filters, after: BigInt(last.id), name: isByName ? last.name : undefined }),
+    (last) => encodeCursor({ filters, after: BigInt(last.id), name: isByName ? last.name : undefined }),
   );
 }
 
@@ -214,17 +218,17 @@ async function pageByUse(
   sort: 'requestsToday' | 'lastUsedAt',
 ): Promise<Page<ShownAccount>> {
   const { limit, cursor } = query;
-  const filters = filtersText('/accounts', { ...query });
-  const start = cursor === undefined ? undefined : readCursor(cursor, filters, 1n, true);
+  const filters = encodeFilters('/accounts', { ...query });
+  const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, true);
   const after = start && { id: Number(start.after), amount: Number(start.name) };
-  const ranked = await rankedAfter(after, services, sort, filterOf(query), limit + 1);
-  const { items, next } = pageFrom(ranked, limit, ({ id, amount }) =>
-    writeCursor({ filters, after: BigInt(id), name: String(amount) }),
+  const ranked = await listRankedAfter(after, services, sort, toFilter(query), limit + 1);
+  const { items, next } = buildPage(ranked, limit, ({ id, amount }) =>
+    encodeCursor({ filters, after: BigInt(id), name: String(amount) }),
   );
   const ids = items.map(({ id }) => id);
   const accounts = await services.store.accounts.findMany(ids);
-  const uses = await usesOf(services, accounts);
-  const shown = new Map(accounts.map((account) => [account.id, withUse(account, uses)]));
+  const uses = await readUses(services, accounts);
+  const shown = new Map(accounts.map((account) => [account.id, toAccountWithUse(account, uses)]));
   return { items: ids.flatMap((id) => shown.get(id) ?? []), next };
 }
 
@@ -235,7 +239,7 @@ async function pageByUse(
 const maxDays = 31;
 
 /** The accounts after another one: at least `count` of them, or all if there are fewer. */
-async function rankedAfter(
+async function listRankedAfter(
   after: Ranked | undefined,
   { store, clock }: Lists,
   sort: 'requestsToday' | 'lastUsedAt',
@@ -243,17 +247,17 @@ async function rankedAfter(
   count: number,
 ): Promise<Ranked[]> {
   const isFiltered = filter.name !== undefined || filter.isClosed !== undefined;
-  const wanted = isFiltered ? new Set(await idsOf(store, filter)) : undefined;
+  const wanted = isFiltered ? new Set(await listAccountIds(store, filter)) : undefined;
   const isLater = (its: Ranked) => after === undefined || compareRanks(after, its) < 0;
   const used = new Set<number>();
   const ranked: Ranked[] = [];
   const rank = (accounts: readonly Ranked[]) => {
     for (const its of accounts.filter(isLater).sort(compareRanks)) ranked.push(its);
   };
-  const today = dayOf(clock.now());
+  const today = startOfDay(clock.now());
   const days = sort === 'lastUsedAt' ? maxDays : 1;
   for (let back = 0; back < days && ranked.length < count; back++) {
-    const amounts = await amountsOn(store, sort, today - back * dayMs);
+    const amounts = await readAmounts(store, sort, today - back * dayMs);
     const accounts = [...amounts].map(([id, amount]) => ({ id, amount }));
     const first = accounts.filter(
       ({ id, amount }) => amount > 0 && !used.has(id) && (wanted?.has(id) ?? true),
@@ -262,21 +266,21 @@ async function rankedAfter(
     rank(first);
   }
   if (ranked.length < count) {
-    const rest = [...(wanted ?? (await idsOf(store, filter)))].filter((id) => !used.has(id));
+    const rest = [...(wanted ?? (await listAccountIds(store, filter)))].filter((id) => !used.has(id));
     rank(rest.map((id) => ({ id, amount: 0 })));
   }
   return ranked;
 }
 
 /** The values to sort by, for the accounts used on a day. */
-async function amountsOn(
+async function readAmounts(
   { usage }: Lists['store'],
   sort: 'requestsToday' | 'lastUsedAt',
   day: number,
 ): Promise<Map<number, number>> {
   const amounts = new Map<number, number>();
   const read = (last?: DayOfKey) => usage.keysOn(day, last?.keyId ?? 0, rowBatch);
-  for await (const rows of batches(rowBatch, read)) {
+  for await (const rows of readInBatches(rowBatch, read)) {
     for (const { accountId, requests, lastUsedAt } of rows) {
       const amount = amounts.get(accountId) ?? 0;
       amounts.set(accountId, sort === 'lastUsedAt' ? Math.max(amount, lastUsedAt) : amount + requests);
@@ -285,29 +289,29 @@ async function amountsOn(
   return amounts;
 }
 
-function withUse(account: Account, uses: Uses): ShownAccount {
+function toAccountWithUse(account: Account, uses: AccountUses): ShownAccount {
   const { requestsToday, lastUsedAt } = uses.get(account.id) ?? noUse;
-  return { ...shownAccount(account), requestsToday, lastUsedAt: isoOrNull(lastUsedAt || null) };
+  return { ...toShownAccount(account), requestsToday, lastUsedAt: toIsoOrNull(lastUsedAt || null) };
 }
 
-async function idsOf({ accounts }: Lists['store'], filter: AccountFilter): Promise<number[]> {
+async function listAccountIds({ accounts }: Lists['store'], filter: AccountFilter): Promise<number[]> {
   const ids: number[] = [];
   const read = (last?: Account) => accounts.search(last, rowBatch, filter);
-  for await (const page of batches(rowBatch, read)) for (const { id } of page) ids.push(id);
+  for await (const page of readInBatches(rowBatch, read)) for (const { id } of page) ids.push(id);
   return ids;
 }
 
-async function usesOf(services: Lists, accounts: readonly Account[]): Promise<Uses> {
-  const uses = accounts.map(async ({ id }) => [id, await useOf(services, id)] as const);
+async function readUses(services: Lists, accounts: readonly Account[]): Promise<AccountUses> {
+  const uses = accounts.map(async ({ id }) => [id, await readUse(services, id)] as const);
   return new Map(await Promise.all(uses));
 }
 
-async function useOf({ store, clock }: Lists, accountId: number): Promise<Use> {
+async function readUse({ store, clock }: Lists, accountId: number): Promise<AccountUse> {
   let { requestsToday, lastUsedAt } = noUse;
   const read = (last?: Key) => store.keys.list(last?.id ?? 0, rowBatch, { accountId });
-  for await (const keys of batches(rowBatch, read)) {
+  for await (const keys of readInBatches(rowBatch, read)) {
     const ids = keys.map(({ id }) => id);
-    for (const use of await store.usage.lastUses(ids, dayOf(clock.now()))) {
+    for (const use of await store.usage.lastUses(ids, startOfDay(clock.now()))) {
       requestsToday += use.requests;
       lastUsedAt = Math.max(lastUsedAt, use.lastUsedAt);
     }

@@ -1,17 +1,17 @@
 import {
-  type AdminInputOf,
+  type AdminInput,
   type AdminOperationId,
   type adminOperations,
-  type ShopOperationId,
-  shopOperations,
+  type PublicOperationId,
+  publicOperations,
 } from '../../contract/admin/operations.ts';
-import { type FileContent, isRead, type Operation, type Result, resultOf } from '../../contract/operation.ts';
-import { actorText } from '../../domain/actor.ts';
+import { type FileContent, isRead, type Operation, type Result, toResult } from '../../contract/operation.ts';
+import { formatActor } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { OperatorOnce, writeAs } from '../changes/by-operator.ts';
+import { OperatorIdempotency, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
+import { addIdToMessage } from '../errors.ts';
 import { importHandlers } from '../imports/handlers.ts';
-import { withId } from '../refusals.ts';
 import type { ReadStore } from '../resources/rows.ts';
 import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
 import { ownSessionHandlers, sessionHandlers } from '../sign-in/sessions.ts';
@@ -26,7 +26,7 @@ import { keyHandlers } from './keys.ts';
 import { operatorReaders, totalsHandlers } from './lists.ts';
 import { operatorHandlers } from './operators.ts';
 import { searchHandlers } from './search.ts';
-import { type OperatorServices, type ServingParts, servicesAs } from './services.ts';
+import { type OperatorServices, type ServingDependencies, servicesFor } from './services.ts';
 import { systemHandlers } from './system.ts';
 import { failedRequestHandlers, usageHandlers } from './usage.ts';
 import { webhookHandlers } from './webhooks.ts';
@@ -34,9 +34,9 @@ import { webhookHandlers } from './webhooks.ts';
 /** Operations that set or delete the session cookie. The listener runs them with `SessionOperations`. */
 type CookieOperationId = 'createSession' | 'deleteSession';
 
-type HandledRows = Omit<typeof adminOperations, ShopOperationId | CookieOperationId>;
+type HandledRows = Omit<typeof adminOperations, PublicOperationId | CookieOperationId>;
 
-type Services = OperatorServices & ServingParts;
+type Services = OperatorServices & ServingDependencies;
 
 /** Operations that need only the store, so that the command line can run them. */
 const storeHandlers = {
@@ -52,7 +52,7 @@ const storeHandlers = {
   ...categoryUseHandlers,
 };
 
-export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;
+export type StoreOperationId = PublicOperationId | keyof typeof storeHandlers;
 
 const handlers: HandlersOf<Services, HandledRows> = {
   ...storeHandlers,
@@ -66,13 +66,13 @@ const handlers: HandlersOf<Services, HandledRows> = {
 };
 
 export interface AdminRequest {
-  readonly input: AdminInputOf<AdminOperationId>;
+  readonly input: AdminInput<AdminOperationId>;
   readonly preconditions: Preconditions;
   /** Identifies the request and its retries; undefined without an `Idempotency-Key`. */
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
-type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
+type AdminResult = (Result & { readonly isReplayed?: boolean }) | Lines | File;
 
 interface File {
   readonly file: FileContent;
@@ -83,10 +83,10 @@ interface Lines {
 }
 
 export class AdminOperations {
-  readonly #parts: ServingParts;
+  readonly #dependencies: ServingDependencies;
 
-  constructor(parts: ServingParts) {
-    this.#parts = parts;
+  constructor(dependencies: ServingDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -97,27 +97,29 @@ export class AdminOperations {
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
     context: Omit<HandlerContext, 'preconditions'>,
-  ): Awaitable<AdminPerformed> {
+  ): Awaitable<AdminResult> {
     const { repeatable } = request;
-    const { randomBytes } = this.#parts;
+    const { randomBytes } = this.#dependencies;
     const once =
-      repeatable && new OperatorOnce({ ...repeatable, actor: actorText(context.actor), randomBytes });
-    const services = servicesAs(this.#parts, context.actor, once);
-    return andThen(outcomeOf(services, operation.operationId, request, context), (outcome) => {
+      repeatable &&
+      new OperatorIdempotency({ ...repeatable, actor: formatActor(context.actor), randomBytes });
+    const services = servicesFor(this.#dependencies, context.actor, once);
+    return andThen(runHandler(services, operation.operationId, request, context), (outcome) => {
       if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
-      return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
+      return { ...toResult(operation, outcome), isReplayed: once?.isReplayed ?? false };
     });
   }
 }
 
-function outcomeOf(
+function runHandler(
   services: Services,
   id: AdminOperationId,
   { input, preconditions }: AdminRequest,
   context: Omit<HandlerContext, 'preconditions'>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
+  if (isPublicOperation(id))
+    return runPublicOperation(services, id, input as AdminInput<PublicOperationId>, preconditions);
   // The input was parsed according to the operation's definition, so it has the type that the handler expects.
   const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...context, preconditions });
@@ -126,9 +128,10 @@ function outcomeOf(
 export function performOnStore(
   services: OperatorServices,
   id: StoreOperationId,
-  input: AdminInputOf<StoreOperationId>,
+  input: AdminInput<StoreOperationId>,
 ): Awaitable<unknown> {
-  if (isShopOperation(id)) return shared(services, id, input as AdminInputOf<ShopOperationId>, {});
+  if (isPublicOperation(id))
+    return runPublicOperation(services, id, input as AdminInput<PublicOperationId>, {});
   const handler = storeHandlers[id as keyof typeof storeHandlers] as StoreHandler;
   return handler(services, input as never, { preconditions: {} });
 }
@@ -140,33 +143,33 @@ type StoreHandler = (
 ) => Awaitable<unknown>;
 type Handler = (services: Services, input: never, context: HandlerContext) => Awaitable<unknown>;
 
-export function isShopOperation(id: string): id is ShopOperationId {
-  return Object.hasOwn(shopOperations, id);
+export function isPublicOperation(id: string): id is PublicOperationId {
+  return Object.hasOwn(publicOperations, id);
 }
 
-/** Like `performShared`, but errors about missing objects contain the id, as in all operations for operators. */
-function shared(...args: Parameters<typeof performShared>): Awaitable<unknown> {
+/** Like `performPublicOperation`, but errors about missing objects contain the id, as in all operations for operators. */
+function runPublicOperation(...args: Parameters<typeof performPublicOperation>): Awaitable<unknown> {
   const { params } = args[2];
   try {
-    const outcome = performShared(...args);
+    const outcome = performPublicOperation(...args);
     return outcome instanceof Promise
       ? outcome.catch((error) => {
-          throw withId(error, params);
+          throw addIdToMessage(error, params);
         })
       : outcome;
   } catch (error) {
-    throw withId(error, params);
+    throw addIdToMessage(error, params);
   }
 }
 
 /** Runs client operations on behalf of an operator, with the same readers and units of work. */
-function performShared(
+function performPublicOperation(
   services: OperatorServices,
-  id: ShopOperationId,
-  { params, query, body }: AdminInputOf<ShopOperationId>,
+  id: PublicOperationId,
+  { params, query, body }: AdminInput<PublicOperationId>,
   preconditions: Preconditions,
 ): Awaitable<unknown> {
-  if (isRead(shopOperations[id])) {
+  if (isRead(publicOperations[id])) {
     const read = readers[id as keyof typeof readers] as Reader;
     return read(services.store, { params, query, body } as never);
   }

@@ -1,12 +1,12 @@
-import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
+import { auditEntryJson, type auditOperations } from '../../contract/admin/audit.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
 import { Pacer } from '../../domain/pacer.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
 import type { Key } from '../../tables/accounts.ts';
 import type { AuditEntry } from '../../tables/operators.ts';
-import { batches } from '../batches.ts';
-import { pageOf } from '../resources/pages.ts';
-import { shownEntry } from '../shown.ts';
+import { readInBatches } from '../read-in-batches.ts';
+import { readPage } from '../resources/pages.ts';
+import { toShownEntry } from '../to-shown.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -70,22 +70,22 @@ export class AuditOperations {
     const webhooks = await this.#store.webhooks.list(undefined, maxWebhooks, { accountId });
     yield [`account:${account}`, ...webhooks.map(({ id }) => `webhook:${id}`)];
     const read = (last?: Key) => this.#store.keys.list(last?.id, keyBatch, { accountId });
-    for await (const keys of batches(keyBatch, read)) yield keys.map(({ id }) => `key:${id}`);
+    for await (const keys of readInBatches(keyBatch, read)) yield keys.map(({ id }) => `key:${id}`);
   }
 }
 
 export const auditHandlers = {
   listAudit: async ({ audit }, { query }) => {
     const { limit: _limit, cursor: _cursor, ...filter } = query;
-    const { items, next } = await pageOf(query, {
+    const { items, next } = await readPage(query, {
       path: '/audit',
       read: (before, limit) => audit.list(before, limit, filter),
     });
-    return { items: items.map(shownEntry), next };
+    return { items: items.map(toShownEntry), next };
   },
-  exportAudit: ({ audit }, { query }) => linesOf(audit, query),
+  exportAudit: ({ audit }, { query }) => exportLines(audit, query),
 } satisfies HandlersOf<{ readonly audit: AuditOperations }, typeof auditOperations>;
 
-async function* linesOf(audit: AuditOperations, filter: AuditQuery): AsyncGenerator<string> {
-  for await (const entry of audit.all(filter)) yield entryJson(shownEntry(entry));
+async function* exportLines(audit: AuditOperations, filter: AuditQuery): AsyncGenerator<string> {
+  for await (const entry of audit.all(filter)) yield auditEntryJson(toShownEntry(entry));
 }

@@ -13,17 +13,17 @@ import {
   type Verification,
 } from '../../contract/admin/backups.ts';
 import type { Concern } from '../../contract/admin/system.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { FileContent } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { type Actor, actorText } from '../../domain/actor.ts';
+import { type Actor, formatActor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { Turns } from '../../domain/turns.ts';
-import { entryOf } from '../changes/by-operator.ts';
-import { iso } from '../shown.ts';
+import { FairQueue } from '../../domain/fair-queue.ts';
+import { toAuditEntry } from '../changes/by-operator.ts';
+import { toIso } from '../to-shown.ts';
 import type { UnitWriter } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-export interface BackupParts {
+export interface BackupBackend {
   readonly maker: BackupMaker;
   readonly folder: BackupFolder;
 }
@@ -38,7 +38,7 @@ interface BackupContext extends BackupSettings {
   readonly store: Pick<UnitWriter, 'write'>;
   readonly clock: Clock;
   /** Undefined if backups are not possible: on a database server, or without a folder. */
-  readonly parts: BackupParts | undefined;
+  readonly backend: BackupBackend | undefined;
 }
 
 /** A failed backup is retried after this time, or after the backup interval if that is shorter. */
@@ -49,7 +49,7 @@ type ScheduledBackup =
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Backup metrics. Counts start at zero when the service starts. */
-export interface BackupFigures {
+export interface BackupMetrics {
   /** Interval in ms; undefined if backups are made only on request. */
   readonly everyMs: number | undefined;
   readonly latest: NamedFile | undefined;
@@ -64,7 +64,7 @@ export class BackupOperations implements AsyncDisposable {
   readonly #stopping = new AbortController();
   /** Verifications that run or wait, by the name of the backup and the operator. */
   readonly #verifying = new Map<string, Promise<Verification>>();
-  readonly #turns = new Turns<string>();
+  readonly #turns = new FairQueue<string>();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
   /** Time of the last failure (`steady`); undefined if the last backup succeeded. */
@@ -80,21 +80,21 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   async state(): Promise<BackupState> {
-    const { parts, everyMs, keep } = this.#context;
+    const { backend, everyMs, keep } = this.#context;
     let files: readonly NamedFile[] = [];
     let unreadable: string | undefined;
     try {
-      files = (await parts?.folder.list()) ?? [];
+      files = (await backend?.folder.list()) ?? [];
     } catch (error) {
-      unreadable = failureText(error);
+      unreadable = describeFailure(error);
     }
     return {
-      folder: parts?.folder.path ?? null,
+      folder: backend?.folder.path ?? null,
       everySeconds: everyMs === undefined ? null : Math.ceil(everyMs / 1_000),
       keep,
       running: this.#running === undefined ? null : { done: this.#running.done, total: this.#running.total },
       lastError: this.#lastError ?? unreadable ?? null,
-      backups: files.map(backupView),
+      backups: files.map(toShownBackup),
     };
   }
 
@@ -107,8 +107,8 @@ export class BackupOperations implements AsyncDisposable {
     const { lastVerification: _, ...recorded } = backup;
     const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
     await entry.catch((error: unknown) => {
-      const message = `The backup ${backup.name} was created, but could not be recorded in the audit log: ${failureText(error)}`;
-      throw new Refusal('backup_failed', { message, cause: error });
+      const message = `The backup ${backup.name} was created, but could not be recorded in the audit log: ${describeFailure(error)}`;
+      throw new ApiError('backup_failed', { message, cause: error });
     });
     return backup;
   }
@@ -118,10 +118,10 @@ export class BackupOperations implements AsyncDisposable {
    * Throws `backup_not_found`.
    */
   async download(actor: Actor, name: string): Promise<FileContent> {
-    const { parts } = this.#context;
-    const path = parts?.folder.pathOf(name);
-    const exists = (await parts?.folder.list())?.some((file) => file.name === name) ?? false;
-    if (path === undefined || !exists) throw new Refusal('backup_not_found');
+    const { backend } = this.#context;
+    const path = backend?.folder.pathOf(name);
+    const exists = (await backend?.folder.list())?.some((file) => file.name === name) ?? false;
+    if (path === undefined || !exists) throw new ApiError('backup_not_found');
     await this.#record(actor, 'downloadBackup', name, null);
     return { name, content: Bun.file(path) };
   }
@@ -132,7 +132,7 @@ export class BackupOperations implements AsyncDisposable {
    * damage.
    */
   verify(actor: Actor, name: string): Promise<Verification> {
-    const owner = actorText(actor);
+    const owner = formatActor(actor);
     const key = `${name} ${owner}`;
     const known = this.#verifying.get(key);
     if (known !== undefined) return known;
@@ -144,20 +144,20 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   async #verify(name: string): Promise<Verification> {
-    const { parts } = this.#context;
-    const path = parts?.folder.pathOf(name);
-    if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');
-    const verified = await parts.maker
+    const { backend } = this.#context;
+    const path = backend?.folder.pathOf(name);
+    if (backend === undefined || path === undefined) throw new ApiError('backup_not_found');
+    const verified = await backend.maker
       .verify(path, { signal: this.#stopping.signal })
       .catch(async (error: unknown) => {
-        if (faultOf(error) === 'damaged')
-          await this.#note(name, { isSound: false, message: failureText(error), counts: null });
-        throw verificationRefusal(error);
+        if (backupFault(error) === 'damaged')
+          await this.#note(name, { isSound: false, message: describeFailure(error), counts: null });
+        throw toVerificationError(error);
       });
-    if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
+    if (verified.kind !== 'backup') throw new ApiError('backup_not_found');
     const { createdAt, format, counts } = verified;
     await this.#note(name, { isSound: true, message: null, counts });
-    return { name, createdAt: iso(createdAt), format, counts };
+    return { name, createdAt: toIso(createdAt), format, counts };
   }
 
   /** The warning that backups are failing; undefined while they succeed. */
@@ -174,24 +174,24 @@ export class BackupOperations implements AsyncDisposable {
    * that makes the backups. Undefined until the first retry of a failed backup.
    */
   async overdue(): Promise<Concern | undefined> {
-    const { parts, everyMs, clock } = this.#context;
-    if (parts === undefined || everyMs === undefined) return undefined;
-    const latest = await latestIn(parts.folder, clock.now());
+    const { backend, everyMs, clock } = this.#context;
+    if (backend === undefined || everyMs === undefined) return undefined;
+    const latest = await findLatestBackup(backend.folder, clock.now());
     if (latest !== undefined && clock.now() - latest.createdAt <= everyMs + retryMs) return undefined;
     const found =
-      latest === undefined ? 'There is no backup' : `The latest backup is from ${iso(latest.createdAt)}`;
+      latest === undefined ? 'There is no backup' : `The latest backup is from ${toIso(latest.createdAt)}`;
     return {
-      what: `${found} in ${parts.folder.path}, so a scheduled backup is overdue (BACKUP_EVERY).`,
+      what: `${found} in ${backend.folder.path}, so a scheduled backup is overdue (BACKUP_EVERY).`,
       remedy:
         'Check that the service is running, and correct the problem that its log names ("backup failed").',
     };
   }
 
   /** Undefined without a backup folder. */
-  async figures(): Promise<BackupFigures | undefined> {
-    const { parts, everyMs, clock } = this.#context;
-    if (parts === undefined) return undefined;
-    const latest = await latestIn(parts.folder, clock.now());
+  async metrics(): Promise<BackupMetrics | undefined> {
+    const { backend, everyMs, clock } = this.#context;
+    if (backend === undefined) return undefined;
+    const latest = await findLatestBackup(backend.folder, clock.now());
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
@@ -200,10 +200,10 @@ export class BackupOperations implements AsyncDisposable {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
       const backup = await this.#make(null);
-      const removed = (await this.#context.parts?.folder.prune(this.#context.keep, backup.name)) ?? [];
+      const removed = (await this.#context.backend?.folder.prune(this.#context.keep, backup.name)) ?? [];
       return { kind: 'made', backup, removed };
     } catch (error) {
-      return this.#stopping.signal.aborted ? undefined : { kind: 'failed', reason: failureText(error) };
+      return this.#stopping.signal.aborted ? undefined : { kind: 'failed', reason: describeFailure(error) };
     }
   }
 
@@ -213,11 +213,11 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   async #isDue(): Promise<boolean> {
-    const { parts, everyMs, clock } = this.#context;
-    if (parts === undefined || everyMs === undefined) return false;
+    const { backend, everyMs, clock } = this.#context;
+    if (backend === undefined || everyMs === undefined) return false;
     const now = clock.now();
     if (this.#failedAt !== undefined) return clock.steady() >= this.#failedAt + Math.min(everyMs, retryMs);
-    this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
+    this.#latest ??= (await findLatestBackup(backend.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
     // If the latest backup is dated in the future because the clock was set back, a new one is due immediately.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
@@ -225,20 +225,20 @@ export class BackupOperations implements AsyncDisposable {
   async #record(actor: Actor, operation: string, name: string, after: string | null): Promise<void> {
     const { store, clock } = this.#context;
     const what = { operation, object: `backup:${name}`, before: null, after };
-    await store.write('recordAudit', entryOf({ actor, clock }, what));
+    await store.write('recordAudit', toAuditEntry({ actor, clock }, what));
   }
 
   async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
-    const { parts, clock } = this.#context;
+    const { backend, clock } = this.#context;
     // If the folder is not writable, the verification still returns its result.
-    await parts?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
+    await backend?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
   }
 
   async #make(label: string | null): Promise<Backup> {
-    const { parts, clock } = this.#context;
-    if (parts === undefined) throw new Refusal('backup_not_possible');
-    if (this.#running !== undefined) throw new Refusal('backup_in_progress');
-    const { maker, folder } = parts;
+    const { backend, clock } = this.#context;
+    if (backend === undefined) throw new ApiError('backup_not_possible');
+    if (this.#running !== undefined) throw new ApiError('backup_in_progress');
+    const { maker, folder } = backend;
     // Rounded down to the second, like the time in the file name.
     const now = Math.floor(clock.now() / 1_000) * 1_000;
     const name = folder.nameAt(now, label);
@@ -260,60 +260,60 @@ export class BackupOperations implements AsyncDisposable {
       this.#latest = now;
       this.#seconds = (clock.steady() - begunAt) / 1_000;
       this.#made++;
-      return backupView({ name, bytes, createdAt: now, label, verified: null });
+      return toShownBackup({ name, bytes, createdAt: now, label, verified: null });
     } catch (error) {
-      if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
-      this.#lastError = failureText(error);
+      if (backupFault(error) === 'exists') throw new ApiError('backup_in_progress');
+      this.#lastError = describeFailure(error);
       this.#failedAt = clock.steady();
       this.#failed++;
-      throw new Refusal('backup_failed', { message: this.#lastError, cause: error });
+      throw new ApiError('backup_failed', { message: this.#lastError, cause: error });
     } finally {
       this.#running = undefined;
     }
   }
 }
 
-function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
+function toShownBackup({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
   return {
     name,
     label,
     bytes,
-    createdAt: iso(createdAt),
+    createdAt: toIso(createdAt),
     lastVerification: verified && {
       ...verified,
-      at: iso(verified.at),
+      at: toIso(verified.at),
       counts: verified.counts && { ...verified.counts },
     },
   };
 }
 
 /** The latest backup, ignoring backups dated in the future; undefined if there is none or the folder cannot be read. */
-async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
+async function findLatestBackup(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
   const files = await folder.list().catch(() => []);
   return files.find(({ createdAt }) => createdAt <= now);
 }
 
-function faultOf(error: unknown): BackupFault | undefined {
+function backupFault(error: unknown): BackupFault | undefined {
   return error instanceof Error && 'fault' in error ? (error.fault as BackupFault) : undefined;
 }
 
-function failureText(error: unknown): string {
-  if (error instanceof Refusal) return error.message ?? error.code;
+function describeFailure(error: unknown): string {
+  if (error instanceof ApiError) return error.message ?? error.code;
   return error instanceof Error ? error.message : String(error);
 }
 
-function verificationRefusal(error: unknown): unknown {
-  const message = failureText(error);
-  switch (faultOf(error)) {
+function toVerificationError(error: unknown): unknown {
+  const message = describeFailure(error);
+  switch (backupFault(error)) {
     case 'missing':
     case 'foreign':
-      return new Refusal('backup_not_found');
+      return new ApiError('backup_not_found');
     case 'damaged':
-      return new Refusal('backup_damaged', { message });
+      return new ApiError('backup_damaged', { message });
     case undefined:
       return error;
     default:
-      return new Refusal('backup_failed', { message, cause: error });
+      return new ApiError('backup_failed', { message, cause: error });
   }
 }
 

@@ -1,11 +1,11 @@
 import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { banSeconds } from '../../limits/limit.ts';
 import type { Ban } from '../../limits/limit-store.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
-import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
-import { foundById } from '../refusals.ts';
-import { iso } from '../shown.ts';
+import { type OperatorContext, toAuditEntry } from '../changes/by-operator.ts';
+import { expectFoundById } from '../errors.ts';
+import { toIso } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
 export class BanOperations {
@@ -30,7 +30,7 @@ export class BanOperations {
       // After a restore, a ban may belong to a key that no longer exists.
       return key === undefined || account === undefined
         ? []
-        : [shownBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
+        : [toShownBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
     });
   }
 
@@ -42,31 +42,36 @@ export class BanOperations {
   async lift(keyId: number): Promise<void> {
     const { limits } = this.#context.store;
     const ban = (await limits.bans()).find((one) => one.keyId === keyId);
-    const { bannedUntil, level } = foundById(ban, 'ban_not_found', keyId);
-    const before = JSON.stringify({ bannedUntil: iso(bannedUntil * 1_000), level });
+    const { bannedUntil, level } = expectFoundById(ban, 'ban_not_found', keyId);
+    const before = JSON.stringify({ bannedUntil: toIso(bannedUntil * 1_000), level });
     await this.#record('beginLiftBan', keyId, before, before);
-    foundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
+    expectFoundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
     try {
       await this.#record('liftBan', keyId, before, null);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof ApiError)) throw error;
       const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
-      throw new Refusal(error.code, { message, cause: error.cause });
+      throw new ApiError(error.code, { message, cause: error.cause });
     }
   }
 
   async #record(operation: string, keyId: number, before: string, after: string | null): Promise<void> {
-    const entry = entryOf(this.#context, { operation, object: `key:${keyId}`, before, after });
+    const entry = toAuditEntry(this.#context, { operation, object: `key:${keyId}`, before, after });
     await this.#context.store.write('recordAudit', entry);
   }
 }
 
-function shownBan({ keyId, bannedUntil, level }: Ban, seconds: number, key: Key, account: Account): ShownBan {
+function toShownBan(
+  { keyId, bannedUntil, level }: Ban,
+  seconds: number,
+  key: Key,
+  account: Account,
+): ShownBan {
   return {
     ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
     ...{ accountId: account.id, accountName: account.name },
     ...{ level, reason: banReason(level) },
-    ...{ bannedFrom: iso((bannedUntil - seconds) * 1_000), bannedUntil: iso(bannedUntil * 1_000) },
+    ...{ bannedFrom: toIso((bannedUntil - seconds) * 1_000), bannedUntil: toIso(bannedUntil * 1_000) },
   };
 }
 

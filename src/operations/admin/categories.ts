@@ -1,7 +1,7 @@
 import type { CategoryInUse, categoryUseOperations } from '../../contract/admin/categories.ts';
 import { int64Max, int64Min } from '../../contract/json.ts';
-import { batches } from '../batches.ts';
-import { pageOf } from '../resources/pages.ts';
+import { readInBatches } from '../read-in-batches.ts';
+import { readPage } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -23,7 +23,7 @@ async function categoriesInUse(
   const found: CategoryInUse[] = [];
   const pageLimit = isNamed === undefined ? limit : examinedBatch;
   const read = (last?: { readonly id: bigint }) => pets.categoriesInUse(last?.id ?? after, pageLimit);
-  for await (const used of batches(pageLimit, read)) {
+  for await (const used of readInBatches(pageLimit, read)) {
     const known = await categories.findMany(used.map(({ id }) => id));
     const names = new Map(known.map(({ id, name }) => [id, name]));
     for (const category of used) {
@@ -37,7 +37,7 @@ async function categoriesInUse(
 
 export const categoryUseHandlers = {
   listCategoriesInUse: ({ store }, { query }) =>
-    pageOf(query, {
+    readPage(query, {
       path: '/categories/in-use',
       minId: int64Min,
       read: (after, limit, { named }) =>

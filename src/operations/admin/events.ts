@@ -1,22 +1,22 @@
 import type { adminEventOperations, EventLog } from '../../contract/admin/events.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { dayMs, hourMs } from '../../domain/clock.ts';
-import { type EventSelector, selectedTypes } from '../../domain/event-type.ts';
+import { type EventSelector, expandSelectors } from '../../domain/event-type.ts';
 import type { EventStore } from '../../storage/storage.ts';
-import { restoreGap } from '../../tables/events.ts';
-import type { EventFeed, Wanted } from '../events/feed.ts';
-import { pageOfFeed } from '../resources/events.ts';
-import { iso } from '../shown.ts';
+import { skippedIdsPerRestore } from '../../tables/events.ts';
+import type { EventFeed, EventFilter } from '../events/feed.ts';
+import { readFeedPage } from '../resources/events.ts';
 import type { EventRetention } from '../sweeper.ts';
+import { toIso } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** Selects the events of all accounts. */
-export function allEvents(selectors: readonly EventSelector[] = []): Wanted {
-  return { types: selectedTypes(selectors), accountId: 'all' };
+export function unrestrictedFilter(selectors: readonly EventSelector[] = []): EventFilter {
+  return { types: expandSelectors(selectors), accountId: 'all' };
 }
 
 /** Summarizes the retained events with a few reads, plus a few for each gap and each billion events. */
-export async function eventLogOf(
+export async function readEventLog(
   events: EventStore,
   { areRecorded, keepMs }: EventRetention,
   clock: Pick<Clock, 'now'>,
@@ -24,7 +24,7 @@ export async function eventLogOf(
   const { oldest: from, last } = await events.bounds();
   const [oldest] = await events.list(from - 1n, 1);
   const [newest] = await events.newest(1);
-  const mark = (event: typeof oldest) => (event ? { id: event.id, timestamp: iso(event.createdAt) } : null);
+  const mark = (event: typeof oldest) => (event ? { id: event.id, timestamp: toIso(event.createdAt) } : null);
   const hours = Math.max(1, (clock.now() - (oldest?.createdAt ?? 0)) / hourMs);
   const retained = oldest && newest ? await countEvents(events, oldest.id, newest.id) : 0;
   return {
@@ -36,7 +36,7 @@ export async function eventLogOf(
 
 /** The number of events in a range of ids, excluding ids that restores skipped. */
 async function countEvents(events: EventStore, first: bigint, newest: bigint): Promise<number> {
-  const step = BigInt(restoreGap);
+  const step = BigInt(skippedIdsPerRestore);
   let skipped = 0n;
   // Every gap has at least `step` ids, so looking ahead by `step` ids never misses one.
   for (let at = first; at + step <= newest; ) {
@@ -59,6 +59,6 @@ interface Services {
 }
 
 export const eventHandlers: HandlersOf<Services, typeof adminEventOperations> = {
-  listEvents: ({ feed }, { query }) => pageOfFeed(feed, query, allEvents(query.type)),
-  getEventLog: ({ store, eventSettings, clock }) => eventLogOf(store.events, eventSettings, clock),
+  listEvents: ({ feed }, { query }) => readFeedPage(feed, query, unrestrictedFilter(query.type)),
+  getEventLog: ({ store, eventSettings, clock }) => readEventLog(store.events, eventSettings, clock),
 };

@@ -1,4 +1,4 @@
-import type { InputOfRow, OutcomeOfRow, UploadOfRow } from '../../contract/operation.ts';
+import type { OperationInput, OperationOutcome, OperationUpload } from '../../contract/operation.ts';
 import type { Actor } from '../../domain/actor.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Role } from '../../domain/role.ts';
@@ -19,11 +19,11 @@ export interface HandlerContext extends SignedIn {
   readonly signal: AbortSignal;
 }
 
-/** Handlers for operator requests. They may throw a `Refusal`, and use `writeAs` to make and record changes. */
+/** Handlers for operator requests. They may throw an `ApiError`, and use `writeAs` to make and record changes. */
 export type HandlersOf<Services, Rows> = {
   readonly [Id in keyof Rows]: (
     services: Services,
-    input: InputOfRow<Rows[Id]> & UploadOfRow<Rows[Id]>,
+    input: OperationInput<Rows[Id]> & OperationUpload<Rows[Id]>,
     context: HandlerContext,
-  ) => Awaitable<OutcomeOfRow<Rows[Id]>>;
+  ) => Awaitable<OperationOutcome<Rows[Id]>>;
 };

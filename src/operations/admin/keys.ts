@@ -1,18 +1,18 @@
 import type { BanStatus, FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import { dayOf } from '../../domain/clock.ts';
-import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
+import { startOfDay } from '../../domain/clock.ts';
+import { computeFingerprint, generateKey, lastFour, type RandomBytes } from '../../domain/key.ts';
 import type { PlanName } from '../../domain/plan.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
 import type { Account, Key, NewKey } from '../../tables/accounts.ts';
-import { batches } from '../batches.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
-import { foundById, ifAvailable } from '../refusals.ts';
-import { pageOf } from '../resources/pages.ts';
-import { iso, isoOrNull, storedKey } from '../shown.ts';
+import { expectFoundById, ifAvailable } from '../errors.ts';
+import { readInBatches } from '../read-in-batches.ts';
+import { readPage } from '../resources/pages.ts';
+import { toAuditedKey, toIso, toIsoOrNull } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
@@ -78,29 +78,29 @@ export class KeyOperations {
   async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
     const old = await this.find(id);
     const account = await this.#account(old.accountId);
-    const lives = lifetime === undefined ? lifetimeOf(old) : lifetime;
+    const lives = lifetime === undefined ? keyLifetime(old) : lifetime;
     const { key, stored } = this.#make(old.accountId, old.name, lives, old.scopes);
     const rotation = { oldId: id, oldEndsAt: stored.createdAt + graceMs, successor: stored };
     const { outcome, secret } = await issueAs(this.#context, 'rotateKey', rotation, key);
-    if (outcome === undefined) throw endOf(await this.find(id));
+    if (outcome === undefined) throw inactiveKeyError(await this.find(id));
     return this.#issued(outcome, account.plan, secret);
   }
 
   /** Throws `key_not_found`. */
   async revoke(id: number): Promise<void> {
     const hasKey = await writeAs(this.#context, 'revokeKey', { id, at: this.#context.clock.now() });
-    foundById(hasKey || undefined, 'key_not_found', id);
+    expectFoundById(hasKey || undefined, 'key_not_found', id);
   }
 
   /** Sets the scopes of a key, effective from its next request. Throws `key_not_found` and `precondition_failed`. */
   async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
     const hasKey = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
-    foundById(hasKey || undefined, 'key_not_found', id);
+    expectFoundById(hasKey || undefined, 'key_not_found', id);
   }
 
   /** Throws `key_not_found`. */
   async find(id: number): Promise<Key> {
-    return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
+    return expectFoundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }
 
   /** Throws `key_not_found`. */
@@ -112,13 +112,13 @@ export class KeyOperations {
     const { strikes: strikesToBan, withinSeconds } = limits.banRules;
     return {
       ...{ ...status, strikesToBan, withinSeconds },
-      lastBan: lastBan ? { from: iso(lastBan.from * 1_000), until: iso(lastBan.until * 1_000) } : null,
+      lastBan: lastBan ? { from: toIso(lastBan.from * 1_000), until: toIso(lastBan.until * 1_000) } : null,
     };
   }
 
   /** The state of a key. `banned` is the result of `bannedIds`, or undefined if bans cannot be read. */
   stateOf(key: Key, banned: ReadonlySet<number> | undefined): ShownKey['state'] {
-    return stateOf(key, banned?.has(key.id), this.#context.clock.now());
+    return keyState(key, banned?.has(key.id), this.#context.clock.now());
   }
 
   /**
@@ -128,12 +128,12 @@ export class KeyOperations {
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);
-    const uses = await this.#context.store.usage.lastUses(ids, dayOf(now));
+    const uses = await this.#context.store.usage.lastUses(ids, startOfDay(now));
     const byKey = new Map(uses.map((use) => [use.keyId, use]));
     return keys.map((key) => {
       const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
       const state = this.stateOf(key, banned);
-      return { ...storedKey(key), state, lastUsedAt: isoOrNull(lastUsedAt), requestsToday };
+      return { ...toAuditedKey(key), state, lastUsedAt: toIsoOrNull(lastUsedAt), requestsToday };
     });
   }
 
@@ -143,7 +143,7 @@ export class KeyOperations {
   }
 
   async #account(id: number): Promise<Account> {
-    return foundById(await this.#context.store.accounts.find(id), 'account_not_found', id);
+    return expectFoundById(await this.#context.store.accounts.find(id), 'account_not_found', id);
   }
 
   #issued({ id, accountId, scopes, expiresAt }: Key, plan: PlanName, key: string): IssuedKey {
@@ -156,24 +156,24 @@ export class KeyOperations {
     lifetime: Lifetime,
     scopes: readonly Scope[],
   ): { key: string; stored: NewKey } {
-    const key = makeKey(this.#randomBytes);
+    const key = generateKey(this.#randomBytes);
     const createdAt = this.#context.clock.now();
-    const times = { createdAt, expiresAt: endOfLife(createdAt, lifetime) };
-    const stored = { fingerprint: fingerprint(key), lastFour: lastFour(key), ...times };
+    const times = { createdAt, expiresAt: expiryOf(createdAt, lifetime) };
+    const stored = { fingerprint: computeFingerprint(key), lastFour: lastFour(key), ...times };
     return { key, stored: { accountId, name, scopes, ...stored } };
   }
 }
 
-function lifetimeOf({ createdAt, expiresAt }: Key): number | null {
+function keyLifetime({ createdAt, expiresAt }: Key): number | null {
   return expiresAt === null ? null : expiresAt - createdAt;
 }
 
-function endOfLife(createdAt: number, lifetime: Lifetime): number | null {
+function expiryOf(createdAt: number, lifetime: Lifetime): number | null {
   if (lifetime === null) return null;
   return typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until;
 }
 
-function stateOf(
+function keyState(
   { revokedAt, expiresAt }: Key,
   isBanned: boolean | undefined,
   now: number,
@@ -185,11 +185,11 @@ function stateOf(
 }
 
 /** The error for rotating an inactive key. Rotation must not restore access or issue a second successor. */
-function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
+function inactiveKeyError({ id, accountId, revokedAt, successorId }: Key): ApiError {
   const expired = successorId === null ? 'has expired' : 'was already rotated';
   const how = revokedAt === null ? expired : 'is revoked';
   const message = `Key ${id} cannot be rotated: it ${how}. Create a new key for its account, ${accountId}.`;
-  return new Refusal('key_ended', { message });
+  return new ApiError('key_ended', { message });
 }
 
 const defaultGraceSeconds = 86_400;
@@ -207,15 +207,15 @@ export const keyHandlers = {
       order === 'desc'
         ? store.keys.listNewest(after, limit, { accountId })
         : store.keys.list(after ?? 0, limit, { accountId });
-    return pageOf(query, {
+    return readPage(query, {
       path: '/keys',
       read: (after, limit) =>
-        keysIn(keys, state, read, after === undefined ? undefined : Number(after), limit),
+        listKeysByState(keys, state, read, after === undefined ? undefined : Number(after), limit),
     });
   },
   createKey: async ({ keys }, { params, body: { name, scopes, expiresAt } }) => {
     const lifetime = expiresAt === undefined ? null : { until: expiresAt };
-    return shownIssued(await keys.create(Number(params.accountId), name, lifetime, scopes));
+    return toShownIssuedKey(await keys.create(Number(params.accountId), name, lifetime, scopes));
   },
   getKey: async ({ keys, store }, { params }): Promise<FoundKey> => {
     const shown = await findShown(keys, params);
@@ -227,7 +227,7 @@ export const keyHandlers = {
     return findShown(keys, params);
   },
   rotateKey: async ({ keys }, { params, body: { graceSeconds = defaultGraceSeconds } }) =>
-    shownIssued(await keys.rotate(Number(params.keyId), graceSeconds * 1_000)),
+    toShownIssuedKey(await keys.rotate(Number(params.keyId), graceSeconds * 1_000)),
   revokeKey: async ({ keys }, { params }) => {
     await keys.revoke(Number(params.keyId));
     return findShown(keys, params);
@@ -247,18 +247,18 @@ export const keyHandlers = {
 const examinedBatch = 500;
 
 /** Up to `limit` keys in the given state, or in any state. */
-async function keysIn(
+async function listKeysByState(
   keys: KeyOperations,
   state: ShownKey['state'] | undefined,
   read: (after: number | undefined, limit: number) => Awaitable<Key[]>,
   after: number | undefined,
   limit: number,
 ): Promise<ShownKey[]> {
-  if (state === undefined) return shownKeys(keys, await read(after, limit));
+  if (state === undefined) return toShownKeys(keys, await read(after, limit));
   const banned = await ifAvailable(() => keys.bannedIds());
   const found: Key[] = [];
   const readAfter = (last?: Key) => read(last?.id ?? after, examinedBatch);
-  for await (const examined of batches(examinedBatch, readAfter)) {
+  for await (const examined of readInBatches(examinedBatch, readAfter)) {
     found.push(...examined.filter((key) => keys.stateOf(key, banned) === state));
     if (found.length >= limit) break;
   }
@@ -266,16 +266,16 @@ async function keysIn(
 }
 
 async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigint }): Promise<ShownKey> {
-  const [shown] = await shownKeys(keys, [await keys.find(Number(keyId))]);
+  const [shown] = await toShownKeys(keys, [await keys.find(Number(keyId))]);
   return shown as ShownKey;
 }
 
 /** Keys are returned even if bans cannot be read. */
-export async function shownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
+export async function toShownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
   const banned = await ifAvailable(() => keys.bannedIds());
   return keys.inUse(found, banned);
 }
 
-function shownIssued({ id, accountId, key, scopes, expiresAt }: IssuedKey) {
-  return { id, accountId, key, scopes: [...scopes], expiresAt: isoOrNull(expiresAt) };
+function toShownIssuedKey({ id, accountId, key, scopes, expiresAt }: IssuedKey) {
+  return { id, accountId, key, scopes: [...scopes], expiresAt: toIsoOrNull(expiresAt) };
 }

@@ -3,8 +3,8 @@
  * have totals.
  */
 import {
-  maxCounted,
-  type ownShopOperations,
+  maxCount,
+  type overriddenPublicOperations,
   type Totals,
   type totalsOperations,
 } from '../../contract/admin/lists.ts';
@@ -12,8 +12,8 @@ import { int64Max } from '../../contract/json.ts';
 import type { Order, Pet } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { orderStatuses } from '../../domain/order-status.ts';
-import { pageOf } from '../resources/pages.ts';
-import type { ReadersOf } from '../resources/rows.ts';
+import { readPage } from '../resources/pages.ts';
+import type { OperationReaders } from '../resources/rows.ts';
 import { sharedReaders } from '../resources/shared.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -21,7 +21,7 @@ import type { HandlersOf } from './handlers.ts';
 /** Reads the rows after or before the row with the given id. */
 type ReadRows<Row> = (id: bigint | undefined, limit: number) => Awaitable<Row[]>;
 
-interface Both<Row> {
+interface ListReaders<Row> {
   readonly list: ReadRows<Row>;
   readonly listNewest: ReadRows<Row>;
 }
@@ -33,7 +33,7 @@ interface IdRange {
 
 /** A page of rows whose ids are within a range, starting after `after`, in either direction. */
 async function pageWithin<Row extends { readonly id: bigint }>(
-  { list, listNewest }: Both<Row>,
+  { list, listNewest }: ListReaders<Row>,
   order: 'asc' | 'desc' | undefined,
   { minId, maxId }: IdRange,
   after: bigint | undefined,
@@ -50,14 +50,14 @@ async function pageWithin<Row extends { readonly id: bigint }>(
 }
 
 /** The animals with some ids that match a filter. A request contains at most a hundred ids. */
-function named(
+function filterNamed(
   pets: Pick<Store['pets'], 'findMany'>,
   ids: readonly bigint[],
   {
     status,
     categoryId,
   }: { readonly status: Pet['status'] | undefined; readonly categoryId: bigint | undefined },
-): Both<Pet> {
+): ListReaders<Pet> {
   const matching = async () => {
     const found = (await pets.findMany(ids)).filter(
       (pet) => (status ?? pet.status) === pet.status && (categoryId ?? pet.categoryId) === pet.categoryId,
@@ -78,42 +78,42 @@ export const operatorReaders = {
   getPet: sharedReaders.getPet,
   listPets: ({ pets }, { query }) => {
     const { minId = 1n, maxId = int64Max } = query;
-    return pageOf(query, {
+    return readPage(query, {
       path: '/pets',
       read: (after, limit, { id: ids, status, categoryId, order }) => {
         const filter = { status, categoryId };
-        const both: Both<Pet> =
+        const both: ListReaders<Pet> =
           ids === undefined
             ? {
                 list: (id, count) => pets.list(id, count, filter),
                 listNewest: (id, count) => pets.listNewest(id, count, filter),
               }
-            : named(pets, ids, filter);
+            : filterNamed(pets, ids, filter);
         return pageWithin(both, order, { minId, maxId }, after, limit);
       },
     });
   },
   listOrders: ({ orders }, { query }) =>
-    pageOf(query, {
+    readPage(query, {
       path: '/orders',
       read: async (after, limit, { status, petId, order, since, until }) => {
         const filter = { status, petId };
-        const minId = since === undefined ? 1n : await firstPlacedAt(orders, since);
-        const maxId = until === undefined ? int64Max : (await firstPlacedAt(orders, until)) - 1n;
-        const both: Both<Order> = {
+        const minId = since === undefined ? 1n : await findFirstPlacedAt(orders, since);
+        const maxId = until === undefined ? int64Max : (await findFirstPlacedAt(orders, until)) - 1n;
+        const both: ListReaders<Order> = {
           list: (id, count) => orders.list(id, count, filter),
           listNewest: (id, count) => orders.listNewest(id, count, filter),
         };
         return pageWithin(both, order, { minId: minId, maxId: maxId }, after, limit);
       },
     }),
-} satisfies ReadersOf<typeof ownShopOperations>;
+} satisfies OperationReaders<typeof overriddenPublicOperations>;
 
 /**
  * The lowest id of an order placed at or after a time (Unix ms). If there is no such order, returns an id higher than
  * the last one.
  */
-async function firstPlacedAt(
+async function findFirstPlacedAt(
   orders: Pick<Store['orders'], 'list' | 'listNewest'>,
   at: number,
 ): Promise<bigint> {
@@ -129,22 +129,22 @@ async function firstPlacedAt(
 }
 
 /** Accounts, keys and orders are never deleted, so the highest id of each equals the total. */
-async function totalsOf({ accounts, keys, orders, search }: Store): Promise<Totals> {
+async function readTotals({ accounts, keys, orders, search }: Store): Promise<Totals> {
   const [[account], [key], [order]] = await Promise.all([
     accounts.listNewest(undefined, 1),
     keys.listNewest(undefined, 1),
     orders.listNewest(undefined, 1),
   ]);
   const ordersByStatus = await Promise.all(
-    orderStatuses.map(async (status) => [status, await search.countOrders(status, maxCounted)] as const),
+    orderStatuses.map(async (status) => [status, await search.countOrders(status, maxCount)] as const),
   );
   return {
     ...{ accounts: account?.id ?? 0, keys: key?.id ?? 0, orders: Number(order?.id ?? 0n) },
-    closedAccounts: await search.countClosedAccounts(maxCounted),
+    closedAccounts: await search.countClosedAccounts(maxCount),
     ordersByStatus: Object.fromEntries(ordersByStatus) as Totals['ordersByStatus'],
   };
 }
 
 export const totalsHandlers = {
-  getTotals: ({ store }) => totalsOf(store),
+  getTotals: ({ store }) => readTotals(store),
 } satisfies HandlersOf<{ readonly store: Store }, typeof totalsOperations>;

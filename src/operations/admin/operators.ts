@@ -1,9 +1,9 @@
 import type { operatorOperations } from '../../contract/admin/operators.ts';
-import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
+import { computeFingerprint, generateKey, lastFour, type RandomBytes } from '../../domain/key.ts';
 import type { Role } from '../../domain/role.ts';
 import type { Operator } from '../../tables/operators.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
-import { shownOperator } from '../shown.ts';
+import { toShownOperator } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** A new token. This object holds the only cleartext copy of the token. */
@@ -46,8 +46,8 @@ export class OperatorOperations {
   }
 
   #make() {
-    const token = makeKey(this.#randomBytes, 'token');
-    return { token, fingerprint: fingerprint(token), lastFour: lastFour(token) };
+    const token = generateKey(this.#randomBytes, 'token');
+    return { token, fingerprint: computeFingerprint(token), lastFour: lastFour(token) };
   }
 }
 
@@ -56,15 +56,15 @@ interface Services extends Pick<OperatorContext, 'store'> {
 }
 
 export const operatorHandlers = {
-  listOperators: async ({ store }) => (await store.operators.list()).map(shownOperator),
+  listOperators: async ({ store }) => (await store.operators.list()).map(toShownOperator),
   createOperator: async ({ operators }, { body: { name, role } }) =>
-    withToken(await operators.create(name, role)),
+    toShownToken(await operators.create(name, role)),
   rotateOperator: async ({ operators }, { params }) =>
-    withToken(await operators.rotate(Number(params.operatorId))),
+    toShownToken(await operators.rotate(Number(params.operatorId))),
   revokeOperator: async ({ operators }, { params }) =>
-    shownOperator(await operators.revoke(Number(params.operatorId))),
+    toShownOperator(await operators.revoke(Number(params.operatorId))),
 } satisfies HandlersOf<Services, typeof operatorOperations>;
 
-function withToken({ operator, token }: IssuedToken) {
-  return { ...shownOperator(operator), token };
+function toShownToken({ operator, token }: IssuedToken) {
+  return { ...toShownOperator(operator), token };
 }

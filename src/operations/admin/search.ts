@@ -5,23 +5,23 @@
 import {
   type Found,
   maxPerKind,
-  namedAnimals,
+  maxSearchedAnimals,
   type SearchResults,
   type searchOperations,
 } from '../../contract/admin/search.ts';
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
-import { actorText } from '../../domain/actor.ts';
-import { eventLoopTick } from '../../domain/pacer.ts';
-import { Turns } from '../../domain/turns.ts';
+import { formatActor } from '../../domain/actor.ts';
+import { FairQueue } from '../../domain/fair-queue.ts';
+import { nextTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
-import { caseFolded } from '../../tables/accounts.ts';
-import { batches } from '../batches.ts';
+import { foldCase } from '../../tables/accounts.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
+import { readInBatches } from '../read-in-batches.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import { type KeyOperations, shownKeys } from './keys.ts';
+import { type KeyOperations, toShownKeys } from './keys.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
@@ -42,7 +42,7 @@ interface Services {
 }
 
 /** A parsed search query. */
-interface Wanted {
+interface ParsedQuery {
   readonly text: string;
   readonly id: bigint | undefined;
   /** The kind of object to search for; all kinds if undefined. */
@@ -51,26 +51,26 @@ interface Wanted {
 
 const idForm = /^(?:([a-z]+)[:\s#]+|#)?(\d{1,19})$/i;
 
-const kindsByWord: Readonly<Record<string, Found['kind']>> = { pet: 'animal' };
+const kindAliases: Readonly<Record<string, Found['kind']>> = { pet: 'animal' };
 
-function wantedBy(given: string): Wanted {
+function parseQuery(given: string): ParsedQuery {
   const text = given.trim();
   const [, word = '', digits = ''] = idForm.exec(text) ?? [];
   const named = word.toLowerCase();
-  const kind = named === '' ? undefined : (kindsByWord[named] ?? (named as Found['kind']));
+  const kind = named === '' ? undefined : (kindAliases[named] ?? (named as Found['kind']));
   // If the word is not a kind of object, the text is a name, such as "room 7".
   if (kind !== undefined && !Object.hasOwn(searches, kind)) return { text, id: undefined, kind: undefined };
   const id = digits === '' ? undefined : BigInt(digits);
   return { text, id: id !== undefined && id <= int64Max ? id : undefined, kind };
 }
 
-type Search = (services: Services, wanted: Wanted) => Promise<Found[]>;
+type Search = (services: Services, query: ParsedQuery) => Promise<Found[]>;
 
 const nothing = { name: null, state: null, lastFour: null, accountId: null } as const;
 
 const searches: Readonly<Record<Found['kind'], Search>> = {
   account: async ({ store }, { text, id }) => {
-    const ids = await named(store, 'accounts', caseFolded(text));
+    const ids = await findNamed(store, 'accounts', foldCase(text));
     const first = await store.accounts.search(undefined, maxPerKind, { name: text });
     const byId = id === undefined ? undefined : await store.accounts.find(Number(id));
     const others = await store.accounts.findMany(ids.map(Number));
@@ -81,17 +81,17 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
     }));
   },
   key: async ({ store, keys }, { text, id }) => {
-    const ids = await named(store, 'keys', lowered(text));
+    const ids = await findNamed(store, 'keys', toAsciiLowerCase(text));
     const byId = id === undefined ? undefined : await store.keys.find(Number(id));
     const others = await store.keys.findMany(ids.map(Number));
     const found = unique([byId, ...others.toSorted((one, other) => one.id - other.id)]);
-    return (await shownKeys(keys, found)).map((key) => ({
+    return (await toShownKeys(keys, found)).map((key) => ({
       ...{ kind: 'key', id: BigInt(key.id), name: key.name, state: key.state, lastFour: key.lastFour },
-      ...{ accountId: key.accountId, matched: matchOf(key, byId?.id, text) },
+      ...{ accountId: key.accountId, matched: matchedMember(key, byId?.id, text) },
     }));
   },
   animal: async ({ store }, { text, id }) => {
-    const ids = await named(store, 'pets', lowered(text), namedAnimals);
+    const ids = await findNamed(store, 'pets', toAsciiLowerCase(text), maxSearchedAnimals);
     const byId = id === undefined ? undefined : await store.pets.find(id);
     const found = unique<Pet>([byId, ...(await store.pets.findMany(ids)).toSorted(byNewest)]);
     return found.map(({ id: petId, name, status }) => ({
@@ -110,7 +110,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
   category: async ({ store }, { text, id }) => {
     const byId = id === undefined ? undefined : await store.categories.find(id);
-    const found = unique([byId, ...(await categoriesNamed(store, lowered(text)))]);
+    const found = unique([byId, ...(await findCategoriesNamed(store, toAsciiLowerCase(text)))]);
     return found.map(({ id: categoryId, name }) => ({
       ...{ ...nothing, kind: 'category', id: categoryId, name },
       matched: categoryId === byId?.id ? 'id' : 'name',
@@ -127,7 +127,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
   operator: async ({ store }, { text, id }) => {
     const all = await store.operators.list();
-    const fits = (name: string) => lowered(name).includes(lowered(text));
+    const fits = (name: string) => toAsciiLowerCase(name).includes(toAsciiLowerCase(text));
     const found = all.filter((one) => BigInt(one.id) === id || fits(one.name)).slice(0, maxPerKind);
     return found.map((one) => ({
       ...{ ...nothing, kind: 'operator', id: BigInt(one.id), name: one.name, lastFour: one.lastFour },
@@ -155,17 +155,17 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
 };
 
-const lowered = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+const toAsciiLowerCase = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
 const byNewest = (one: { readonly id: bigint }, other: { readonly id: bigint }) =>
   one.id < other.id ? 1 : -1;
 
-function matchOf(
+function matchedMember(
   { id, lastFour }: { readonly id: number; readonly lastFour: string },
-  wanted: number | undefined,
+  wantedId: number | undefined,
   text: string,
 ): Found['matched'] {
-  if (id === wanted) return 'id';
+  if (id === wantedId) return 'id';
   return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
 }
 
@@ -179,7 +179,7 @@ function unique<Item extends { readonly id: bigint | number }>(items: readonly (
  * Ids of rows whose names contain the text, read in batches. `newest` limits the search to that many of the newest
  * rows.
  */
-async function named(
+async function findNamed(
   store: Services['store'],
   of: SearchedTable,
   text: string,
@@ -194,7 +194,7 @@ async function named(
     const span: Span = { after, until: after + spanLength };
     found.push(...(await store.search.containing(of, text, span, maxPerKind - found.length)));
     if (span.until >= until) break;
-    await eventLoopTick();
+    await nextTick();
     // After a failover or a restore, ids continue after a gap that is far longer than a span.
     const next = await store.search.nextId(of, span.until);
     after = (next ?? until) - 1n;
@@ -202,12 +202,12 @@ async function named(
   return found;
 }
 
-async function categoriesNamed({ categories }: Services['store'], text: string) {
+async function findCategoriesNamed({ categories }: Services['store'], text: string) {
   const found: Category[] = [];
   let examined = 0;
   const read = (last?: Category) => categories.list(last?.id, categoryBatch);
-  for await (const page of batches(categoryBatch, read)) {
-    found.push(...page.filter(({ name }) => lowered(name).includes(text)));
+  for await (const page of readInBatches(categoryBatch, read)) {
+    found.push(...page.filter(({ name }) => toAsciiLowerCase(name).includes(text)));
     examined += page.length;
     if (examined >= maxCategories || found.length >= maxPerKind) break;
   }
@@ -215,20 +215,22 @@ async function categoriesNamed({ categories }: Services['store'], text: string) 
 }
 
 /** One search at a time, by turns between operators. Searches that run concurrently would delay the clients. */
-const turns = new Turns<string>();
+const searchQueue = new FairQueue<string>();
 
 export const searchHandlers = {
   search: async (services, { query }, { actor }): Promise<SearchResults> => {
-    const results = await turns.take(actorText(actor), () => resultsOf(services, wantedBy(query.text)));
+    const results = await searchQueue.take(formatActor(actor), () =>
+      runSearch(services, parseQuery(query.text)),
+    );
     return { results: results ?? [] };
   },
 } satisfies HandlersOf<Services, typeof searchOperations>;
 
-async function resultsOf(services: Services, wanted: Wanted): Promise<Found[]> {
+async function runSearch(services: Services, query: ParsedQuery): Promise<Found[]> {
   const results: Found[] = [];
   for (const [kind, search] of Object.entries(searches)) {
-    if (wanted.kind !== undefined && wanted.kind !== kind) continue;
-    results.push(...(await search(services, wanted)));
+    if (query.kind !== undefined && query.kind !== kind) continue;
+    results.push(...(await search(services, query)));
   }
   return results;
 }

@@ -1,12 +1,12 @@
 import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import type { OperatorContext, OperatorOnce } from '../changes/by-operator.ts';
+import type { OperatorContext, OperatorIdempotency } from '../changes/by-operator.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
-import type { LoggingControl } from '../observability/worker-questions.ts';
+import type { LoggingControl } from '../observability/worker-queries.ts';
 import type { SendTest } from '../resources/webhooks.ts';
 import type { EventRetention } from '../sweeper.ts';
 import type { Store } from '../units.ts';
@@ -20,14 +20,14 @@ import type { SystemOperations } from './system.ts';
 import { UsageReports } from './usage.ts';
 
 /** Dependencies of operator operations, assembled in `src/app/admin.ts`. */
-interface AdminParts {
+interface AdminDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly sendTest: SendTest;
 }
 
-export interface ServingParts extends AdminParts {
+export interface ServingDependencies extends AdminDependencies {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;
   readonly logging: LoggingControl;
@@ -39,7 +39,7 @@ export interface ServingParts extends AdminParts {
 }
 
 /** The services for one operator. Changes made through them are recorded with that operator's name. */
-function operationsOf(context: OperatorContext, { store, clock, randomBytes }: AdminParts) {
+function createOperations(context: OperatorContext, { store, clock, randomBytes }: AdminDependencies) {
   return {
     accounts: new AccountOperations(context),
     keys: new KeyOperations(context, randomBytes),
@@ -51,13 +51,13 @@ function operationsOf(context: OperatorContext, { store, clock, randomBytes }: A
   };
 }
 
-export type OperatorServices = AdminParts & OperatorContext & ReturnType<typeof operationsOf>;
+export type OperatorServices = AdminDependencies & OperatorContext & ReturnType<typeof createOperations>;
 
-export function servicesAs<Parts extends AdminParts>(
-  parts: Parts,
+export function servicesFor<Dependencies extends AdminDependencies>(
+  dependencies: Dependencies,
   actor: Actor,
-  once?: OperatorOnce,
-): OperatorServices & Parts {
-  const { store, clock } = parts;
-  return { ...parts, actor, once, ...operationsOf({ store, clock, actor, once }, parts) };
+  once?: OperatorIdempotency,
+): OperatorServices & Dependencies {
+  const { store, clock } = dependencies;
+  return { ...dependencies, actor, once, ...createOperations({ store, clock, actor, once }, dependencies) };
 }

@@ -2,22 +2,22 @@ import type { Concern, Overview, Setting, System, systemOperations } from '../..
 import type { OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../tables/usage.ts';
-import { concernsOf, troublesOf } from '../observability/concerns.ts';
+import { ifAvailable } from '../errors.ts';
+import { findConcerns, listTroubles } from '../observability/concerns.ts';
 import type { Metric } from '../observability/metric.ts';
-import { type DeliveryFigures, type EventFigures, metricsOf } from '../observability/metrics.ts';
-import { sharedForMs, sharedReading } from '../observability/shared-reading.ts';
+import { collectMetrics, type DeliveryMetrics, type EventMetrics } from '../observability/metrics.ts';
+import { defaultCacheMs, shareReading } from '../observability/share-reading.ts';
 import {
-  liveSeconds,
+  fillSeconds,
   type OutputHealth,
-  sumOf,
+  sumTraffic,
   type Traffic,
   type TrafficSource,
 } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
-import type { LoggingControl } from '../observability/worker-questions.ts';
-import { ifAvailable } from '../refusals.ts';
-import { iso } from '../shown.ts';
+import type { LoggingControl } from '../observability/worker-queries.ts';
 import type { EventRetention } from '../sweeper.ts';
+import { toIso } from '../to-shown.ts';
 import type { Store } from '../units.ts';
 import type { BackupOperations } from './backups.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -30,7 +30,7 @@ export interface ConcernSource {
   readonly concern: Concern | undefined;
 }
 
-export interface SystemParts {
+export interface SystemDependencies {
   readonly store: Pick<
     Store,
     'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage' | 'events' | 'deliveries'
@@ -46,7 +46,7 @@ export interface SystemParts {
   readonly settings: readonly Setting[];
   /** Sunset dates of deprecated operations, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
-  readonly backups: ConcernSource & Pick<BackupOperations, 'figures'>;
+  readonly backups: ConcernSource & Pick<BackupOperations, 'metrics'>;
   readonly secrets: ConcernSource;
   readonly events: EventRetention;
   readonly apiUrl: string;
@@ -54,29 +54,29 @@ export interface SystemParts {
   readonly output?: OutputHealth | undefined;
 }
 
-interface SlowFacts {
+interface CachedStatus {
   readonly bans: number;
-  readonly events: EventFigures;
-  readonly deliveries: DeliveryFigures;
+  readonly events: EventMetrics;
+  readonly deliveries: DeliveryMetrics;
   readonly concerns: readonly Concern[];
 }
 
 export class SystemOperations {
-  readonly #parts: SystemParts;
-  readonly #slow: () => Promise<SlowFacts>;
+  readonly #dependencies: SystemDependencies;
+  readonly #slow: () => Promise<CachedStatus>;
   readonly #traffic: () => Promise<readonly Traffic[]>;
   /** Without the settings, which an operator who changes them reads again at once. */
   readonly #state: () => Promise<Omit<System, 'settings'>>;
   readonly overview: () => Promise<Overview>;
   readonly metrics: () => Promise<readonly Metric[]>;
 
-  constructor(parts: SystemParts) {
-    this.#parts = parts;
-    const { clock, traffic } = parts;
+  constructor(dependencies: SystemDependencies) {
+    this.#dependencies = dependencies;
+    const { clock, traffic } = dependencies;
     const shared = <T>(keepMs: number, read: () => Promise<T>) =>
-      sharedReading(keepMs, () => clock.steady(), read);
+      shareReading(keepMs, () => clock.steady(), read);
     // Tests that set the clock expect the state of the moment.
-    const keepMs = clock.rules ? 0 : sharedForMs;
+    const keepMs = clock.rules ? 0 : defaultCacheMs;
     this.#slow = shared(cacheMs, () => this.#readSlow());
     this.#traffic = shared(keepMs, () => traffic.traffic());
     this.#state = shared(keepMs, () => this.#readState());
@@ -90,11 +90,11 @@ export class SystemOperations {
   }
 
   async #readOverview(): Promise<Overview> {
-    const { store, clock, startedAt } = this.#parts;
-    const { inFlight, seconds } = sumOf(await this.#traffic());
+    const { store, clock, startedAt } = this.#dependencies;
+    const { inFlight, seconds } = sumTraffic(await this.#traffic());
     const { bans, concerns } = await this.#slow();
     return {
-      seconds: liveSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
+      seconds: fillSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
       inFlight,
       bans,
       inventory: await store.pets.inventory(),
@@ -103,64 +103,64 @@ export class SystemOperations {
   }
 
   async #readState(): Promise<Omit<System, 'settings'>> {
-    const { store, version, runtime, startedAt } = this.#parts;
+    const { store, version, runtime, startedAt } = this.#dependencies;
     const processes = await this.#traffic();
     return {
       version,
       runtime,
-      apiUrl: this.#parts.apiUrl,
-      startedAt: iso(startedAt),
+      apiUrl: this.#dependencies.apiUrl,
+      startedAt: toIso(startedAt),
       workers: processes.length,
-      memoryBytes: sumOf(processes).memoryBytes,
-      troubles: [...troublesOf(store)],
+      memoryBytes: sumTraffic(processes).memoryBytes,
+      troubles: [...listTroubles(store)],
       store: await store.facts(),
       instances: (await this.#instances()).map(({ name, version, startedAt, seenAt }) => {
-        return { name, version, startedAt: iso(startedAt), seenAt: iso(seenAt) };
+        return { name, version, startedAt: toIso(startedAt), seenAt: toIso(seenAt) };
       }),
     };
   }
 
   async #readMetrics(): Promise<readonly Metric[]> {
-    const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
+    const { store, traffic, version, runtime, instance, startedAt, backups } = this.#dependencies;
     // Metrics must remain available during an outage.
     const slow = await ifAvailable(() => this.#slow());
-    return metricsOf({
+    return collectMetrics({
       processes: await traffic.traffic(),
       facts: await store.facts(),
-      troubles: troublesOf(store),
+      troubles: listTroubles(store),
       bans: slow?.bans,
       events: slow?.events,
       deliveries: slow?.deliveries,
-      backups: await backups.figures(),
+      backups: await backups.metrics(),
       about: { version, runtime, name: instance },
       startedAt,
-      output: this.#parts.output,
+      output: this.#dependencies.output,
     });
   }
 
-  async #readSlow(): Promise<SlowFacts> {
-    const { store, clock, backups, secrets, sunsets, output: own } = this.#parts;
+  async #readSlow(): Promise<CachedStatus> {
+    const { store, clock, backups, secrets, sunsets, output: own } = this.#dependencies;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
-    const { seconds, output } = sumOf(await this.#traffic());
+    const { seconds, output } = sumTraffic(await this.#traffic());
     const known = { store, clock, sunsets, ...deliveries, seconds };
-    const parts = {
+    const dependencies = {
       outputTrouble: own?.trouble ?? output.trouble,
       ...{ secrets: secrets.concern, backups: backups.concern },
     };
-    const concerns = await concernsOf({ ...known, ...parts }, await this.#instances());
+    const concerns = await findConcerns({ ...known, ...dependencies }, await this.#instances());
     const bans = (await store.limits.bans()).length;
     return { bans, events, deliveries, concerns };
   }
 
-  async #deliveries(): Promise<DeliveryFigures> {
-    const { store, clock } = this.#parts;
+  async #deliveries(): Promise<DeliveryMetrics> {
+    const { store, clock } = this.#dependencies;
     const { pending, oldestAt } = await store.deliveries.backlog();
     const now = clock.now();
     return { pending, oldestPendingAgeMs: Math.max(0, now - (oldestAt ?? now)) };
   }
 
-  async #events(): Promise<EventFigures> {
-    const { store, clock, events } = this.#parts;
+  async #events(): Promise<EventMetrics> {
+    const { store, clock, events } = this.#dependencies;
     const { oldest, last } = await store.events.bounds();
     const [found] = await store.events.list(oldest - 1n, 1);
     return {
@@ -172,7 +172,7 @@ export class SystemOperations {
 
   /** All instances except those that were stopped cleanly. Includes this instance even before its first heartbeat. */
   async #instances(): Promise<Instance[]> {
-    const { store, clock, instance: name, version, startedAt } = this.#parts;
+    const { store, clock, instance: name, version, startedAt } = this.#dependencies;
     const others = (await store.instances.list()).filter(
       (known) => known.name !== name && known.seenAt !== stoppedAt,
     );
@@ -180,9 +180,9 @@ export class SystemOperations {
   }
 
   #settings(): Setting[] {
-    const { level, requests } = this.#parts.logging.current;
+    const { level, requests } = this.#dependencies.logging.current;
     const now: Readonly<Record<string, string>> = { LOG_LEVEL: level, LOG_REQUESTS: requests };
-    return this.#parts.settings.map((setting) => {
+    return this.#dependencies.settings.map((setting) => {
       const value = now[setting.name] ?? setting.value;
       return value === setting.value ? setting : { ...setting, value, source: 'changed' };
     });

@@ -5,7 +5,7 @@ import type {
   UsageStep,
   usageOperations,
 } from '../../contract/admin/usage.ts';
-import { type Clock, dayMs, dayOf, hourMs, minuteMs } from '../../domain/clock.ts';
+import { type Clock, dayMs, hourMs, minuteMs, startOfDay } from '../../domain/clock.ts';
 import { latencyQuantiles } from '../../domain/latency.ts';
 import type {
   KeyUsage,
@@ -17,8 +17,8 @@ import type {
   UsageResolution,
 } from '../../storage/admin.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
-import { outcomeOf } from '../observability/traffic.ts';
-import { iso } from '../shown.ts';
+import { toOutcome } from '../observability/traffic.ts';
+import { toIso } from '../to-shown.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { HandlersOf } from './handlers.ts';
@@ -32,7 +32,7 @@ const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecat
 const maxRangeMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
 
 /** The requested range, in Unix ms. */
-interface AskedRange {
+interface RequestedRange {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
@@ -71,14 +71,14 @@ export class UsageReports {
   }
 
   /** Requests per minute and operation. Defaults to the last hour; at most 6 hours. */
-  async minutes(asked: AskedRange): Promise<OperationMinute[]> {
+  async minutes(asked: RequestedRange): Promise<OperationMinute[]> {
     const { since, until } = this.#range(asked, defaultMs.minutes);
     const range = { since: Math.max(since, until - maxRangeMs.minutes), until };
-    return minutesByOperation(await this.#store.usage.minutes(range));
+    return groupByOperation(await this.#store.usage.minutes(range));
   }
 
   /** Requests and latency across all instances, per time step. Returns at most the last 1,000 steps. */
-  async history({ step, ...asked }: AskedRange & { readonly step: UsageStep }): Promise<TrafficStep[]> {
+  async history({ step, ...asked }: RequestedRange & { readonly step: UsageStep }): Promise<TrafficStep[]> {
     const { by, stepMs, defaultMs: length } = stepLengths[step];
     const { since, until } = this.#range(asked, length);
     const begin = Math.max(since, until - maxSteps * stepMs);
@@ -94,19 +94,19 @@ export class UsageReports {
       return known;
     };
     for (const { from, code, requests } of await usage.counts(steps))
-      at(from).counts[outcomeOf(code)] += requests;
+      at(from).counts[toOutcome(code)] += requests;
     for (const { from, bucket, requests } of await usage.latencies(steps))
       at(from).latencies.push([bucket, requests]);
     return [...found]
       .sort(([one], [other]) => one - other)
       .map(([from, { counts, latencies }]) => {
         const [p50 = null, p95 = null, p99 = null] = latencyQuantiles(latencies, [0.5, 0.95, 0.99]);
-        return { from: iso(from), ...counts, p50, p95, p99 };
+        return { from: toIso(from), ...counts, p50, p95, p99 };
       });
   }
 
   /** Requests by operation and outcome, most frequent first. Defaults to the last hour. */
-  async operations(asked: AskedRange): Promise<OperationUsage[]> {
+  async operations(asked: RequestedRange): Promise<OperationUsage[]> {
     const { since, until } = this.#range(asked, defaultMs.minutes);
     const by = until - since > maxRangeMs.minutes ? 'hour' : 'minute';
     const { stepMs } = stepLengths[by === 'hour' ? '1h' : '1m'];
@@ -122,37 +122,40 @@ export class UsageReports {
   }
 
   /** A key's requests per day and operation. Defaults to the last 30 days. */
-  async keyOperations(keyId: number, asked: AskedRange): Promise<KeyOperationUsage[]> {
+  async keyOperations(keyId: number, asked: RequestedRange): Promise<KeyOperationUsage[]> {
     const { since, until } = this.#range(asked, defaultMs.deprecated);
-    const rows = await this.#store.usage.keyOperations(keyId, { since: dayOf(since), until });
-    return rows.map(({ day, ...row }) => ({ from: iso(day), ...row }));
+    const rows = await this.#store.usage.keyOperations(keyId, { since: startOfDay(since), until });
+    return rows.map(({ day, ...row }) => ({ from: toIso(day), ...row }));
   }
 
   /** Requests made with a key or by an account, per hour or day. Defaults to the whole retention period. */
-  async periods(owner: UsageOwner, { resolution, ...asked }: AskedRange & { resolution: UsageResolution }) {
+  async periods(
+    owner: UsageOwner,
+    { resolution, ...asked }: RequestedRange & { resolution: UsageResolution },
+  ) {
     const range = this.#range(asked, defaultMs[resolution]);
     const periods = await this.#store.usage.periods(owner, resolution, range);
-    return periods.map(({ from, ...counts }) => ({ from: iso(from), ...counts }));
+    return periods.map(({ from, ...counts }) => ({ from: toIso(from), ...counts }));
   }
 
   /** The keys with the most requests. Defaults to today (UTC). Covers whole days only, up to 31. */
-  async topCallers(asked: AskedRange, limit: number) {
+  async topCallers(asked: RequestedRange, limit: number) {
     return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
   }
 
   /** The keys with the most requests to deprecated operations. Defaults to the last 30 days. */
-  async deprecatedCallers(asked: AskedRange, limit: number) {
+  async deprecatedCallers(asked: RequestedRange, limit: number) {
     const range = this.#days(asked, defaultMs.deprecated);
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
   }
 
-  #range({ since, until = this.#clock.now() + 1 }: AskedRange, defaultLength: number): TimeRange {
+  #range({ since, until = this.#clock.now() + 1 }: RequestedRange, defaultLength: number): TimeRange {
     return { since: since ?? until - defaultLength, until };
   }
 
-  #days(asked: AskedRange, defaultLength: number): TimeRange {
+  #days(asked: RequestedRange, defaultLength: number): TimeRange {
     const { since, until } = this.#range(asked, defaultLength);
-    return { since: dayOf(Math.max(since, until - maxRangeMs.days)), until };
+    return { since: startOfDay(Math.max(since, until - maxRangeMs.days)), until };
   }
 
   async #named(usages: readonly KeyUsage[]) {
@@ -166,16 +169,16 @@ export class UsageReports {
       keyName: known.get(usage.keyId)?.name ?? '',
       keyLastFour: known.get(usage.keyId)?.lastFour ?? '',
       accountName: owners.get(usage.accountId)?.name ?? '',
-      lastUsedAt: iso(lastUsedAt),
+      lastUsedAt: toIso(lastUsedAt),
     }));
   }
 }
 
-function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
+function groupByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
   const found = new Map<string, OperationMinute>();
   for (const { minute, operation, code, requests } of rows) {
     const name = `${minute} ${operation}`;
-    const row = found.get(name) ?? { minute: iso(minute), operation, codes: {} };
+    const row = found.get(name) ?? { minute: toIso(minute), operation, codes: {} };
     row.codes[code] = (row.codes[code] ?? 0) + requests;
     found.set(name, row);
   }

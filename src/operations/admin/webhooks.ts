@@ -1,19 +1,19 @@
 import type { AccountWebhook, accountWebhookOperations } from '../../contract/admin/webhooks.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { type EventSelector, scopeOf, selectedTypes } from '../../domain/event-type.ts';
-import { type Scope, scopesText } from '../../domain/scope.ts';
-import type { RowIn } from '../../tables/table.ts';
+import { type EventSelector, expandSelectors, requiredScope } from '../../domain/event-type.ts';
+import { formatScopes, type Scope } from '../../domain/scope.ts';
+import type { RowOf } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
-import { entryOf, type OperatorContext, writeAs } from '../changes/by-operator.ts';
+import { type OperatorContext, toAuditEntry, writeAs } from '../changes/by-operator.ts';
+import { expectFoundById } from '../errors.ts';
 import type { EventFeed } from '../events/feed.ts';
-import { foundById } from '../refusals.ts';
-import { pageOf } from '../resources/pages.ts';
+import { readPage } from '../resources/pages.ts';
 import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { HandlersOf } from './handlers.ts';
 
-type StoredWebhook = RowIn<typeof table>;
+type StoredWebhook = RowOf<typeof table>;
 
 interface WebhookServices extends OperatorContext {
   readonly sendTest: SendTest;
@@ -23,7 +23,7 @@ interface WebhookServices extends OperatorContext {
 
 export const webhookHandlers = {
   listAccountWebhooks: async ({ store, clock }, { query }) => {
-    const { items, next } = await pageOf(query, {
+    const { items, next } = await readPage(query, {
       path: '/webhooks',
       read: (after, limit, { accountId, state }) =>
         store.webhooks.list(after, limit, {
@@ -31,11 +31,11 @@ export const webhookHandlers = {
           enabled: state === undefined ? undefined : state === 'enabled',
         }),
     });
-    return { items: await shown({ store, clock }, items), next };
+    return { items: await toShownWebhooks({ store, clock }, items), next };
   },
   getAccountWebhook: (services, { params }) => findShown(services, params.webhookId),
   listAccountDeliveries: ({ store }, { params: { webhookId }, query }) =>
-    pageOf(query, {
+    readPage(query, {
       path: `/webhooks/${webhookId}/deliveries`,
       read: (after, limit, { status }) =>
         andThen(find(store, webhookId), () => store.deliveries.list(after, limit, { webhookId, status })),
@@ -59,9 +59,9 @@ export const webhookHandlers = {
     const after = JSON.stringify({ url: webhook.url });
     const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
     // The request is recorded before it is sent, because sending cannot be undone.
-    await store.write('recordAudit', entryOf(services, { operation, object, before: null, after }));
+    await store.write('recordAudit', toAuditEntry(services, { operation, object, before: null, after }));
     const tested = await sendTest(webhook);
-    return tested.isBlocked ? { ...tested, error: `${tested.error} ${allowing}` } : tested;
+    return tested.isBlocked ? { ...tested, error: `${tested.error} ${allowedNetworksHint}` } : tested;
   },
   redeliverAccountEvents: async (services, { params, body }) => {
     const { store, clock, feed } = services;
@@ -81,26 +81,27 @@ export const webhookHandlers = {
 } satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
 
 /** Shown only to operators, because clients cannot change the setting. */
-const allowing = 'Internal addresses and http are allowed only for networks in WEBHOOK_ALLOWED_NETWORKS.';
+const allowedNetworksHint =
+  'Internal addresses and http are allowed only for networks in WEBHOOK_ALLOWED_NETWORKS.';
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
-  return foundById(await webhooks.find(id), 'webhook_not_found', id);
+  return expectFoundById(await webhooks.find(id), 'webhook_not_found', id);
 }
 
 function expectWebhook(exists: boolean, id: bigint): void {
-  foundById(exists || undefined, 'webhook_not_found', id);
+  expectFoundById(exists || undefined, 'webhook_not_found', id);
 }
 
 async function findShown(
   services: Pick<WebhookServices, 'store' | 'clock'>,
   id: bigint,
 ): Promise<AccountWebhook> {
-  const [webhook] = await shown(services, [await find(services.store, id)]);
+  const [webhook] = await toShownWebhooks(services, [await find(services.store, id)]);
   return webhook as AccountWebhook;
 }
 
 /** The webhooks with the names of their accounts, without secrets. */
-async function shown(
+async function toShownWebhooks(
   { store: { accounts, deliveries }, clock }: Pick<WebhookServices, 'store' | 'clock'>,
   webhooks: readonly StoredWebhook[],
 ): Promise<AccountWebhook[]> {
@@ -124,9 +125,9 @@ function unreadableReason(
   scopes: readonly Scope[] = [],
 ): string | undefined {
   const missingFor = (selector: EventSelector) =>
-    [...selectedTypes([selector])].map(scopeOf).filter((scope) => !scopes.includes(scope));
+    [...expandSelectors([selector])].map(requiredScope).filter((scope) => !scopes.includes(scope));
   const waiting = types.filter((selector) => missingFor(selector).length > 0);
   if (waiting.length === 0) return undefined;
-  const required = scopesText(['events:read', ...waiting.flatMap(missingFor)]);
+  const required = formatScopes(['events:read', ...waiting.flatMap(missingFor)]);
   return `Events of type ${waiting.join(', ')} wait until the account has an active key that may read them. Required scopes: ${required}.`;
 }

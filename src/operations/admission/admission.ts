@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
+import { ApiError } from '../../contract/api-error.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { atMost } from '../../domain/bounded.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { fingerprint, isWellFormedKey } from '../../domain/key.ts';
+import { computeFingerprint, isWellFormedKey } from '../../domain/key.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import type { Versions } from '../../domain/resources.ts';
 import { type CacheEntry, SecondChanceCache } from '../../domain/second-chance-cache.ts';
 import type { Verdict, WindowState } from '../../limits/limit.ts';
@@ -30,7 +30,7 @@ export interface Authenticated {
 
 export interface Unauthenticated {
   readonly caller: undefined;
-  readonly refusal: ErrorCode;
+  readonly errorCode: ErrorCode;
   readonly state: WindowState;
 }
 
@@ -55,7 +55,7 @@ export class AdmissionOperations {
   readonly #cached = new SecondChanceCache<string, CachedCaller>(maxCallers);
   readonly #known: KnownKeys;
   /** Keys that were not found, each with the version of callers at the time of the lookup. */
-  readonly #unknownKeys = new LRUCache<string, number>(atMost(maxUnknownKeys));
+  readonly #unknownKeys = new LRUCache<string, number>(maxEntries(maxUnknownKeys));
 
   /** `changed` is called with an operator's changes to a cached caller when its key is next used. */
   constructor(
@@ -84,7 +84,7 @@ export class AdmissionOperations {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
     const { key } = credential;
-    const print = fingerprint(key);
+    const print = computeFingerprint(key);
     const attempt = { print, address, isFree };
     const held = this.#cached.get(print);
     if (held !== undefined) return this.#decide(attempt, held, maxReads);
@@ -102,7 +102,7 @@ export class AdmissionOperations {
     if (isExpired || credential.kind !== 'key') return undefined;
     if (this.#limits.knownVersions().callers === admitted.versions.callers) return admitted;
     return andThen(this.#limits.versions(), (versions) =>
-      andThen(this.#read(fingerprint(credential.key), versions), (held) =>
+      andThen(this.#read(computeFingerprint(credential.key), versions), (held) =>
         held === undefined || this.#isExpired(held.caller)
           ? undefined
           : { ...admitted, caller: held.caller, versions },
@@ -131,7 +131,7 @@ export class AdmissionOperations {
     return andThen(decided, ({ verdict, versions }) => {
       if (verdict !== undefined) return { caller, verdict, versions };
       // Callers changed during every read, so it is unknown whether the key is valid.
-      if (readingsLeft === 0) throw new Refusal('service_unavailable');
+      if (readingsLeft === 0) throw new ApiError('service_unavailable');
       return andThen(this.#read(attempt.print, versions), (again) =>
         this.#decide(attempt, again, readingsLeft - 1),
       );
@@ -160,7 +160,7 @@ export class AdmissionOperations {
       return andThen(this.#limits.failUnder(address(), unknownUnder), (failure) =>
         failure === undefined
           ? this.#lookUpAgain(attempt, readingsLeft)
-          : unauthenticated('invalid_api_key', failure),
+          : toUnauthenticated('invalid_api_key', failure),
       );
     }
     return andThen(this.#limits.versions(), (versions) => {
@@ -172,7 +172,7 @@ export class AdmissionOperations {
   }
 
   #lookUpAgain(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
-    if (readingsLeft === 0) throw new Refusal('service_unavailable');
+    if (readingsLeft === 0) throw new ApiError('service_unavailable');
     this.#unknownKeys.delete(attempt.print);
     return andThen(this.#limits.versions(), ({ callers }) =>
       andThen(this.#known.read(callers), () => this.#lookUp(attempt, readingsLeft - 1)),
@@ -182,7 +182,7 @@ export class AdmissionOperations {
   #read(print: string, { callers: version }: Versions): Awaitable<CachedCaller | undefined> {
     return andThen(this.#keys.findCaller(print), (caller) => {
       const before = this.#cached.get(print)?.caller;
-      if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
+      if (before !== undefined) compareCallers(before, caller).forEach(this.#changed);
       if (caller === undefined) {
         this.#cached.delete(print);
         this.#unknownKeys.set(print, version);
@@ -195,15 +195,15 @@ export class AdmissionOperations {
   }
 
   #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unauthenticated> {
-    return andThen(this.#limits.fail(address), (failure) => unauthenticated(code, failure));
+    return andThen(this.#limits.fail(address), (failure) => toUnauthenticated(code, failure));
   }
 }
 
-function unauthenticated(
+function toUnauthenticated(
   code: 'missing_api_key' | 'invalid_api_key',
   { state, refused }: FailureVerdict,
 ): Unauthenticated {
-  return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
+  return { caller: undefined, errorCode: refused ? 'too_many_failed_authentications' : code, state };
 }
 
 /** An operator's change to a key or its account, detected when the key is next used. */
@@ -213,7 +213,7 @@ interface CallerChange {
 }
 
 /** The changes to a caller. `after` is undefined if its key is no longer valid. */
-function callerChanges(before: Caller, after: Caller | undefined): CallerChange[] {
+function compareCallers(before: Caller, after: Caller | undefined): CallerChange[] {
   const key = { key: before.keyId, account: before.accountId };
   if (after === undefined) return [{ message: 'API key revoked', fields: key }];
   const changes: CallerChange[] = [];

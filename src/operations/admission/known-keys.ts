@@ -77,14 +77,14 @@ export class FingerprintSet {
 
   add(fingerprint: string): void {
     for (const place of places) {
-      const bit = bitOf(fingerprint, place);
+      const bit = bitPosition(fingerprint, place);
       this.#words[bit >>> 5] = (this.#words[bit >>> 5] ?? 0) | (1 << (bit & 31));
     }
   }
 
   mayHave(fingerprint: string): boolean {
     return places.every((place) => {
-      const bit = bitOf(fingerprint, place);
+      const bit = bitPosition(fingerprint, place);
       return ((this.#words[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0;
     });
   }
@@ -94,6 +94,6 @@ export class FingerprintSet {
   }
 }
 
-function bitOf(fingerprint: string, place: number): number {
+function bitPosition(fingerprint: string, place: number): number {
   return Number.parseInt(fingerprint.slice(place, place + placeLength), 16) % bits;
 }

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
-import { type Actor, actorText } from '../../domain/actor.ts';
+import { type Actor, formatActor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import type { InputOf, OutcomeOf } from '../../storage/transaction.ts';
+import type { UnitInput, UnitOutcome } from '../../storage/transaction.ts';
 import type { NewAuditEntry } from '../../tables/operators.ts';
 import type { AuditedUnitName, Store, units } from '../units.ts';
 
@@ -10,11 +10,11 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
   readonly store: Part;
   readonly clock: Clock;
   readonly actor: Actor;
-  readonly once?: OperatorOnce | undefined;
+  readonly once?: OperatorIdempotency | undefined;
 }
 
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
-type Outcome<Name extends AuditedUnitName> = OutcomeOf<(typeof units)[Name]>;
+type Outcome<Name extends AuditedUnitName> = UnitOutcome<(typeof units)[Name]>;
 
 /**
  * Applies and records a change. Returns the original outcome if the request is a retry. Throws the same errors as
@@ -23,7 +23,7 @@ type Outcome<Name extends AuditedUnitName> = OutcomeOf<(typeof units)[Name]>;
 export async function writeAs<Name extends AuditedUnitName>(
   context: WriteContext,
   unit: Name,
-  input: InputOf<(typeof units)[Name]>,
+  input: UnitInput<(typeof units)[Name]>,
 ): Promise<Outcome<Name>> {
   return (await write(context, unit, input)).outcome;
 }
@@ -32,7 +32,7 @@ export async function writeAs<Name extends AuditedUnitName>(
 export async function issueAs<Name extends AuditedUnitName>(
   context: WriteContext,
   unit: Name,
-  input: InputOf<(typeof units)[Name]>,
+  input: UnitInput<(typeof units)[Name]>,
   secret: string,
 ): Promise<{ readonly outcome: Outcome<Name>; readonly secret: string }> {
   const { outcome, sealed } = await write(context, unit, input, secret);
@@ -42,11 +42,11 @@ export async function issueAs<Name extends AuditedUnitName>(
 async function write<Name extends AuditedUnitName>(
   { store, actor, clock, once }: WriteContext,
   unit: Name,
-  input: InputOf<(typeof units)[Name]>,
+  input: UnitInput<(typeof units)[Name]>,
   secret?: string,
 ): Promise<{ readonly outcome: Outcome<Name>; readonly sealed: string | null }> {
   const done = await store.write('audited', {
-    ...{ unit, input, actor: actorText(actor), at: clock.now() },
+    ...{ unit, input, actor: formatActor(actor), at: clock.now() },
     once: once?.stored(secret, clock.storeTime()),
   });
   if (once !== undefined) once.isReplayed = done.isReplayed;
@@ -54,11 +54,11 @@ async function write<Name extends AuditedUnitName>(
   return { outcome: done.outcome as Outcome<Name>, sealed: done.sealed };
 }
 
-export function entryOf(
+export function toAuditEntry(
   { actor, clock }: Pick<OperatorContext, 'actor' | 'clock'>,
   what: Omit<NewAuditEntry, 'at' | 'actor'>,
 ): NewAuditEntry {
-  return { at: clock.now(), actor: actorText(actor), ...what };
+  return { at: clock.now(), actor: formatActor(actor), ...what };
 }
 
 /**
@@ -67,7 +67,7 @@ export function entryOf(
 export const minKeyLength = 32;
 
 /** Responses to operators are stored in the same table as responses to clients, under an id that no account has. */
-const operatorsId = 0;
+const operatorsAccountId = 0;
 
 const saltBytes = 16;
 const keyBytes = 32;
@@ -75,7 +75,7 @@ const ivBytes = 12;
 const tagBytes = 16;
 const cipher = 'aes-256-gcm';
 
-interface OperatorOnceOptions {
+interface OperatorIdempotencyOptions {
   readonly idempotencyKey: string;
   readonly actor: string;
   readonly request: string;
@@ -87,11 +87,11 @@ interface OperatorOnceOptions {
  * in response to the request is encrypted with a key derived from the `Idempotency-Key`. Only a hash of the
  * `Idempotency-Key` is stored, so the secret can be read only by the same operator, by repeating the request.
  */
-export class OperatorOnce {
+export class OperatorIdempotency {
   isReplayed = false;
-  readonly #options: OperatorOnceOptions;
+  readonly #options: OperatorIdempotencyOptions;
 
-  constructor(options: OperatorOnceOptions) {
+  constructor(options: OperatorIdempotencyOptions) {
     this.#options = options;
   }
 
@@ -100,7 +100,7 @@ export class OperatorOnce {
     const { actor, idempotencyKey, request } = this.#options;
     const key = createHash('sha256').update(`${actor}\n${idempotencyKey}`).digest('hex');
     return {
-      accountId: operatorsId,
+      accountId: operatorsAccountId,
       key,
       request,
       sealed: secret === undefined ? null : this.seal(secret),

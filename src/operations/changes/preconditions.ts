@@ -1,5 +1,5 @@
-import { etagOf } from '../../contract/caching.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { computeEtag } from '../../contract/caching.ts';
 
 /**
  * Preconditions of a change (RFC 9110, section 13.1). Plain values, because the change may run in another
@@ -20,15 +20,15 @@ export function checkPreconditions(
   { ifMatch, isNew }: Preconditions,
   representation: string | undefined,
 ): void {
-  if (isNew && representation !== undefined) throw preconditionRefusal('it already exists');
+  if (isNew && representation !== undefined) throw preconditionError('it already exists');
   if (ifMatch === undefined) return;
-  if (representation === undefined) throw preconditionRefusal('it does not exist');
-  if (ifMatch !== '*' && !ifMatch.includes(etagOf(representation)))
-    throw preconditionRefusal('its current entity tag is not in If-Match');
+  if (representation === undefined) throw preconditionError('it does not exist');
+  if (ifMatch !== '*' && !ifMatch.includes(computeEtag(representation)))
+    throw preconditionError('its current entity tag is not in If-Match');
 }
 
-function preconditionRefusal(why: string): Refusal {
-  return new Refusal('precondition_failed', {
+function preconditionError(why: string): ApiError {
+  return new ApiError('precondition_failed', {
     message: `The resource is not in the state that the request requires: ${why}. Read it again, and decide whether the change still applies.`,
   });
 }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../contract/api-error.ts';
 import type { Page } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { StoreEvent } from '../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { type EventType, eventTypes, mayRead } from '../../domain/event-type.ts';
+import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
+import type { FairQueue } from '../../domain/fair-queue.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { Turns } from '../../domain/turns.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
-import { restoreGap } from '../../tables/events.ts';
+import { skippedIdsPerRestore } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
-import { CatchUps } from './catch-up.ts';
-import { EventTail, withoutGap } from './tail.ts';
+import { CatchUpPacer } from './catch-up-pacer.ts';
+import { EventTail, takeContiguous } from './tail.ts';
 import { WaitSlots } from './wait-slots.ts';
 
 /** Maximum delay of an empty page while the service drains. */
@@ -25,34 +25,35 @@ const maxExamined = 10_000;
 const maxSearchMs = 50;
 
 /** The events that a caller has selected and is allowed to read. */
-export interface Wanted {
+export interface EventFilter {
   readonly types: ReadonlySet<EventType>;
   /** The client's account. Operators may read the events of all accounts. */
   readonly accountId: number | 'all';
 }
 
-export function isWanted({ type, accountId }: StoreEvent, wanted: Wanted): boolean {
-  const mayRead = accountId === null || wanted.accountId === 'all' || accountId === wanted.accountId;
-  return mayRead && wanted.types.has(type);
+export function matchesFilter({ type, accountId }: StoreEvent, eventFilter: EventFilter): boolean {
+  const mayRead =
+    accountId === null || eventFilter.accountId === 'all' || accountId === eventFilter.accountId;
+  return mayRead && eventFilter.types.has(type);
 }
 
 /** Whether a key with these scopes may read all selected events. */
-export function mayReadAll(scopes: ReadonlySet<Scope>, { types }: Wanted): boolean {
-  return scopes.has('events:read') && [...types].every((type) => mayRead(scopes, type));
+export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): boolean {
+  return scopes.has('events:read') && [...types].every((type) => canRead(scopes, type));
 }
 
 /** Calls `lose` once the caller may no longer read the selected events. Returns a function that stops watching. */
-export type Guard = (wanted: Wanted, lose: () => void) => () => void;
+export type WatchCaller = (eventFilter: EventFilter, lose: () => void) => () => void;
 
 interface PageRequest {
   /** Undefined to start with the oldest retained event. */
   readonly after: bigint | undefined;
   readonly limit: number;
-  readonly wanted: Wanted;
+  readonly eventFilter: EventFilter;
   /** Maximum time to wait for an event if the page is empty, in seconds. */
   readonly waitSeconds: number;
   /** Watches the caller while the request is waiting. */
-  readonly guard?: Guard | undefined;
+  readonly guard?: WatchCaller | undefined;
 }
 
 type EventPage = Page<StoreEvent>;
@@ -68,24 +69,24 @@ interface EventRead {
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
-  readonly catchUps: Turns<number>;
+  readonly catchUpPacer: FairQueue<number>;
   readonly #slots = new WaitSlots();
   readonly #store: EventStore;
   readonly #clock: Clock;
 
-  constructor(store: EventStore, clock: Clock, catchUps: Turns<number> = new CatchUps()) {
+  constructor(store: EventStore, clock: Clock, catchUpPacer: FairQueue<number> = new CatchUpPacer()) {
     this.#store = store;
     this.#clock = clock;
-    this.catchUps = catchUps;
+    this.catchUpPacer = catchUpPacer;
     this.tail = new EventTail(store, clock);
   }
 
   /** Throws the same errors as `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
-    const { after, limit, wanted, waitSeconds, guard } = request;
-    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
+    const { after, limit, eventFilter, waitSeconds, guard } = request;
+    const examined = eventFilter.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     return andThen(this.read(after, examined), (found) => {
-      const page = pageAt(found, limit, wanted);
+      const page = toPage(found, limit, eventFilter);
       if (page.items.length > 0) return page;
       if (found.isEnd) return waitSeconds > 0 ? this.#delayed(page, request, waitSeconds * 1_000) : page;
       // Without a caller to watch, the reader is a command, which requests the next page itself.
@@ -100,8 +101,8 @@ export class EventFeed implements Disposable {
       if (oldest === undefined)
         return andThen(this.#confirmEnd(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
-      if (oldest !== from + 1n) throw expired(from, oldest);
-      const events = withoutGap(found, from);
+      if (oldest !== from + 1n) throw eventsExpiredError(from, oldest);
+      const events = takeContiguous(found, from);
       return { events, last: from + BigInt(events.length), isEnd: found.length < limit };
     });
   }
@@ -112,12 +113,12 @@ export class EventFeed implements Disposable {
   }
 
   /** The most recent events, newest first. The next page contains later events. */
-  newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
-    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
+  newest(limit: number, eventFilter: EventFilter): Awaitable<EventPage> {
+    const examined = eventFilter.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     // The last id is read first, so that an event recorded in between is on this page or the next one.
     return andThen(this.last(), (last) =>
       andThen(this.#store.newest(examined), (found) => {
-        const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
+        const items = found.filter((event) => matchesFilter(event, eventFilter)).slice(0, limit);
         const newest = found[0]?.id ?? last;
         return { items, next: String(newest > last ? newest : last) };
       }),
@@ -125,7 +126,7 @@ export class EventFeed implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.catchUps.close();
+    this.catchUpPacer.close();
     this.tail[Symbol.dispose]();
   }
 
@@ -136,18 +137,18 @@ export class EventFeed implements Disposable {
   #confirmEnd(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
       if (after === undefined || after === last) return after ?? oldest - 1n;
-      if (after > last) throw unknown(after, last);
+      if (after > last) throw unknownPositionError(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        if (next?.id !== after + 1n) throw expired(after, oldest > after ? oldest : last + 1n);
+        if (next?.id !== after + 1n) throw eventsExpiredError(after, oldest > after ? oldest : last + 1n);
         return after;
       });
     });
   }
 
   /** Continues an empty page that ended at `from`, while watching the caller. Rejects with `CallerChanged`. */
-  async #searchGuarded(from: bigint, request: PageRequest, guard: Guard): Promise<EventPage> {
+  async #searchGuarded(from: bigint, request: PageRequest, guard: WatchCaller): Promise<EventPage> {
     const lost = Promise.withResolvers<never>();
-    const leaveGuard = guard(request.wanted, () => lost.reject(new CallerChanged()));
+    const leaveGuard = guard(request.eventFilter, () => lost.reject(new CallerChanged()));
     try {
       return await Promise.race([lost.promise, this.#search(from, request)]);
     } finally {
@@ -160,22 +161,22 @@ export class EventFeed implements Disposable {
    * allowed time or number of events is exhausted.
    */
   async #search(from: bigint, request: PageRequest): Promise<EventPage> {
-    const { limit, wanted, waitSeconds } = request;
-    const accountId = wanted.accountId === 'all' ? 0 : wanted.accountId;
+    const { limit, eventFilter, waitSeconds } = request;
+    const accountId = eventFilter.accountId === 'all' ? 0 : eventFilter.accountId;
     const batch = Math.max(limit, examinedBatch);
     const most = waitSeconds > 0 ? Number.POSITIVE_INFINITY : maxExamined;
     const until = this.#clock.steady() + (waitSeconds > 0 ? waitSeconds * 1_000 : maxSearchMs);
     let page: EventPage = { items: [], next: String(from) };
     let position = from;
-    using slot = waitSeconds > 0 ? this.#slots.enter(wanted.accountId) : undefined;
+    using slot = waitSeconds > 0 ? this.#slots.enter(eventFilter.accountId) : undefined;
     for (let examined = batch; examined < most && !this.tail.isClosed; examined += batch) {
       const leftMs = until - this.#clock.steady();
       if (leftMs <= 0) break;
-      const turn = this.catchUps.take(accountId, async () => this.read(position, batch), leftMs);
+      const turn = this.catchUpPacer.take(accountId, async () => this.read(position, batch), leftMs);
       const found = await Promise.race([turn, slot?.ended ?? turn]);
       if (found === undefined) break;
       position = found.last;
-      page = pageAt(found, limit, wanted);
+      page = toPage(found, limit, eventFilter);
       if (page.items.length > 0) break;
       if (!found.isEnd) continue;
       slot?.[Symbol.dispose]();
@@ -188,17 +189,21 @@ export class EventFeed implements Disposable {
    * Waits up to `waitMs` for the first matching events. Returns an empty page on timeout. Rejects with
    * `CallerChanged`.
    */
-  #delayed(page: EventPage, { limit, wanted, guard }: PageRequest, waitMs: number): Awaitable<EventPage> {
+  #delayed(
+    page: EventPage,
+    { limit, eventFilter, guard }: PageRequest,
+    waitMs: number,
+  ): Awaitable<EventPage> {
     // Without a delay, a client would request the next page immediately.
     if (this.tail.isClosed) return sleep(Math.min(closingWaitMs, waitMs), page);
     let leaveGuard: (() => void) | undefined;
-    const slot = this.#slots.enter(wanted.accountId);
+    const slot = this.#slots.enter(eventFilter.accountId);
     const delayed = new Promise<EventPage>((resolve, reject) => {
       let empty = page;
       const listener = {
         until: this.#clock.steady() + waitMs,
         take: (events: readonly StoreEvent[]) => {
-          const next = pageOf(events, limit, wanted);
+          const next = filterPage(events, limit, eventFilter);
           if (next.items.length === 0) {
             empty = next;
             return;
@@ -212,7 +217,7 @@ export class EventFeed implements Disposable {
         this.tail.leave(listener);
         resolve(empty);
       });
-      leaveGuard = guard?.(wanted, () => {
+      leaveGuard = guard?.(eventFilter, () => {
         this.tail.leave(listener);
         reject(new CallerChanged());
       });
@@ -227,17 +232,17 @@ export class EventFeed implements Disposable {
 }
 
 /** The matching events of a read. An empty read keeps the position. */
-function pageAt({ events, last }: EventRead, limit: number, wanted: Wanted): EventPage {
-  return events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, wanted);
+function toPage({ events, last }: EventRead, limit: number, eventFilter: EventFilter): EventPage {
+  return events.length === 0 ? { items: [], next: String(last) } : filterPage(events, limit, eventFilter);
 }
 
 /** The first matching events, and the id of the last event examined. */
-function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): EventPage {
+function filterPage(events: readonly StoreEvent[], limit: number, eventFilter: EventFilter): EventPage {
   const items: StoreEvent[] = [];
   let last: StoreEvent | undefined;
   for (const event of events) {
     last = event;
-    if (isWanted(event, wanted)) items.push(event);
+    if (matchesFilter(event, eventFilter)) items.push(event);
     if (items.length === limit) break;
   }
   return { items, next: String(last?.id) };
@@ -245,24 +250,24 @@ function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): E
 
 /** Throws `events_expired` unless all events after `after` are retained. */
 export function expectRetained(after: bigint, { oldest, last }: EventBounds): void {
-  if (after < oldest - 1n) throw expired(after, oldest);
-  if (after > last) throw unknown(after, last);
+  if (after < oldest - 1n) throw eventsExpiredError(after, oldest);
+  if (after > last) throw unknownPositionError(after, last);
 }
 
 const remedy =
   'Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
 
 /** `next` is the id of the first event after the gap, or of the next event. Older events may be retained. */
-function expired(after: bigint, next: bigint): Refusal {
+function eventsExpiredError(after: bigint, next: bigint): ApiError {
   // A reader may have read events that were lost, so its position may be inside the gap that a restore leaves.
-  const isRestored = next - after > restoreGap / 2;
+  const isRestored = next - after > skippedIdsPerRestore / 2;
   const cause = isRestored ? ' The store was restored, or its database failed over.' : '';
   const message = `The events directly after ${after} are no longer retained; the next id is ${next}.${cause} ${remedy}`;
-  return new Refusal('events_expired', { message });
+  return new ApiError('events_expired', { message });
 }
 
 /** If the store was restored or replaced, new ids may be lower than those that readers have already seen. */
-function unknown(after: bigint, last: bigint): Refusal {
+function unknownPositionError(after: bigint, last: bigint): ApiError {
   const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
-  return new Refusal('events_expired', { message });
+  return new ApiError('events_expired', { message });
 }

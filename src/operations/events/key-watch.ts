@@ -15,7 +15,7 @@ export interface WatchStore {
 }
 
 /** An event stream, or a request that waits for events. */
-export interface Reader {
+export interface EventReader {
   /** Whether a key with these scopes may read the selected events. */
   isAllowed(scopes: ReadonlySet<Scope>): boolean;
   /**
@@ -34,7 +34,7 @@ interface WatchedKey<Open> {
 }
 
 /** Disconnects readers within a second of their key losing access. Uses one timer for all readers. */
-export class KeyWatch<Open extends Reader> {
+export class KeyWatch<Open extends EventReader> {
   readonly #store: WatchStore;
   readonly #clock: Clock;
   readonly #byKey = new Map<number, WatchedKey<Open>>();
@@ -83,7 +83,7 @@ export class KeyWatch<Open extends Reader> {
 
   #check(watched: WatchedKey<Open>): Awaitable<void> {
     return andThen(this.#store.limits.standing(watched.caller), ({ verdict, versions }) => {
-      const isOver = verdict.refusal === 'api_key_banned' || watched.caller.expiresAt <= this.#clock.now();
+      const isOver = verdict.errorCode === 'api_key_banned' || watched.caller.expiresAt <= this.#clock.now();
       if (isOver) for (const reader of watched.readers) reader.lose();
       else if (watched.callersVersion !== versions.callers)
         return this.#readCaller(watched, versions.callers);

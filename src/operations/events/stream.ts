@@ -3,27 +3,27 @@ import type { StreamSink, StreamSource } from '../../contract/operation.ts';
 import type { StoreEvent } from '../../contract/representations.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Scope } from '../../domain/scope.ts';
-import { type EventFeed, isWanted, mayReadAll, type Wanted } from './feed.ts';
-import type { Reader } from './key-watch.ts';
+import { canReadAll, type EventFeed, type EventFilter, matchesFilter } from './feed.ts';
+import type { EventReader } from './key-watch.ts';
 import type { Listener } from './tail.ts';
 
 /** Length at which a chunk is complete, in UTF-16 code units. Limits how much data is sent to a slow reader at once. */
 const chunkLength = 65_536;
 
 /** The filter of a stream: event types and account. */
-export interface Filter {
-  readonly wanted: Wanted;
+export interface StreamFilter {
+  readonly eventFilter: EventFilter;
   /** The selected types as text, for use as a map key. */
   readonly types: string;
   readonly caller: Pick<Caller, 'keyId' | 'accountId'>;
 }
 
 /** Encodes the selected events as server-sent events, in chunks that contain only whole events. */
-function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
+function encodeChunks(events: readonly StoreEvent[], eventFilter: EventFilter): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let text = '';
   for (const event of events) {
-    if (!isWanted(event, wanted)) continue;
+    if (!matchesFilter(event, eventFilter)) continue;
     text += eventFrame(event);
     if (text.length < chunkLength) continue;
     chunks.push(Buffer.from(text));
@@ -34,21 +34,21 @@ function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
 }
 
 /** Encodes a batch only once for all streams with the same filter. */
-export class SharedFrames {
+export class SharedEncoder {
   #batch: readonly StoreEvent[] = [];
   #isShared = true;
   readonly #chunks = new Map<string, readonly Uint8Array[]>();
 
-  of(batch: readonly StoreEvent[], { wanted, types }: Filter): readonly Uint8Array[] {
+  encode(batch: readonly StoreEvent[], { eventFilter, types }: StreamFilter): readonly Uint8Array[] {
     if (batch !== this.#batch) {
       this.#batch = batch;
       this.#isShared = batch.every(({ accountId }) => accountId === null);
       this.#chunks.clear();
     }
-    const key = this.#isShared ? types : `${types} ${wanted.accountId}`;
+    const key = this.#isShared ? types : `${types} ${eventFilter.accountId}`;
     const known = this.#chunks.get(key);
     if (known !== undefined) return known;
-    const chunks = chunksOf(batch, wanted);
+    const chunks = encodeChunks(batch, eventFilter);
     this.#chunks.set(key, chunks);
     return chunks;
   }
@@ -66,9 +66,9 @@ const beginning = Buffer.from(`retry: ${reconnectAfterMs}\n\n`);
 const comment = Buffer.from(':\n\n');
 
 /** Dependencies shared by the streams of a process. */
-interface StreamParts {
+interface StreamDependencies {
   readonly feed: EventFeed;
-  readonly frames: SharedFrames;
+  readonly frames: SharedEncoder;
   readonly ended: (stream: EventStream) => void;
 }
 
@@ -80,12 +80,12 @@ interface Batch {
 }
 
 /** An event stream to one reader. Contains no timer and no closure, so that thousands of idle streams are cheap. */
-export class EventStream implements StreamSource, Listener, Reader {
+export class EventStream implements StreamSource, Listener, EventReader {
   readonly type = 'direct';
   readonly until = Number.POSITIVE_INFINITY;
-  readonly filter: Filter;
+  readonly filter: StreamFilter;
   connection: Disposable | undefined;
-  readonly #parts: StreamParts;
+  readonly #dependencies: StreamDependencies;
   /** Id of the last event read from the store. */
   #after: bigint;
   #sink: StreamSink | undefined;
@@ -93,8 +93,8 @@ export class EventStream implements StreamSource, Listener, Reader {
   #behindBytes = 0;
   #hasEnded = false;
 
-  constructor(parts: StreamParts, filter: Filter, after: bigint) {
-    this.#parts = parts;
+  constructor(dependencies: StreamDependencies, filter: StreamFilter, after: bigint) {
+    this.#dependencies = dependencies;
     this.filter = filter;
     this.#after = after;
   }
@@ -115,7 +115,7 @@ export class EventStream implements StreamSource, Listener, Reader {
   }
 
   take(events: readonly StoreEvent[]): void {
-    for (const chunk of this.#parts.frames.of(events, this.filter)) {
+    for (const chunk of this.#dependencies.frames.encode(events, this.filter)) {
       if (this.#behindBytes > maxBufferedBytes) this.end();
       else this.#write(chunk);
     }
@@ -126,7 +126,7 @@ export class EventStream implements StreamSource, Listener, Reader {
   }
 
   isAllowed(scopes: ReadonlySet<Scope>): boolean {
-    return mayReadAll(scopes, this.filter.wanted);
+    return canReadAll(scopes, this.filter.eventFilter);
   }
 
   lose(): void {
@@ -140,8 +140,8 @@ export class EventStream implements StreamSource, Listener, Reader {
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#parts.feed.tail.leave(this);
-    this.#parts.ended(this);
+    this.#dependencies.feed.tail.leave(this);
+    this.#dependencies.ended(this);
     this.connection?.[Symbol.dispose]();
     const sink = this.#sink;
     this.#sink = undefined;
@@ -171,7 +171,7 @@ export class EventStream implements StreamSource, Listener, Reader {
    * the first are paced. The first is counted as a request, and is the only one of a reader that has just reconnected.
    */
   async #catchUp(): Promise<void> {
-    const { feed } = this.#parts;
+    const { feed } = this.#dependencies;
     const { accountId } = this.filter.caller;
     try {
       let batch: Batch | undefined = await this.#readBatch();
@@ -180,7 +180,7 @@ export class EventStream implements StreamSource, Listener, Reader {
         for (const chunk of batch.chunks) await this.#write(chunk);
         this.#after = batch.last;
         if (batch.isEnd && (this.#hasEnded || feed.tail.listen(batch.last, this))) return;
-        batch = await feed.catchUps.take(accountId, () => this.#readBatch());
+        batch = await feed.catchUpPacer.take(accountId, () => this.#readBatch());
       }
     } catch {
       // The events have expired, or the store is unreachable. The reader learns the reason when it reconnects.
@@ -191,7 +191,7 @@ export class EventStream implements StreamSource, Listener, Reader {
   async #readBatch(): Promise<Batch> {
     // The stream may have ended before its turn.
     if (this.#hasEnded) return { chunks: [], last: this.#after, isEnd: true };
-    const { events, last, isEnd } = await this.#parts.feed.read(this.#after, readBatch);
-    return { chunks: chunksOf(events, this.filter.wanted), last, isEnd };
+    const { events, last, isEnd } = await this.#dependencies.feed.read(this.#after, readBatch);
+    return { chunks: encodeChunks(events, this.filter.eventFilter), last, isEnd };
   }
 }

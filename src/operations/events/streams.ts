@@ -1,12 +1,12 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxStreams } from '../../contract/events.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Authenticated } from '../admission/admission.ts';
-import type { EventFeed, Wanted } from './feed.ts';
+import type { EventFeed, EventFilter } from './feed.ts';
 import { KeyWatch, type WatchStore } from './key-watch.ts';
-import { EventStream, type Filter, SharedFrames } from './stream.ts';
+import { EventStream, SharedEncoder, type StreamFilter } from './stream.ts';
 
 const commentEveryMs = 15_000;
 /** How often the process checks whether keep-alive comments are due, in ms. */
@@ -16,7 +16,7 @@ const checkIntervalMs = 500;
 export class EventStreams implements Disposable {
   readonly #feed: EventFeed;
   readonly #clock: Clock;
-  readonly #parts;
+  readonly #dependencies;
   readonly #watch: KeyWatch<EventStream>;
   readonly #byAccount = new Map<number, number>();
   #open = 0;
@@ -29,9 +29,9 @@ export class EventStreams implements Disposable {
     this.#feed = feed;
     this.#clock = clock;
     this.#watch = new KeyWatch(store, clock);
-    this.#parts = {
+    this.#dependencies = {
       feed,
-      frames: new SharedFrames(),
+      frames: new SharedEncoder(),
       ended: (stream: EventStream) => this.#leave(stream),
     };
   }
@@ -44,16 +44,20 @@ export class EventStreams implements Disposable {
    * Opens a stream that starts with the event after `after`, or with the next new event. Throws `too_many_streams`, and
    * `events_expired` like the feed.
    */
-  begin(admission: Authenticated, wanted: Wanted, after: bigint | undefined): Awaitable<EventStream> {
+  begin(
+    admission: Authenticated,
+    eventFilter: EventFilter,
+    after: bigint | undefined,
+  ): Awaitable<EventStream> {
     const begun = after === undefined ? this.#feed.last() : andThen(this.#feed.read(after, 1), () => after);
     return andThen(begun, (from) => {
       const { caller } = admission;
       const { accountId } = caller;
       const open = this.#byAccount.get(accountId) ?? 0;
-      if (open >= maxStreams) throw new Refusal('too_many_streams');
+      if (open >= maxStreams) throw new ApiError('too_many_streams');
       this.#byAccount.set(accountId, open + 1);
       this.#open++;
-      const stream = new EventStream(this.#parts, this.#filterOf(caller, wanted), from);
+      const stream = new EventStream(this.#dependencies, this.#filterOf(caller, eventFilter), from);
       this.#watch.enter(admission, stream);
       // Ends the stream instead of throwing, because a browser's EventSource would treat an error response as final.
       if (this.#isClosed) stream.end();
@@ -69,10 +73,10 @@ export class EventStreams implements Disposable {
   }
 
   /** Returns a filter object shared by all streams of a key that select the same events. */
-  #filterOf(caller: Caller, wanted: Wanted): Filter {
-    const types = [...wanted.types].join();
+  #filterOf(caller: Caller, eventFilter: EventFilter): StreamFilter {
+    const types = [...eventFilter.types].join();
     for (const { filter } of this.#watch.ofKey(caller.keyId)) if (filter.types === types) return filter;
-    return { wanted, types, caller };
+    return { eventFilter, types, caller };
   }
 
   #leave(stream: EventStream): void {

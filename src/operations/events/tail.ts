@@ -11,7 +11,7 @@ const readBatch = 1_000;
 const checkEvery = 10;
 
 /** `gap`: events after the last delivered event are missing, or delivered events no longer exist. */
-export type EndOfListening = 'time' | 'closing' | 'gap';
+export type EndReason = 'time' | 'closing' | 'gap';
 
 export interface Listener {
   /** Deadline in ms, on the monotonic clock. */
@@ -20,7 +20,7 @@ export interface Listener {
   readonly isOwn?: boolean;
   /** Receives every event after the listener's position, in order and exactly once. */
   take(events: readonly StoreEvent[]): void;
-  end(reason: EndOfListening): void;
+  end(reason: EndReason): void;
 }
 
 /** The only reader of new events in a process: a single read serves all waiting requests and streams. */
@@ -106,7 +106,7 @@ export class EventTail implements Disposable {
     this.#soon = undefined;
   }
 
-  #end(reason: EndOfListening, isDue: (listener: Listener) => boolean): void {
+  #end(reason: EndReason, isDue: (listener: Listener) => boolean): void {
     for (const listener of this.#listeners.keys()) {
       if (!isDue(listener)) continue;
       this.leave(listener);
@@ -133,13 +133,13 @@ export class EventTail implements Disposable {
     const found = await this.#store.list(from, readBatch);
     // The last listener may have left during the read, and a new one may have joined at a different position.
     if (this.#position !== from) return true;
-    const events = withoutGap(found, from);
+    const events = takeContiguous(found, from);
     const last = events.at(-1);
     if (last !== undefined) {
       this.#position = last.id;
       for (const [listener, after] of this.#listeners) {
         // A listener that read the store after the last poll may be ahead of the tail.
-        const unseen = after <= from ? events : behind(events, after);
+        const unseen = after <= from ? events : eventsAfter(events, after);
         if (unseen.length > 0) listener.take(unseen);
       }
     }
@@ -165,13 +165,13 @@ export class EventTail implements Disposable {
  * The events directly after `after`, up to the first gap. Retained events have contiguous ids, so a gap means that a
  * reader would miss events by continuing.
  */
-export function withoutGap(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
+export function takeContiguous(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
   const gap = events.findIndex(({ id }, index) => id !== after + BigInt(index + 1));
   return gap === -1 ? events : events.slice(0, gap);
 }
 
 /** The events after `after`, from a list of contiguous events. */
-function behind(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
+function eventsAfter(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
   const first = events[0]?.id ?? 0n;
   return after < first ? events : events.slice(Number(after - first) + 1);
 }

@@ -2,19 +2,19 @@
 import { NotInt64, parseInt64 } from '../../contract/json.ts';
 import type { Pet } from '../../contract/representations.ts';
 import {
-  type Checked,
+  type CheckedPet,
   checkPet,
+  decodeText,
   expectText,
   type InputRecord,
-  idHint,
-  invalidFile,
-  joined,
+  idColumnHint,
+  invalidFileError,
+  joinLines,
   type Line,
   maxRowBytes,
   type ReaderOptions,
   type RecordReader,
-  recordOf,
-  textOf,
+  toRecord,
 } from './records.ts';
 
 const columns = ['name', 'categoryId', 'status'] as const;
@@ -34,7 +34,7 @@ interface Syntax {
   readonly rejectPrefix: RegExp;
 }
 
-function syntaxOf(separator: string): Syntax {
+function createSyntax(separator: string): Syntax {
   const [quoted, plain] = ['[^"]*(?:""[^"]*)*', `[^"${separator}]*`];
   return {
     separator,
@@ -44,7 +44,7 @@ function syntaxOf(separator: string): Syntax {
 }
 
 /** The fields of a record; undefined if its quotes are misplaced. */
-function fieldsOf(record: string, { separator, field }: Syntax): string[] | undefined {
+function parseFields(record: string, { separator, field }: Syntax): string[] | undefined {
   if (!record.includes('"')) return record.split(separator);
   const fields: string[] = [];
   field.lastIndex = 0;
@@ -66,7 +66,7 @@ function hasOddQuotes(bytes: Buffer): boolean {
 const rejectColumns = ['line', 'reason'];
 const knownColumns = [...columns, 'id', ...rejectColumns];
 
-function columnOf(name: string): string {
+function normalizeColumn(name: string): string {
   const trimmed = name.trim();
   return knownColumns.find((column) => column.toLowerCase() === trimmed.toLowerCase()) ?? trimmed;
 }
@@ -75,7 +75,7 @@ function columnOf(name: string): string {
  * Spreadsheets may write 1 as 1.0 or 1.00, but 1.000 may be a thousand. They round numbers that they write with an
  * exponent, so those are rejected.
  */
-function integerOf(text: string): bigint | NotInt64 {
+function parseSpreadsheetInteger(text: string): bigint | NotInt64 {
   return parseInt64(text.replace(/\.00?$/, '')) ?? new NotInt64(text);
 }
 
@@ -85,7 +85,7 @@ function integerOf(text: string): bigint | NotInt64 {
  */
 export class CsvReader implements RecordReader {
   firstLine = 2;
-  #syntax = syntaxOf(',');
+  #syntax = createSyntax(',');
   #separatorLine = '';
   #header: string | undefined;
   #columns: readonly string[] = [];
@@ -116,7 +116,7 @@ export class CsvReader implements RecordReader {
     if (this.#openBytes > maxRowBytes) return this.#giveUp();
     if (!odd || this.#open.length === 1) return [];
     const lines = this.#open;
-    const record = textOf(joined(lines));
+    const record = decodeText(joinLines(lines));
     if ('text' in record && this.#fieldsOf(record.text) === undefined) return this.#giveUp();
     this.#close();
     return this.#whole(lines);
@@ -124,15 +124,17 @@ export class CsvReader implements RecordReader {
 
   end(): InputRecord[] {
     if (this.#header === undefined) {
-      throw invalidFile(`The input is empty. A CSV file must start with a header row: ${columns.join(',')}.`);
+      throw invalidFileError(
+        `The input is empty. A CSV file must start with a header row: ${columns.join(',')}.`,
+      );
     }
     const records: InputRecord[] = [];
     while (this.#open.length > 0) records.push(...this.#giveUp());
     return records;
   }
 
-  check(record: InputRecord): Checked {
-    const read = textOf(record);
+  check(record: InputRecord): CheckedPet {
+    const read = decodeText(record);
     if ('reason' in read) return read;
     const fields = this.#fieldsOf(read.text);
     if (fields === undefined) {
@@ -148,7 +150,7 @@ export class CsvReader implements RecordReader {
     const [name, categoryId = '', status = ''] = this.#positions.map((position) => fields[position]);
     return checkPet({
       name,
-      categoryId: categoryId === '' ? undefined : integerOf(categoryId),
+      categoryId: categoryId === '' ? undefined : parseSpreadsheetInteger(categoryId),
       status: status === '' ? undefined : status,
     });
   }
@@ -160,12 +162,12 @@ export class CsvReader implements RecordReader {
 
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {
     const { separator } = this.#syntax;
-    const prefix = `${line}${separator}${fieldText(reason, separator)}${separator}`;
+    const prefix = `${line}${separator}${formatField(reason, separator)}${separator}`;
     return Buffer.concat([Buffer.from(prefix), bytes, Buffer.from('\n')]);
   }
 
   #fieldsOf(record: string): string[] | undefined {
-    const fields = fieldsOf(record, this.#syntax);
+    const fields = parseFields(record, this.#syntax);
     const missing = this.#columns.length - (fields?.length ?? 0);
     // Spreadsheets fill rows up to the length of the longest one, or omit the empty cells at the end of several rows.
     while (fields && fields.length > this.#columns.length && fields.at(-1) === '') fields.pop();
@@ -174,24 +176,24 @@ export class CsvReader implements RecordReader {
 
   #readHeader(line: Line): void {
     expectText(line);
-    const read = textOf(recordOf(line));
+    const read = decodeText(toRecord(line));
     const text = 'text' in read ? read.text.replace(byteOrderMark, '') : '';
     const [, specified] = (line.number === 1 && separatorLine.exec(text)) || [];
     if (specified !== undefined) {
-      this.#syntax = syntaxOf(specified);
+      this.#syntax = createSyntax(specified);
       this.#separatorLine = `${text}\n`;
       return;
     }
-    if (this.#separatorLine === '') this.#syntax = syntaxOf(firstSeparator.exec(text)?.[1] ?? ',');
+    if (this.#separatorLine === '') this.#syntax = createSyntax(firstSeparator.exec(text)?.[1] ?? ',');
     this.firstLine = line.number + 1;
-    const names = (this.#fieldsOf(text) ?? []).map(columnOf);
+    const names = (this.#fieldsOf(text) ?? []).map(normalizeColumn);
     this.#hasReasons = rejectColumns.every((column, position) => names[position] === column);
     this.#header = this.#hasReasons ? text.replace(this.#syntax.rejectPrefix, '') : text;
     this.#columns = this.#hasReasons ? names.slice(rejectColumns.length) : names;
     this.#positions = columns.map((column) => this.#columns.indexOf(column));
-    const mistakes = headerMistakes(this.#columns, this.#newIds);
+    const mistakes = checkHeader(this.#columns, this.#newIds);
     if (mistakes.length > 0) {
-      throw invalidFile(
+      throw invalidFileError(
         `The first line must be a header row with the columns ${columns.join(', ')}, in any order: ${mistakes.join('; ')}.`,
       );
     }
@@ -199,7 +201,7 @@ export class CsvReader implements RecordReader {
 
   #whole(lines: readonly Line[]): InputRecord[] {
     const [first] = lines;
-    const record = lines.length === 1 && first !== undefined ? recordOf(first) : joined(lines);
+    const record = lines.length === 1 && first !== undefined ? toRecord(first) : joinLines(lines);
     if (record.bytes.length === 0) return [];
     if (!this.#hasReasons) return [record];
     // Latin-1 maps every byte to one character, so the length in characters equals the length in bytes.
@@ -220,7 +222,7 @@ export class CsvReader implements RecordReader {
   }
 }
 
-function headerMistakes(found: readonly string[], newIds: boolean): string[] {
+function checkHeader(found: readonly string[], newIds: boolean): string[] {
   const named = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
   const missing = columns.filter((column) => column !== 'status' && !found.includes(column));
   const unknown = found.filter((name) => name !== 'id' && !columns.includes(name as Column));
@@ -229,7 +231,7 @@ function headerMistakes(found: readonly string[], newIds: boolean): string[] {
     ...(missing.length > 0
       ? [`missing ${missing.length === 1 ? 'column' : 'columns'} ${named(missing)}`]
       : []),
-    ...(found.includes('id') && !newIds ? [`"id" ${idHint}`] : []),
+    ...(found.includes('id') && !newIds ? [`"id" ${idColumnHint}`] : []),
     ...(unknown.length > 0 ? [`unknown column ${named(unknown)}`] : []),
     ...(twice.length > 0 ? [`${named(twice)} is repeated`] : []),
   ];
@@ -237,18 +239,18 @@ function headerMistakes(found: readonly string[], newIds: boolean): string[] {
 
 export const csvHeader = `${columns.join(',')}\n`;
 
-export function csvRow({ name, categoryId, status }: Pet): string {
-  return `${fieldText(name)},${categoryId},${status}\n`;
+export function formatCsvRow({ name, categoryId, status }: Pet): string {
+  return `${formatField(name)},${categoryId},${status}\n`;
 }
 
 /** Characters that make a spreadsheet treat a cell as a formula (OWASP, CSV injection). */
 const formula = /^[=+\-@\t\r]/;
 
 /** An animal as a CSV row for a spreadsheet. An apostrophe prevents the name from being evaluated as a formula. */
-export function spreadsheetRow(pet: Pet): string {
-  return csvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
+export function formatSpreadsheetRow(pet: Pet): string {
+  return formatCsvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
 }
 
-function fieldText(text: string, separator = ','): string {
+function formatField(text: string, separator = ','): string {
   return text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

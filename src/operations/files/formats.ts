@@ -1,7 +1,7 @@
 import type { importFormats } from '../../contract/admin/imports.ts';
 import type { Pet } from '../../contract/representations.ts';
-import { CsvReader, csvHeader, csvRow } from './csv.ts';
-import { NdjsonReader, ndjsonRow } from './ndjson.ts';
+import { CsvReader, csvHeader, formatCsvRow } from './csv.ts';
+import { formatNdjsonRow, NdjsonReader } from './ndjson.ts';
 import type { ReaderOptions, RecordReader } from './records.ts';
 
 export type FormatName = (typeof importFormats)[number];
@@ -20,7 +20,7 @@ export const formats: { readonly [Name in FormatName]: Format } = {
     name: 'csv',
     newReader: (options) => new CsvReader(options),
     header: csvHeader,
-    row: csvRow,
+    row: formatCsvRow,
     headerWithId: `id,${csvHeader}`,
     withId: (id, row) => `${id},${row}`,
   },
@@ -28,7 +28,7 @@ export const formats: { readonly [Name in FormatName]: Format } = {
     name: 'ndjson',
     newReader: (options) => new NdjsonReader(options),
     header: '',
-    row: ndjsonRow,
+    row: formatNdjsonRow,
     headerWithId: '',
     withId: (id, row) => `{"id":${id},${row.slice(1)}`,
   },

@@ -1,17 +1,17 @@
 /** NDJSON: one JSON object per line, in UTF-8. */
-import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
+import { InvalidMemberError, JsonError, parseJson } from '../../contract/json.ts';
 import type { Pet } from '../../contract/representations.ts';
 import {
-  type Checked,
+  type CheckedPet,
   checkPet,
+  decodeText,
   expectText,
+  formatReason,
   type InputRecord,
   type Line,
   type ReaderOptions,
   type RecordReader,
-  reasonOf,
-  recordOf,
-  textOf,
+  toRecord,
 } from './records.ts';
 
 /**
@@ -33,7 +33,7 @@ export class NdjsonReader implements RecordReader {
 
   take(line: Line): InputRecord[] {
     if (line.number === 1 && line.bytes[0] !== brace) expectText(line);
-    const record = recordOf(line);
+    const record = toRecord(line);
     return record.bytes.length === 0 ? [] : [record];
   }
 
@@ -41,16 +41,16 @@ export class NdjsonReader implements RecordReader {
     return [];
   }
 
-  check(record: InputRecord): Checked {
-    const read = textOf(record);
+  check(record: InputRecord): CheckedPet {
+    const read = decodeText(record);
     if ('reason' in read) return read;
     try {
       const value = parseJson(read.text.replace(rejectPrefix, '{'));
-      return checkPet(this.#newIds ? withoutId(value) : value);
+      return checkPet(this.#newIds ? removeId(value) : value);
     } catch (error) {
       if (error instanceof JsonError) return { reason: `is not valid JSON: ${error.message}` };
-      if (error instanceof MemberError)
-        return { reason: reasonOf([...error.mistakes].map(([name, message]) => ({ name, message }))) };
+      if (error instanceof InvalidMemberError)
+        return { reason: formatReason([...error.mistakes].map(([name, message]) => ({ name, message }))) };
       throw error;
     }
   }
@@ -71,13 +71,13 @@ export class NdjsonReader implements RecordReader {
   }
 }
 
-function withoutId(value: unknown): unknown {
+function removeId(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('id' in value)) return value;
   const { id: _id, ...others } = value;
   return others;
 }
 
 /** An animal as a line, without its id, because the importing store assigns a new one. */
-export function ndjsonRow({ name, categoryId, status }: Pet): string {
+export function formatNdjsonRow({ name, categoryId, status }: Pet): string {
   return `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}\n`;
 }

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../../contract/api-error.ts';
 import { maxBodyBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { NewPet } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { validate } from '../../contract/validation.ts';
 
 /** Maximum length of a row in bytes. The API has the same limit for a request that creates an animal. */
@@ -59,7 +59,7 @@ export interface InputRecord {
   readonly bytes: Buffer;
 }
 
-export type Checked = { readonly pet: NewPet } | { readonly reason: string };
+export type CheckedPet = { readonly pet: NewPet } | { readonly reason: string };
 
 export interface ReaderOptions {
   /** Whether rows may contain an id, which is ignored. */
@@ -71,7 +71,7 @@ export interface RecordReader {
   take(line: Line): InputRecord[];
   /** Returns the remaining records at the end of the input. Throws `import_invalid` if the input is incomplete. */
   end(): InputRecord[];
-  check(record: InputRecord): Checked;
+  check(record: InputRecord): CheckedPet;
   readonly columns: readonly string[];
   /** Number of the first line that can contain a row. */
   readonly firstLine: number;
@@ -80,19 +80,19 @@ export interface RecordReader {
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
 }
 
-export function invalidFile(message: string): Refusal {
-  return new Refusal('import_invalid', { message });
+export function invalidFileError(message: string): ApiError {
+  return new ApiError('import_invalid', { message });
 }
 
 const utf16Marks = ['fffe', 'feff'];
 
 /** Throws `import_invalid` if the first line shows that the lines cannot be read as text in UTF-8. */
 export function expectText(firstLine: Line): void {
-  const { bytes } = recordOf(firstLine);
+  const { bytes } = toRecord(firstLine);
   const returnAt = bytes.indexOf(carriageReturn);
   const start = returnAt === -1 ? bytes : bytes.subarray(0, returnAt);
   const refuse = (cause: string, remedy = 'as text in UTF-8'): never => {
-    throw invalidFile(`${cause}: save it ${remedy} (in Excel, as "CSV UTF-8").`);
+    throw invalidFileError(`${cause}: save it ${remedy} (in Excel, as "CSV UTF-8").`);
   };
   if (utf16Marks.includes(bytes.toString('hex', 0, 2))) refuse('The input is in UTF-16');
   // The end of a truncated line may be part of a character.
@@ -104,7 +104,7 @@ export function expectText(firstLine: Line): void {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The text of a record, or the reason why the record is rejected. */
-export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
+export function decodeText({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
   if (bytes.length > maxRowBytes) return { reason: `is longer than ${maxRowBytes} bytes` };
   try {
     return { text: utf8.decode(bytes) };
@@ -113,38 +113,38 @@ export function textOf({ bytes }: InputRecord): { readonly text: string } | { re
   }
 }
 
-export function checkPet(value: unknown): Checked {
+export function checkPet(value: unknown): CheckedPet {
   const validated = validate(NewPet, value, 'body');
-  return 'value' in validated ? { pet: validated.value } : { reason: reasonOf(validated.mistakes) };
+  return 'value' in validated ? { pet: validated.value } : { reason: formatReason(validated.mistakes) };
 }
 
 /** A reason lists mistakes up to this number of characters and counts the others: a single row may have thousands. */
 const listedLength = 300;
 
-export function reasonOf(mistakes: readonly Pick<ErrorDetail, 'name' | 'message'>[]): string {
+export function formatReason(mistakes: readonly Pick<ErrorDetail, 'name' | 'message'>[]): string {
   let reason = '';
   for (const [index, mistake] of mistakes.entries()) {
     if (reason.length > listedLength) return `${reason}; and ${mistakes.length - index} more`;
-    reason += (index === 0 ? '' : '; ') + worded(mistake);
+    reason += (index === 0 ? '' : '; ') + formatMistake(mistake);
   }
   return reason;
 }
 
-function worded({ name, message }: Pick<ErrorDetail, 'name' | 'message'>): string {
-  return name === 'id' ? `id ${idHint}` : `${name} ${message}`.trim();
+function formatMistake({ name, message }: Pick<ErrorDetail, 'name' | 'message'>): string {
+  return name === 'id' ? `id ${idColumnHint}` : `${name} ${message}`.trim();
 }
 
-export const idHint = 'is not kept: with --new-ids, the animals get new ones';
+export const idColumnHint = 'is not kept: with --new-ids, the animals get new ones';
 
 /** Converts a line to a record. A carriage return before the line feed is part of the line ending. */
-export function recordOf({ number, bytes }: Line): InputRecord {
+export function toRecord({ number, bytes }: Line): InputRecord {
   const end = bytes.at(-1) === carriageReturn ? -1 : undefined;
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };
 }
 
-export function joined(lines: readonly Line[]): InputRecord {
+export function joinLines(lines: readonly Line[]): InputRecord {
   const parts = lines.flatMap(({ bytes }) => [bytes, Buffer.from('\n')]).slice(0, -1);
   const last = lines.at(-1)?.number ?? 0;
-  const record = recordOf({ number: last, bytes: Buffer.concat(parts) });
+  const record = toRecord({ number: last, bytes: Buffer.concat(parts) });
   return { ...record, line: lines[0]?.number ?? last };
 }

@@ -1,8 +1,8 @@
 import type { NewPet } from '../../contract/pets.ts';
+import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { Pacer } from '../../domain/pacer.ts';
-import { printable } from '../../domain/printable.ts';
 import type { ImportRow, RejectedRow } from '../imports/imports.ts';
-import { type InputRecord, invalidFile, type Line, LineSplitter, type RecordReader } from './records.ts';
+import { type InputRecord, invalidFileError, type Line, LineSplitter, type RecordReader } from './records.ts';
 
 /** Maximum length of a reason, in characters. A reason may quote the input. */
 const maxReasonLength = 500;
@@ -53,7 +53,7 @@ export class Rows {
     yield* this.#paced(this.#recordsIn(splitter.end()));
     yield* this.#paced(reader.end());
     if (mustHaveRow && !this.#hasRow) {
-      throw invalidFile(
+      throw invalidFileError(
         `No rows at or after line ${afterLine + 1}: ${input.name} has ${this.#lastLine} ${this.#lastLine === 1 ? 'line' : 'lines'}. Nothing was imported.`,
       );
     }
@@ -97,14 +97,19 @@ export class Rows {
       return undefined;
     }
     // Copied, because a view would keep the whole chunk in memory.
-    const row = { line, endLine, reason: cut(printable(checked.reason)), bytes: Buffer.from(bytes) };
+    const row = {
+      line,
+      endLine,
+      reason: truncateReason(escapeUnprintable(checked.reason)),
+      bytes: Buffer.from(bytes),
+    };
     if (!isPassedOver) return row;
     onPassedOver?.(row);
     return undefined;
   }
 }
 
-function cut(reason: string): string {
+function truncateReason(reason: string): string {
   if (reason.length <= maxReasonLength) return reason;
   // Encoded and decoded, because a slice of a string keeps the whole string in memory.
   return `${Buffer.from(reason.slice(0, maxReasonLength)).toString()}…`;

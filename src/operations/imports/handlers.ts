@@ -4,14 +4,14 @@ import {
   type importOperations,
   maxRejects,
 } from '../../contract/admin/imports.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { maxPreviewBytes } from '../../contract/bounds.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { actorText } from '../../domain/actor.ts';
+import { formatActor } from '../../domain/actor.ts';
 import type { HandlersOf } from '../admin/handlers.ts';
 import { type Format, formats } from '../files/formats.ts';
-import { invalidFile, type RecordReader } from '../files/records.ts';
+import { invalidFileError, type RecordReader } from '../files/records.ts';
 import { Rows } from '../files/rows.ts';
-import { type Spooled, spoolToFile } from '../files/spooled.ts';
+import { type SpooledFile, spoolToFile } from '../files/spooled-file.ts';
 import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
 import type { ImportList, ListedImport } from './list.ts';
 
@@ -34,17 +34,17 @@ export const importHandlers = {
     return listed.view;
   },
   previewImport: (_services, { query: { format, newIds }, upload }, { signal }) =>
-    previewOf(formats[format], newIds === 'true', upload, signal),
+    createPreview(formats[format], newIds === 'true', upload, signal),
   importPets: async (
     { imports, importList, uploadFolder },
     { query, upload },
     { requestId, actor, signal },
   ) => {
     const { fileName = null, format, newIds } = query;
-    const listed = importList.begin({ requestId, actor: actorText(actor), fileName, format });
+    const listed = importList.begin({ requestId, actor: formatActor(actor), fileName, format });
     const stopped = AbortSignal.any([signal, listed.stopped]);
     try {
-      await using file = await spoolToFile(received(upload, listed), uploadFolder);
+      await using file = await spoolToFile(countReceived(upload, listed), uploadFolder);
       const reader = formats[format].newReader({ newIds: newIds === 'true' });
       const run = new ImportRun(imports, { file, fileName: query.fileName, reader, signal: stopped });
       listed.run(() => run.progress);
@@ -61,13 +61,13 @@ export const importHandlers = {
   },
 } satisfies HandlersOf<Services, typeof importOperations>;
 
-async function* received(
+async function* countReceived(
   upload: AsyncIterable<Uint8Array>,
   listed: ListedImport,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of upload) {
     if (listed.stopped.aborted) {
-      throw new Refusal('import_invalid', {
+      throw new ApiError('import_invalid', {
         message: 'The import was stopped before the whole file was received.',
       });
     }
@@ -85,7 +85,7 @@ const maxRejectBytes = 1_048_576;
 const nothing = { added: 0, rejected: 0, finished: false };
 
 interface ImportRunOptions {
-  readonly file: Spooled;
+  readonly file: SpooledFile;
   readonly fileName: string | undefined;
   readonly reader: RecordReader;
   readonly signal: AbortSignal;
@@ -113,7 +113,7 @@ class ImportRun {
     const { sha256: source, read } = this.#options.file;
     const stored = await this.#imports.find(source);
     if (stored === undefined && (await this.#imports.partsOf(source)).length > 0) {
-      throw invalidFile(
+      throw invalidFileError(
         'Part of this file was imported with the command line. Use the command line to import the rest, or all of it again.',
       );
     }
@@ -155,8 +155,8 @@ class Rejects {
   add({ line, reason, bytes }: RejectedRow): void {
     this.#bytes += bytes.length;
     if (this.#rejects.length >= maxRejects || this.#bytes > maxRejectBytes) return;
-    this.#rejects.push({ line, reason, text: replacedText(bytes) });
-    this.#fileRows.push(replacedText(this.#reader.rejected(line, reason, bytes)));
+    this.#rejects.push({ line, reason, text: decodeLossy(bytes) });
+    this.#fileRows.push(decodeLossy(this.#reader.rejected(line, reason, bytes)));
   }
 
   inReport(): Pick<ImportReport, 'rejects' | 'rejectsFile'> {
@@ -166,7 +166,7 @@ class Rejects {
 }
 
 /** Decodes UTF-8. Invalid bytes become replacement characters, because JSON cannot contain them. */
-function replacedText(bytes: Uint8Array): string {
+function decodeLossy(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
 }
 
@@ -174,13 +174,13 @@ function replacedText(bytes: Uint8Array): string {
 const maxRows = 1_000;
 
 /** The first rows of a file, parsed as they would be in an import. Throws `import_invalid` and `body_too_large`. */
-async function previewOf(
+async function createPreview(
   format: Format,
   newIds: boolean,
   upload: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<ImportPreview> {
-  const bytes = await bytesOf(upload);
+  const bytes = await readBytes(upload);
   async function* read() {
     yield bytes;
   }
@@ -193,7 +193,7 @@ async function previewOf(
         const { name, categoryId, status } = row.pet;
         rows.push({ line: row.line, name, categoryId: String(categoryId), status, reason: null, text: null });
       } else {
-        const text = replacedText(row.bytes);
+        const text = decodeLossy(row.bytes);
         rows.push({ line: row.line, name: null, categoryId: null, status: null, reason: row.reason, text });
       }
     }
@@ -201,14 +201,14 @@ async function previewOf(
   return { columns: [...reader.columns], rows };
 }
 
-async function bytesOf(upload: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readBytes(upload: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of upload) {
     length += chunk.length;
     if (length > maxPreviewBytes) {
       const message = `A preview reads at most ${maxPreviewBytes} bytes. Send the beginning of the file.`;
-      throw new Refusal('body_too_large', { message });
+      throw new ApiError('body_too_large', { message });
     }
     chunks.push(chunk);
   }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, PetStatus } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { Pet } from '../../contract/representations.ts';
 import { petStatuses } from '../../domain/pet-status.ts';
 import type { ImportRun } from '../../tables/imports.ts';
 import type { NewAuditEntry } from '../../tables/operators.ts';
-import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
+import { type OperatorContext, toAuditEntry } from '../changes/by-operator.ts';
 import type { Store } from '../units.ts';
 
 /**
@@ -19,16 +19,16 @@ const maxGroupBytes = 1_048_576;
 const restMs = 1;
 
 /** First and last line of the row in the input, counted from 1. */
-interface Placed {
+interface LineRange {
   readonly line: number;
   readonly endLine: number;
 }
 
-interface AcceptedRow extends Placed {
+interface AcceptedRow extends LineRange {
   readonly pet: NewPet;
 }
 
-export interface RejectedRow extends Placed {
+export interface RejectedRow extends LineRange {
   readonly reason: string;
   readonly bytes: Uint8Array;
 }
@@ -65,7 +65,7 @@ export interface ImportPart {
   readonly categoryId?: bigint | undefined;
 }
 
-export function partSource(content: string, { fromLine, status, categoryId }: ImportPart): string {
+export function formatPartSource(content: string, { fromLine, status, categoryId }: ImportPart): string {
   const filters = [
     ...(status === undefined ? [] : [`status=${status}`]),
     ...(categoryId === undefined ? [] : [`categoryId=${categoryId}`]),
@@ -75,7 +75,7 @@ export function partSource(content: string, { fromLine, status, categoryId }: Im
 
 const partForm = /^(\d+)\??(?:status=(\w+))?&?(?:categoryId=(-?\d+))?$/;
 
-function partOf(source: string, content: string): ImportPart {
+function parsePartSource(source: string, content: string): ImportPart {
   const [, fromLine, status, categoryId] = partForm.exec(source.slice(content.length + 1)) ?? [];
   return {
     fromLine: Number(fromLine),
@@ -87,7 +87,7 @@ function partOf(source: string, content: string): ImportPart {
 /**
  * Whether a row can belong to both parts. Only the filters matter, because every part extends to the end of the input.
  */
-export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
+export function canOverlap(one: ImportPart, other: ImportPart): boolean {
   const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
 }
@@ -121,7 +121,7 @@ export class ImportOperations {
   async partsOf(content: string): Promise<ImportPart[]> {
     const parts = (await this.#context?.store.imports.findParts(content)) ?? [];
     return parts
-      .map(({ source }) => partOf(source, content))
+      .map(({ source }) => parsePartSource(source, content))
       .sort((one, other) => one.fromLine - other.fromLine);
   }
 
@@ -138,7 +138,7 @@ export class ImportOperations {
     let hasBegun = false;
     const commit = async (group: readonly ImportRow[], finished: boolean): Promise<ImportGroup> => {
       const pets = group.flatMap((row) => ('pet' in row ? [row.pet] : []));
-      progress = advanced(progress, group, pets.length, finished);
+      progress = advanceProgress(progress, group, pets.length, finished);
       const begins = !hasBegun && pets.length > 0;
       const ends = hasBegun && group.length === 0;
       const entry = begins || ends ? this.#entry(source, before, { file, ...progress }) : undefined;
@@ -148,7 +148,7 @@ export class ImportOperations {
       const rejected = group.filter((row) => 'reason' in row);
       return { progress, rejected, firstId: added.at(0)?.id, lastId: added.at(-1)?.id };
     };
-    for await (const group of groupsOf(rows)) {
+    for await (const group of groupRows(rows)) {
       if (signal.aborted) break;
       yield await commit(group, false);
       await sleep(restMs);
@@ -168,7 +168,7 @@ export class ImportOperations {
     });
     if (added !== undefined) return added;
     const message = 'Another import of the same input is running. Wait for it to finish.';
-    throw new Refusal('import_invalid', { message });
+    throw new ApiError('import_invalid', { message });
   }
 
   #entry(
@@ -178,7 +178,7 @@ export class ImportOperations {
   ) {
     return (
       this.#context &&
-      entryOf(this.#context, {
+      toAuditEntry(this.#context, {
         operation: 'importPets',
         object: `import:${source === undefined ? 'standard input' : source.slice(0, 12) + source.slice(64)}`,
         before: before && JSON.stringify(before),
@@ -188,7 +188,7 @@ export class ImportOperations {
   }
 }
 
-function advanced(
+function advanceProgress(
   before: ImportProgress,
   group: readonly ImportRow[],
   added: number,
@@ -203,7 +203,9 @@ function advanced(
 }
 
 /** Regroups batches of any size into groups that change up to `rowsPerGroup` rows, or fewer if rejected rows are long. */
-async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
+async function* groupRows(
+  batches: AsyncIterable<readonly ImportRow[]>,
+): AsyncGenerator<readonly ImportRow[]> {
   let group: ImportRow[] = [];
   let bytes = 0;
   const categories = new Set<bigint>();

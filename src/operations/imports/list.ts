@@ -1,8 +1,8 @@
 import type { Import, ImportReport } from '../../contract/admin/imports.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { iso, isoOrNull } from '../shown.ts';
+import { toIso, toIsoOrNull } from '../to-shown.ts';
 
 const maxEnded = 20;
 /** Maximum total length of the stored rejected lines, in characters. If exceeded, the oldest reports are dropped. */
@@ -38,8 +38,8 @@ export class ListedImport {
       id: this.id,
       ...this.#origin,
       state: this.#state,
-      startedAt: iso(this.#startedAt),
-      endedAt: isoOrNull(this.#endedAt),
+      startedAt: toIso(this.#startedAt),
+      endedAt: toIsoOrNull(this.#endedAt),
       ...this.#progress(),
       error: this.#error,
     };
@@ -68,8 +68,8 @@ export class ListedImport {
   }
 
   fail(error: unknown, wasStopped: boolean): void {
-    const refusal = error instanceof Refusal ? error : new Refusal('internal_error');
-    if (!wasStopped) this.#error = refusal.message ?? errors[refusal.code].message;
+    const apiError = error instanceof ApiError ? error : new ApiError('internal_error');
+    if (!wasStopped) this.#error = apiError.message ?? errors[apiError.code].message;
     this.#close(wasStopped ? 'stopped' : 'failed');
   }
 
@@ -117,7 +117,7 @@ export class ImportList {
   /** Throws `import_not_found`. */
   find(id: bigint): ListedImport {
     const found = this.#listed.find((listed) => BigInt(listed.id) === id);
-    if (found === undefined) throw new Refusal('import_not_found');
+    if (found === undefined) throw new ApiError('import_not_found');
     return found;
   }
 }

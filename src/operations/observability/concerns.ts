@@ -1,31 +1,31 @@
 import type { Concern } from '../../contract/admin/system.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { OperationId } from '../../contract/operations.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Clock, dayMs, hourMs } from '../../domain/clock.ts';
-import { bytesText } from '../../domain/store-facts.ts';
-import { type Stoppage, stoppages, type Trouble, troubles } from '../../domain/trouble.ts';
+import { formatBytes } from '../../domain/format-fact.ts';
+import { type FatalTrouble, fatalTroubles, type Trouble, troubles } from '../../domain/troubles.ts';
 import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
 
 /** A warning is shown if at least this number and this fraction of requests in the last minute got a 5xx response. */
-const manyFailures = 5;
-const highShare = 0.01;
+const minFailures = 5;
+const minFailureShare = 0.01;
 const windowSeconds = 60;
 
 /** An instance not seen for this long has either crashed or lost its connection. */
 const missingAfterMs = 60_000;
 
-const littleBytes = 2_147_483_648;
+const minFreeBytes = 2_147_483_648;
 
 /** By this age, a delivery has either failed five times or never been attempted. */
-const oldDeliveryMs = 6 * hourMs;
+const maxPendingAgeMs = 6 * hourMs;
 
 /** If a deprecated operation is still called, a warning appears this long before its sunset date. */
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
-const remedies: Readonly<Record<Trouble | Stoppage, string>> = {
+const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.storeFiles]:
     'The log names the file. Put the same file back, unless it was truncated. If you cannot, save the data before you stop the service: see "Lost store files" in docs/troubleshooting.md.',
@@ -42,13 +42,13 @@ const remedies: Readonly<Record<Trouble | Stoppage, string>> = {
     'Check that Redis is running and reachable from this machine. The log shows its error message.',
   [troubles.redisPart]:
     'Check the cluster node named in the log. If no replica takes over, restart that node.',
-  [stoppages.limitsOverwritten]:
+  [fatalTroubles.limitsOverwritten]:
     'Restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
-  [stoppages.otherRedis]:
+  [fatalTroubles.otherRedis]:
     'Set REDIS_URL to the same server for all instances, and restart those that you changed. To move to another server, stop all instances first. The log names both servers.',
 };
 
-export interface Known {
+export interface ConcernInput {
   readonly store: Pick<Store, 'health' | 'facts' | 'usage'>;
   readonly clock: Clock;
   readonly seconds: readonly TrafficSecond[];
@@ -63,28 +63,33 @@ export interface Known {
 }
 
 /** Descriptions of the current failures. Available even if the store cannot be read. */
-export function troublesOf(store: Pick<Store, 'health'>): readonly string[] {
+export function listTroubles(store: Pick<Store, 'health'>): readonly string[] {
   try {
     return store.health();
   } catch (error) {
-    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    if (!(error instanceof ApiError) || !(error.cause instanceof Error)) throw error;
     return [error.cause.message];
   }
 }
 
 /** Current warnings, most severe first. `instances` excludes instances that were stopped cleanly. */
-export async function concernsOf(known: Known, instances: readonly Instance[]): Promise<readonly Concern[]> {
+export async function findConcerns(
+  known: ConcernInput,
+  instances: readonly Instance[],
+): Promise<readonly Concern[]> {
   const { store, clock, secrets, backups } = known;
   return [
-    ...troublesOf(store).map(troubleConcern),
-    ...failures(known),
+    ...listTroubles(store).map(troubleConcern),
+    ...failureConcerns(known),
     ...(secrets ? [secrets] : []),
-    ...(await littleSpace(store)),
-    ...oldDeliveries(known),
+    ...(await diskSpaceConcerns(store)),
+    ...deliveryConcerns(known),
     ...(backups ? [backups] : []),
-    ...lostOutput(known),
-    ...instances.filter(({ seenAt }) => Math.abs(clock.now() - seenAt) > missingAfterMs).map(missing),
-    ...(await deprecatedStillCalled(known)),
+    ...outputConcerns(known),
+    ...instances
+      .filter(({ seenAt }) => Math.abs(clock.now() - seenAt) > missingAfterMs)
+      .map(missingInstanceConcern),
+    ...(await deprecationConcerns(known)),
   ];
 }
 
@@ -93,12 +98,12 @@ function troubleConcern(what: string): Concern {
   return { what, remedy: remedy ?? 'See the log for the reason. Most problems end without a restart.' };
 }
 
-function failures({ seconds, clock }: Known): Concern[] {
+function failureConcerns({ seconds, clock }: ConcernInput): Concern[] {
   const since = clock.now() / 1_000 - windowSeconds;
   const last = seconds.filter(({ at }) => at >= since);
   const failed = last.reduce((sum, second) => sum + second.failed, 0);
   const all = last.reduce((sum, { ok, refused, limited }) => sum + ok + refused + limited, failed);
-  if (failed < manyFailures || failed < all * highShare) return [];
+  if (failed < minFailures || failed < all * minFailureShare) return [];
   return [
     {
       what: `${failed} of ${all} requests in the last minute got 5xx responses.`,
@@ -107,18 +112,18 @@ function failures({ seconds, clock }: Known): Concern[] {
   ];
 }
 
-async function littleSpace(store: Known['store']): Promise<Concern[]> {
+async function diskSpaceConcerns(store: ConcernInput['store']): Promise<Concern[]> {
   const { freeBytes } = await store.facts();
-  if (typeof freeBytes !== 'number' || freeBytes >= littleBytes) return [];
+  if (typeof freeBytes !== 'number' || freeBytes >= minFreeBytes) return [];
   return [
     {
-      what: `The disk that holds the data file has ${bytesText(freeBytes)} left.`,
+      what: `The disk that holds the data file has ${formatBytes(freeBytes)} left.`,
       remedy: 'Free up space or enlarge the disk. When it is full, changes return 503.',
     },
   ];
 }
 
-function lostOutput({ outputTrouble: reason }: Known): Concern[] {
+function outputConcerns({ outputTrouble: reason }: ConcernInput): Concern[] {
   if (reason === undefined) return [];
   return [
     {
@@ -129,8 +134,8 @@ function lostOutput({ outputTrouble: reason }: Known): Concern[] {
   ];
 }
 
-function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
-  if (oldestPendingAgeMs < oldDeliveryMs) return [];
+function deliveryConcerns({ oldestPendingAgeMs }: ConcernInput): Concern[] {
+  if (oldestPendingAgeMs < maxPendingAgeMs) return [];
   const hours = Math.floor(oldestPendingAgeMs / hourMs);
   return [
     {
@@ -141,7 +146,7 @@ function oldDeliveries({ oldestPendingAgeMs }: Known): Concern[] {
   ];
 }
 
-function missing({ name, seenAt }: Instance): Concern {
+function missingInstanceConcern({ name, seenAt }: Instance): Concern {
   const at = new Date(seenAt).toISOString();
   return {
     what: `Instance ${name} was last seen at ${at}, and was not stopped cleanly.`,
@@ -149,7 +154,7 @@ function missing({ name, seenAt }: Instance): Concern {
   };
 }
 
-async function deprecatedStillCalled({ store, clock, sunsets }: Known): Promise<Concern[]> {
+async function deprecationConcerns({ store, clock, sunsets }: ConcernInput): Promise<Concern[]> {
   const now = clock.now();
   const soon = [...sunsets].filter(([, at]) => at > now && at - now <= sunsetNearMs);
   if (soon.length === 0) return [];

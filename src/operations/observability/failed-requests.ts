@@ -5,7 +5,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { iso } from '../shown.ts';
+import { toIso } from '../to-shown.ts';
 
 /**
  * Limits the memory used for failed requests to about 2 MB. Each key has a separate list, so that one key with many
@@ -63,17 +63,17 @@ export class FailedRequests implements FailedRequestSource {
 
   list({ keyId, requestId, limit }: FailedRequestFilter): FailedRequest[] {
     const all = keyId === undefined ? [...this.#byKey.values()].flat() : (this.#byKey.peek(keyId) ?? []);
-    const found = all.map(shown);
-    return newest(
+    const found = all.map(toShownRequest);
+    return takeNewest(
       requestId === undefined ? found : found.filter((one) => one.requestId === requestId),
       limit,
     );
   }
 }
 
-function shown({ at, operationId, code, requestId, caller }: RecordedRequest): FailedRequest {
+function toShownRequest({ at, operationId, code, requestId, caller }: RecordedRequest): FailedRequest {
   return {
-    at: iso(at),
+    at: toIso(at),
     requestId,
     operation: operationId ?? 'none',
     status: errors[code].status,
@@ -83,7 +83,7 @@ function shown({ at, operationId, code, requestId, caller }: RecordedRequest): F
   };
 }
 
-export function newest(requests: readonly FailedRequest[], limit: number): FailedRequest[] {
+export function takeNewest(requests: readonly FailedRequest[], limit: number): FailedRequest[] {
   return requests
     .toSorted((one, other) => (one.at < other.at ? 1 : one.at > other.at ? -1 : 0))
     .slice(0, limit);

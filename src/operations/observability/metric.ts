@@ -20,13 +20,13 @@ export interface Metric {
 
 const prefix = 'animal_store_';
 
-export type Value = Sample | StoreFacts[string] | undefined;
+export type MetricValue = Sample | StoreFacts[string] | undefined;
 
-export function labelled(labels: Labels, value: StoreFacts[string] | undefined): Sample | undefined {
+export function labeledSample(labels: Labels, value: StoreFacts[string] | undefined): Sample | undefined {
   return typeof value === 'number' ? { labels, value } : undefined;
 }
 
-export function metric(type: MetricType, name: string, help: string, values: readonly Value[]): Metric {
+export function metric(type: MetricType, name: string, help: string, values: readonly MetricValue[]): Metric {
   const samples = values.flatMap((value) => {
     if (typeof value === 'number') return [{ value }];
     return typeof value === 'object' && value !== null ? [value] : [];
@@ -34,9 +34,10 @@ export function metric(type: MetricType, name: string, help: string, values: rea
   return { name: prefix + name, type, help, samples };
 }
 
-export const counter = (name: string, help: string, ...values: Value[]) =>
+export const counter = (name: string, help: string, ...values: MetricValue[]) =>
   metric('counter', name, help, values);
-export const gauge = (name: string, help: string, ...values: Value[]) => metric('gauge', name, help, values);
+export const gauge = (name: string, help: string, ...values: MetricValue[]) =>
+  metric('gauge', name, help, values);
 
 export function summary(
   name: string,

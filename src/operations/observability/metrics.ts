@@ -1,31 +1,37 @@
 import { allOperations } from '../../contract/operations.ts';
-import { type Trouble, troubles } from '../../domain/trouble.ts';
+import { type Trouble, troubles } from '../../domain/troubles.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import type { BackupFigures } from '../admin/backups.ts';
+import type { BackupMetrics } from '../admin/backups.ts';
 import {
   counter,
   gauge,
   type Labels,
-  labelled,
+  labeledSample,
   type Metric,
+  type MetricValue,
   metric,
   type Sample,
   summary,
-  type Value,
 } from './metric.ts';
-import { latencyBounds, type OutputHealth, sumOf, type Traffic, type TrafficLatency } from './traffic.ts';
+import {
+  latencyBounds,
+  type OutputHealth,
+  sumTraffic,
+  type Traffic,
+  type TrafficLatency,
+} from './traffic.ts';
 
-interface Measured {
+interface MetricsInput {
   readonly processes: readonly Traffic[];
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
   /** Number of banned keys; undefined if bans cannot be read. */
   readonly bans: number | undefined;
   /** Undefined if the service does not make backups. */
-  readonly backups: BackupFigures | undefined;
+  readonly backups: BackupMetrics | undefined;
   /** Undefined if the store cannot be read. */
-  readonly events: EventFigures | undefined;
-  readonly deliveries: DeliveryFigures | undefined;
+  readonly events: EventMetrics | undefined;
+  readonly deliveries: DeliveryMetrics | undefined;
   readonly about: Labels;
   /** Output of a process that is not one of `processes`. */
   readonly output?: OutputHealth | undefined;
@@ -33,12 +39,12 @@ interface Measured {
   readonly startedAt: number;
 }
 
-export interface DeliveryFigures {
+export interface DeliveryMetrics {
   readonly pending: number;
   readonly oldestPendingAgeMs: number;
 }
 
-export interface EventFigures {
+export interface EventMetrics {
   /** The highest id assigned so far. */
   readonly last: number;
   /** Age of the oldest retained event, in ms; undefined if there are no events. */
@@ -50,22 +56,22 @@ export interface EventFigures {
 /** Outcomes that are exported for every operation from the start, because alerts must see an increase from 0. */
 const alwaysPresent = ['ok', 'internal_error', 'service_unavailable'];
 
-export function metricsOf(measured: Measured): Metric[] {
+export function collectMetrics(measured: MetricsInput): Metric[] {
   const { backups } = measured;
   return [
-    ...ofProcesses(measured),
-    ...ofRequests(measured),
-    ...ofStore(measured),
-    ...ofEvents(measured),
-    ...ofDeliveries(measured),
-    ...(backups === undefined ? [] : ofBackups(backups)),
+    ...processMetrics(measured),
+    ...requestMetrics(measured),
+    ...storeMetrics(measured),
+    ...eventMetrics(measured),
+    ...deliveryMetrics(measured),
+    ...(backups === undefined ? [] : backupMetrics(backups)),
   ].filter(({ samples }) => samples.length > 0);
 }
 
-function ofProcesses({ processes, about, startedAt, output: own }: Measured): Metric[] {
-  const { memoryBytes, eventLoop, output } = sumOf(processes);
+function processMetrics({ processes, about, startedAt, output: own }: MetricsInput): Metric[] {
+  const { memoryBytes, eventLoop, output } = sumTraffic(processes);
   return [
-    gauge('info', 'Version, runtime and name of the instance.', labelled(about, 1)),
+    gauge('info', 'Version, runtime and name of the instance.', labeledSample(about, 1)),
     gauge('start_time_seconds', 'Start time of the instance, in Unix seconds.', startedAt / 1_000),
     gauge('workers', 'Processes that serve requests.', processes.length),
     counter(
@@ -83,11 +89,11 @@ function ofProcesses({ processes, about, startedAt, output: own }: Measured): Me
   ];
 }
 
-function ofRequests({ processes, bans }: Measured): Metric[] {
-  const { counts, latencies, inFlight, openStreams, pageCache } = sumOf(processes);
-  const series = new Map<string, Value>();
+function requestMetrics({ processes, bans }: MetricsInput): Metric[] {
+  const { counts, latencies, inFlight, openStreams, pageCache } = sumTraffic(processes);
+  const series = new Map<string, MetricValue>();
   const setSeries = (operation: string, code: string, value: number) =>
-    series.set(`${operation} ${code}`, labelled({ operation, code }, value));
+    series.set(`${operation} ${code}`, labeledSample({ operation, code }, value));
   for (const { operationId } of allOperations)
     for (const code of alwaysPresent) setSeries(operationId, code, 0);
   for (const { operation, code, requests } of counts) setSeries(operation, code, requests);
@@ -101,21 +107,21 @@ function ofRequests({ processes, bans }: Measured): Metric[] {
       'histogram',
       'request_duration_seconds',
       'Duration of requests under /v1, from request head to response.',
-      latencies.flatMap(histogramOf),
+      latencies.flatMap(toHistogram),
     ),
     gauge('requests_in_flight', 'Requests in flight.', inFlight),
     gauge('event_streams', 'Open client event streams.', openStreams),
     counter(
       'page_cache_requests_total',
       'Requests for lists, served from the cache (hit) or rendered (miss).',
-      labelled({ result: 'hit' }, pageCache.hits),
-      labelled({ result: 'miss' }, pageCache.misses),
+      labeledSample({ result: 'hit' }, pageCache.hits),
+      labeledSample({ result: 'miss' }, pageCache.misses),
     ),
     gauge('banned_keys', 'Banned keys.', bans),
   ];
 }
 
-function histogramOf({ operation, buckets, sumSeconds }: TrafficLatency): Sample[] {
+function toHistogram({ operation, buckets, sumSeconds }: TrafficLatency): Sample[] {
   let count = 0;
   const cumulative = buckets.map((inBucket, index) => {
     count += inBucket;
@@ -129,35 +135,35 @@ function histogramOf({ operation, buckets, sumSeconds }: TrafficLatency): Sample
   ];
 }
 
-function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
+function storeMetrics({ processes, facts, troubles: found }: MetricsInput): Metric[] {
   // With PostgreSQL, each worker commits separately. With an embedded store, one process commits for all, and every
   // process reports the same figures.
   const isShared = processes.length > 1 && facts.engine !== 'SQLite';
   const committing = isShared ? [facts, ...processes.map(({ store }) => store)] : [facts];
-  const total = (name: string) => sumOfFact(committing, name);
+  const total = (name: string) => sumFact(committing, name);
   return [
-    ...ofCommits(total),
-    ...ofServers(total),
-    ...ofReplicas(facts, total),
+    ...commitMetrics(total),
+    ...serverMetrics(total),
+    ...replicaMetrics(facts, total),
     gauge(
       'store_bytes',
       'Size of the store: its files, or its tables on PostgreSQL.',
-      labelled({ part: 'data' }, facts.dataBytes),
-      labelled({ part: 'wal' }, facts.walBytes),
-      labelled({ part: 'limits' }, facts.limitBytes),
+      labeledSample({ part: 'data' }, facts.dataBytes),
+      labeledSample({ part: 'wal' }, facts.walBytes),
+      labeledSample({ part: 'limits' }, facts.limitBytes),
     ),
     gauge('disk_free_bytes', 'Free space on the disk of an embedded store.', facts.freeBytes),
     gauge(
       'trouble',
       '1 while a part of the store has failed, otherwise 0.',
       ...Object.entries(troubles).map(([part, text]) =>
-        labelled({ part }, found.includes(text satisfies Trouble) ? 1 : 0),
+        labeledSample({ part }, found.includes(text satisfies Trouble) ? 1 : 0),
       ),
     ),
   ];
 }
 
-function ofCommits(total: Total): Metric[] {
+function commitMetrics(total: Total): Metric[] {
   return [
     counter('writes_total', 'Changes committed, individually or in groups.', total('units')),
     summary(
@@ -170,13 +176,13 @@ function ofCommits(total: Total): Metric[] {
   ];
 }
 
-function ofDeliveries({ processes, deliveries }: Measured): Metric[] {
-  const counts = Object.entries(sumOf(processes).deliveries);
+function deliveryMetrics({ processes, deliveries }: MetricsInput): Metric[] {
+  const counts = Object.entries(sumTraffic(processes).deliveries);
   return [
     counter(
       'deliveries_total',
       'Webhook delivery attempts by outcome: succeeded, repeated (failed, with a retry), failed, expired.',
-      ...counts.map(([outcome, attempts]) => labelled({ outcome }, attempts)),
+      ...counts.map(([outcome, attempts]) => labeledSample({ outcome }, attempts)),
     ),
     gauge('deliveries_pending', 'Pending deliveries, at most 10,000.', deliveries?.pending),
     gauge(
@@ -187,7 +193,7 @@ function ofDeliveries({ processes, deliveries }: Measured): Metric[] {
   ];
 }
 
-function ofEvents({ processes, events }: Measured): Metric[] {
+function eventMetrics({ processes, events }: MetricsInput): Metric[] {
   const { last, oldestAgeMs, keepMs } = events ?? {};
   const seconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1_000);
   return [
@@ -205,18 +211,18 @@ function ofEvents({ processes, events }: Measured): Metric[] {
     gauge(
       'event_listeners',
       'Requests and open streams that are waiting for new events.',
-      sumOf(processes).eventListeners,
+      sumTraffic(processes).eventListeners,
     ),
   ];
 }
 
-function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): Metric[] {
+function backupMetrics({ everyMs, latest, seconds, made, failed }: BackupMetrics): Metric[] {
   return [
     counter(
       'backups_total',
       'Backups that the service attempted, by outcome: made or failed.',
-      labelled({ result: 'made' }, made),
-      labelled({ result: 'failed' }, failed),
+      labeledSample({ result: 'made' }, made),
+      labeledSample({ result: 'failed' }, failed),
     ),
     gauge(
       'backup_last_success_time_seconds',
@@ -233,7 +239,7 @@ function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): M
   ];
 }
 
-function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefined {
+function sumFact(facts: readonly StoreFacts[], name: string): number | undefined {
   const values = facts.map((one) => one[name]).filter((value) => typeof value === 'number');
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
@@ -241,15 +247,15 @@ function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefin
 /** The sum of a store fact over all processes. */
 type Total = (name: string) => number | undefined;
 
-function ofServers(total: Total): Metric[] {
+function serverMetrics(total: Total): Metric[] {
   const busy = total('poolBusy');
   const idle = busy === undefined ? undefined : (total('poolConnections') ?? 0) - busy;
   return [
     gauge(
       'postgres_connections',
       'Connections to PostgreSQL.',
-      labelled({ state: 'busy' }, busy),
-      labelled({ state: 'idle' }, idle),
+      labeledSample({ state: 'busy' }, busy),
+      labeledSample({ state: 'idle' }, idle),
     ),
     gauge('postgres_waiting', 'Requests waiting for a connection to PostgreSQL.', total('poolWaiting')),
     summary(
@@ -267,15 +273,15 @@ function ofServers(total: Total): Metric[] {
   ];
 }
 
-function ofReplicas(facts: StoreFacts, total: Total): Metric[] {
+function replicaMetrics(facts: StoreFacts, total: Total): Metric[] {
   const replicas = Object.keys(facts).filter((name) => /^replica\d+$/.test(name));
   const ofEach = (value: (name: string) => StoreFacts[string] | undefined) =>
-    replicas.map((name) => labelled({ server: String(facts[name]) }, value(name)));
+    replicas.map((name) => labeledSample({ server: String(facts[name]) }, value(name)));
   return [
     counter(
       'replicable_reads_total',
       'Client reads eligible for replicas, by server; absent without DATABASE_REPLICA_URLS.',
-      labelled({ server: 'primary' }, total('primaryReads')),
+      labeledSample({ server: 'primary' }, total('primaryReads')),
       ...ofEach((name) => total(`${name}Reads`)),
     ),
     gauge(

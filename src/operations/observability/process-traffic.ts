@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
-import { onTicks } from '../../domain/ticks.ts';
+import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
-import { sharedReading } from './shared-reading.ts';
+import { shareReading } from './share-reading.ts';
 import type { EventLoopTimes, OutputHealth, TrafficSource } from './traffic.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
@@ -17,7 +17,7 @@ export class EventLoopDelay implements Disposable {
   #sumSeconds = 0;
 
   constructor() {
-    this.#timer = onTicks(sampleIntervalMs, (dueAt) => this.#sample(dueAt));
+    this.#timer = runAtMultiples(sampleIntervalMs, (dueAt) => this.#sample(dueAt));
   }
 
   times(): EventLoopTimes {
@@ -40,7 +40,7 @@ export class EventLoopDelay implements Disposable {
 /** Store facts are cached, because reading them may require requests to a server. */
 const factsCacheMs = 5_000;
 
-interface ProcessTrafficParts {
+interface ProcessTrafficOptions {
   readonly counter: TrafficCounter;
   readonly eventLoop: EventLoopDelay;
   readonly pageCache: { readonly hits: number; readonly misses: number };
@@ -54,9 +54,10 @@ interface ProcessTrafficParts {
 }
 
 /** The traffic of this process. */
-export function trafficOf(parts: ProcessTrafficParts): TrafficSource {
-  const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } = parts;
-  const facts = sharedReading(factsCacheMs, () => performance.now(), parts.facts);
+export function createTrafficSource(dependencies: ProcessTrafficOptions): TrafficSource {
+  const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, output, startedAt } =
+    dependencies;
+  const facts = shareReading(factsCacheMs, () => performance.now(), dependencies.facts);
   return {
     traffic: async () => [
       {

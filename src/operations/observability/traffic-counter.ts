@@ -3,10 +3,10 @@ import { allOperations, type OperationId } from '../../contract/operations.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
-import { latencyBucketOf, latencyBuckets } from '../../domain/latency.ts';
+import { findLatencyBucket, latencyBuckets } from '../../domain/latency.ts';
 import type { LatencyUsage, MinuteUsage, UsageRows } from '../../storage/admin.ts';
 import { KeyUsageCounter } from './key-usage-counter.ts';
-import { latencyBounds, outcomeOf, retainedSeconds, type Traffic, type TrafficSecond } from './traffic.ts';
+import { latencyBounds, retainedSeconds, type Traffic, type TrafficSecond, toOutcome } from './traffic.ts';
 
 /** Maximum number of unrecorded rows of each kind (requests per minute, and latencies). Additional rows are dropped. */
 const maxMinuteRows = 20_000;
@@ -28,7 +28,7 @@ interface Code {
 }
 
 const indexOf = new Map<string, Code>(
-  codes.map((code, index) => [code, { index, outcome: outcomes.indexOf(outcomeOf(code)) as OutcomeIndex }]),
+  codes.map((code, index) => [code, { index, outcome: outcomes.indexOf(toOutcome(code)) as OutcomeIndex }]),
 );
 
 type MinuteRows = Pick<UsageRows, 'minutes' | 'latencies'>;
@@ -103,8 +103,8 @@ export class TrafficCounter {
     const counts = known ?? this.#withoutOperation;
     const error = code === undefined ? undefined : indexOf.get(code);
     const outcome = error === undefined ? 0 : error.outcome;
-    const bucket = bucketOf(tookMs);
-    const latency = latencyBucketOf(tookMs);
+    const bucket = findBucket(tookMs);
+    const latency = findLatencyBucket(tookMs);
     const index = error === undefined ? okIndex : error.index;
     counts.byCode[index] = (counts.byCode[index] ?? 0) + 1;
     counts.buckets[bucket] = (counts.buckets[bucket] ?? 0) + 1;
@@ -213,7 +213,7 @@ export class TrafficCounter {
   }
 }
 
-function bucketOf(ms: number): number {
+function findBucket(ms: number): number {
   let bucket = 0;
   while (bucket < boundsMs.length && ms > (boundsMs[bucket] ?? 0)) bucket++;
   return bucket;

@@ -1,7 +1,7 @@
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
-import { type LatencyCounts, latencyQuantiles } from '../../domain/latency.ts';
+import { type LatencyHistogram, latencyQuantiles } from '../../domain/latency.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
 /** Upper bounds of the latency buckets, in seconds. An additional bucket counts requests above the last bound. */
@@ -30,7 +30,7 @@ export interface TrafficLatency {
 export interface TrafficSecond extends OutcomeCounts {
   /** Start of the second, in Unix seconds. */
   readonly at: number;
-  readonly latencies: LatencyCounts;
+  readonly latencies: LatencyHistogram;
 }
 
 export interface EventLoopTimes {
@@ -75,15 +75,15 @@ export interface TrafficSource {
 
 type TrafficSum = Omit<Traffic, 'startedAt' | 'store'>;
 
-export function sumOf(all: readonly Traffic[]): TrafficSum {
+export function sumTraffic(all: readonly Traffic[]): TrafficSum {
   const total = (read: (one: Traffic) => number) => all.reduce((sum, one) => sum + read(one), 0);
   return {
-    counts: summed(
+    counts: mergeByName(
       all.flatMap(({ counts }) => counts),
       ({ operation, code }) => `${operation} ${code}`,
       (one, other) => ({ ...one, requests: one.requests + other.requests }),
     ),
-    latencies: summed(
+    latencies: mergeByName(
       all.flatMap(({ latencies }) => latencies),
       ({ operation }) => operation,
       (one, other) => ({
@@ -92,7 +92,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
         sumSeconds: one.sumSeconds + other.sumSeconds,
       }),
     ),
-    seconds: summed(
+    seconds: mergeByName(
       all.flatMap(({ seconds }) => seconds),
       ({ at }) => at,
       (one, other) => ({
@@ -101,7 +101,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
         refused: one.refused + other.refused,
         limited: one.limited + other.limited,
         failed: one.failed + other.failed,
-        latencies: addedCounts(one.latencies, other.latencies),
+        latencies: addHistograms(one.latencies, other.latencies),
       }),
     )
       .sort((one, other) => one.at - other.at)
@@ -133,7 +133,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
 }
 
 /** Merges items with the same name, in order of first occurrence. */
-function summed<Item>(
+function mergeByName<Item>(
   items: readonly Item[],
   nameOf: (item: Item) => string | number,
   add: (one: Item, other: Item) => Item,
@@ -147,7 +147,7 @@ function summed<Item>(
   return [...byName.values()];
 }
 
-function addedCounts(one: LatencyCounts, other: LatencyCounts): LatencyCounts {
+function addHistograms(one: LatencyHistogram, other: LatencyHistogram): LatencyHistogram {
   const sums = new Map(one);
   for (const [bucket, requests] of other) sums.set(bucket, (sums.get(bucket) ?? 0) + requests);
   return [...sums];
@@ -159,7 +159,7 @@ const nothing: Omit<TrafficSecond, 'at'> = { ok: 0, refused: 0, limited: 0, fail
  * Every complete second of the last five minutes, or since the process started if it started later. Includes seconds
  * without requests.
  */
-export function liveSeconds(
+export function fillSeconds(
   seconds: readonly TrafficSecond[],
   startedAt: number,
   now: number,
@@ -182,7 +182,7 @@ type OutcomeName = keyof OutcomeCounts;
 /**
  * The outcome for an error code or `ok`. An error code known only to other versions of the service counts as refused.
  */
-export function outcomeOf(code: string): OutcomeName {
+export function toOutcome(code: string): OutcomeName {
   if (code === 'ok') return 'ok';
   const status = Object.hasOwn(errors, code) ? errors[code as ErrorCode].status : 400;
   if (status >= 500) return 'failed';

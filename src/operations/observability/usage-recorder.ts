@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { UsageReport } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
-import { type EventRetention, Sweeper, type SweptStore } from '../sweeper.ts';
+import { type EventRetention, Sweeper, type SweeperStore } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
@@ -24,7 +24,7 @@ const perWrite = { minutes: 100, keyRows: 500 } as const;
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
-  readonly store: Pick<Store, 'health'> & SweptStore;
+  readonly store: Pick<Store, 'health'> & SweeperStore;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
   /** Identifies this process in its reports. */

@@ -2,23 +2,23 @@ import type { categoryOperations } from '../../contract/categories.ts';
 import { int64Min } from '../../contract/json.ts';
 import { categoryJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { subjectsOf } from '../changes/audited.ts';
+import { defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
-import { found } from '../refusals.ts';
-import { pageOf } from './pages.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import { expectFound } from '../errors.ts';
+import { readPage } from './pages.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 
 export const categoryReaders = {
   listCategories: ({ categories }, { query }) =>
-    pageOf(
+    readPage(
       { ...query },
       { path: '/categories', minId: int64Min, read: (after, limit) => categories.list(after, limit) },
     ),
   getCategory: ({ categories }, { params }) =>
-    andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),
-} satisfies ReadersOf<typeof categoryOperations>;
+    andThen(categories.find(params.categoryId), (category) => expectFound(category, 'category_not_found')),
+} satisfies OperationReaders<typeof categoryOperations>;
 
-const category = subjectsOf('category', ({ categories }, id) => categories.find(BigInt(id)), categoryJson);
+const category = defineSubject('category', ({ categories }, id) => categories.find(BigInt(id)), categoryJson);
 
 export const categoryUnits = {
   putCategory: {
@@ -40,10 +40,10 @@ export const categoryUnits = {
     writes: ['categories'],
     subject: category.byParam('categoryId'),
     run: async ({ categories, events }, { params, preconditions, now }) => {
-      const before = found(await categories.find(params.categoryId), 'category_not_found');
+      const before = expectFound(await categories.find(params.categoryId), 'category_not_found');
       checkPreconditions(preconditions, categoryJson(before));
       await categories.remove(before.id);
       events.add({ type: 'category.deleted', data: categoryJson(before), createdAt: now });
     },
   },
-} as const satisfies UnitsOf<typeof categoryOperations>;
+} as const satisfies OperationUnits<typeof categoryOperations>;

@@ -7,13 +7,13 @@ import { KeyWatch, type WatchStore } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
 import { eventReaders } from './events.ts';
 import { rateLimitReaders } from './rate-limits.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 import { sharedReaders, sharedUnits } from './shared.ts';
 import { type SendTest, webhookReaders, webhookUnits } from './webhooks.ts';
 
-export type ClientReaders = ReadersOf<typeof operations, [Authenticated]>;
+export type ClientReaders = OperationReaders<typeof operations, [Authenticated]>;
 
-interface ReaderParts {
+interface ReaderDependencies {
   readonly events: EventFeed;
   readonly streams: EventStreams;
   readonly store: WatchStore;
@@ -21,7 +21,13 @@ interface ReaderParts {
   readonly sendTest: SendTest;
 }
 
-export function clientReaders({ events, streams, store, clock, sendTest }: ReaderParts): ClientReaders {
+export function clientReaders({
+  events,
+  streams,
+  store,
+  clock,
+  sendTest,
+}: ReaderDependencies): ClientReaders {
   return {
     ...sharedReaders,
     ...eventReaders(events, streams, new KeyWatch(store, clock)),
@@ -30,7 +36,7 @@ export function clientReaders({ events, streams, store, clock, sendTest }: Reade
   };
 }
 
-export const clientUnits = { ...sharedUnits, ...webhookUnits } as const satisfies UnitsOf<
+export const clientUnits = { ...sharedUnits, ...webhookUnits } as const satisfies OperationUnits<
   typeof operations,
   unknown
 >;

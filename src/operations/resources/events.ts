@@ -1,80 +1,81 @@
+import { ApiError } from '../../contract/api-error.ts';
 import type { eventOperations } from '../../contract/events.ts';
-import type { InputOfRow, Page } from '../../contract/operation.ts';
-import { Refusal } from '../../contract/refusal.ts';
+import type { OperationInput, Page } from '../../contract/operation.ts';
 import type { StoreEvent } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import {
+  canRead,
   type EventSelector,
   type EventType,
-  mayRead,
-  scopeOf,
-  selectedTypes,
+  expandSelectors,
+  requiredScope,
 } from '../../domain/event-type.ts';
 import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
 import type { Authenticated } from '../admission/admission.ts';
-import { type EventFeed, type Guard, mayReadAll, type Wanted } from '../events/feed.ts';
-import type { KeyWatch, Reader } from '../events/key-watch.ts';
+import { insufficientScopeError } from '../errors.ts';
+import { canReadAll, type EventFeed, type EventFilter, type WatchCaller } from '../events/feed.ts';
+import type { EventReader, KeyWatch } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
-import { insufficientScope } from '../refusals.ts';
-import type { ReadersOf } from './rows.ts';
+import type { OperationReaders } from './rows.ts';
 
 export function eventReaders(
   feed: EventFeed,
   streams: EventStreams,
-  waits: KeyWatch<Reader>,
-): ReadersOf<typeof eventOperations, [Authenticated]> {
+  waits: KeyWatch<EventReader>,
+): OperationReaders<typeof eventOperations, [Authenticated]> {
   const guarding =
-    (admission: Authenticated): Guard =>
-    (wanted, lose) => {
-      const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => mayReadAll(scopes, wanted), lose };
+    (admission: Authenticated): WatchCaller =>
+    (eventFilter, lose) => {
+      const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => canReadAll(scopes, eventFilter), lose };
       waits.enter(admission, reader);
       return () => waits.leave(admission.caller, reader);
     };
   return {
     listEvents: (_store, { query }, admission) =>
-      pageOfFeed(feed, query, wantedEvents(query.type ?? [], admission.caller), guarding(admission)),
+      readFeedPage(feed, query, toEventFilter(query.type ?? [], admission.caller), guarding(admission)),
     streamEvents: (_store, { query: { type = [], after } }, admission) =>
-      streams.begin(admission, wantedEvents(type, admission.caller), after),
+      streams.begin(admission, toEventFilter(type, admission.caller), after),
   };
 }
 
-type FeedQuery = InputOfRow<typeof eventOperations.listEvents>['query'];
+type FeedQuery = OperationInput<typeof eventOperations.listEvents>['query'];
 
 /** Throws the same errors as `EventFeed.page`, and `invalid_parameter` for mutually exclusive parameters. */
-export function pageOfFeed(
+export function readFeedPage(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
-  wanted: Wanted,
-  guard?: Guard,
+  eventFilter: EventFilter,
+  guard?: WatchCaller,
 ): Awaitable<Page<StoreEvent>> {
-  if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0, guard });
-  if (after !== undefined || wait !== undefined) throw notCombined(after === undefined ? 'wait' : 'after');
-  return feed.newest(limit, wanted);
+  if (order !== 'desc') return feed.page({ after, limit, eventFilter, waitSeconds: wait ?? 0, guard });
+  if (after !== undefined || wait !== undefined)
+    throw exclusiveParameterError(after === undefined ? 'wait' : 'after');
+  return feed.newest(limit, eventFilter);
 }
 
 /** Throws `insufficient_scope` if a selector includes events that the key may not read. */
-function wantedEvents(
+function toEventFilter(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
-): Wanted {
-  const selected = [...selectedTypes(selectors)];
+): EventFilter {
+  const selected = [...expandSelectors(selectors)];
   if (selectors.length > 0) expectReadable(selected, scopes);
-  return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };
+  return { types: new Set(selected.filter((type) => canRead(scopes, type))), accountId };
 }
 
 /** Throws `insufficient_scope` unless a key with these scopes may read events of all these types. */
 export function expectReadable(types: readonly EventType[], scopes: ReadonlySet<Scope>): void {
-  const needed = new Set<Scope>(['events:read', ...types.map(scopeOf)]);
+  const needed = new Set<Scope>(['events:read', ...types.map(requiredScope)]);
   const missing = allScopes.filter((scope) => needed.has(scope) && !scopes.has(scope));
   if (missing.length === 0) return;
-  const hidden = missing.includes('events:read') ? types : types.filter((type) => !mayRead(scopes, type));
-  throw insufficientScope(missing, `to read events of type ${hidden.join(', ')}`);
+  const hidden = missing.includes('events:read') ? types : types.filter((type) => !canRead(scopes, type));
+  throw insufficientScopeError(missing, `to read events of type ${hidden.join(', ')}`);
 }
 
-function notCombined(name: string): Refusal {
+function exclusiveParameterError(name: string): ApiError {
   const message = 'cannot be combined with order=desc';
-  return new Refusal('invalid_parameter', {
+  return new ApiError('invalid_parameter', {
     message: `The request is invalid: ${name} ${message}.`,
     details: [{ in: 'query', name, message }],
   });

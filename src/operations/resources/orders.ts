@@ -1,42 +1,47 @@
+import { ApiError } from '../../contract/api-error.ts';
 import type { orderOperations } from '../../contract/orders.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { type Order, orderJson, type Pet, petJson } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { next, type OrderStep, petStatusAfter, stepsOf } from '../../domain/order-status.ts';
+import {
+  allowedTransitions,
+  type OrderTransition,
+  petStatusAfter,
+  statusAfter,
+} from '../../domain/order-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
-import { subjectsOf } from '../changes/audited.ts';
+import { defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
-import { found, invalidMember } from '../refusals.ts';
-import { pageOf } from './pages.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import { expectFound, invalidMemberError } from '../errors.ts';
+import { readPage } from './pages.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 
 export const orderReaders = {
   listOrders: ({ orders }, { query }) =>
-    pageOf(query, {
+    readPage(query, {
       path: '/orders',
       read: (after = 0n, limit, filter) => orders.list(after, limit, filter),
     }),
   getOrder: ({ orders }, { params }) =>
-    andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),
-} satisfies ReadersOf<typeof orderOperations>;
+    andThen(orders.find(params.orderId), (order) => expectFound(order, 'order_not_found')),
+} satisfies OperationReaders<typeof orderOperations>;
 
-type OrderUnits = UnitsOf<typeof orderOperations>;
+type OrderUnits = OperationUnits<typeof orderOperations>;
 
-const subject = subjectsOf('order', ({ orders }, id) => orders.find(BigInt(id)), orderJson);
+const subject = defineSubject('order', ({ orders }, id) => orders.find(BigInt(id)), orderJson);
 
 const writes = ['pets', 'orders'] as const;
 
-const taking = (step: OrderStep) =>
+const createTransitionUnit = (step: OrderTransition) =>
   ({
     writes,
     subject: subject.byParam('orderId'),
     run: async (transaction, { params, preconditions, now }) => {
       const { pets, orders } = transaction;
-      const order = found(await orders.find(params.orderId), 'order_not_found');
+      const order = expectFound(await orders.find(params.orderId), 'order_not_found');
       checkPreconditions(preconditions, orderJson(order));
-      const status = next(order.status, step);
-      if (status === undefined) throw stepRefusal(order, step);
+      const status = statusAfter(order.status, step);
+      if (status === undefined) throw transitionError(order, step);
       const pet = await pets.find(order.petId);
       const petStatus = pet && petStatusAfter(step, pet.status);
       if (pet !== undefined && petStatus !== undefined)
@@ -44,7 +49,7 @@ const taking = (step: OrderStep) =>
       // The clock may have been set back since the last change.
       const changed = { ...order, status, updatedAt: Math.max(now, order.updatedAt) };
       await orders.update(order.id, { status, updatedAt: changed.updatedAt });
-      transaction.events.add(eventOf(changed, now));
+      transaction.events.add(toEvent(changed, now));
       return changed;
     },
   }) as const satisfies OrderUnits['approveOrder'];
@@ -55,23 +60,23 @@ export const orderUnits = {
     subject: subject.made,
     run: async (transaction, { body: { petId, reference }, now }) => {
       const pet = await transaction.pets.find(petId);
-      if (pet === undefined) throw invalidMember('petId', 'is not the id of an animal');
+      if (pet === undefined) throw invalidMemberError('petId', 'is not the id of an animal');
       if (pet.status !== 'available') {
-        throw new Refusal('pet_not_available', {
+        throw new ApiError('pet_not_available', {
           message: `The animal is "${pet.status}". Only an available animal can be ordered.`,
         });
       }
       await changePet(transaction, pet, { ...pet, status: 'pending' }, now);
       const placed = { petId, status: 'placed', reference, createdAt: now, updatedAt: now } as const;
       const order = await transaction.orders.add(placed);
-      transaction.events.add(eventOf(order, now));
+      transaction.events.add(toEvent(order, now));
       return order;
     },
   },
-  approveOrder: taking('approve'),
-  deliverOrder: taking('deliver'),
-  cancelOrder: taking('cancel'),
-  returnOrder: taking('return'),
+  approveOrder: createTransitionUnit('approve'),
+  deliverOrder: createTransitionUnit('deliver'),
+  cancelOrder: createTransitionUnit('cancel'),
+  returnOrder: createTransitionUnit('return'),
 } as const satisfies OrderUnits;
 
 async function changePet(
@@ -84,20 +89,20 @@ async function changePet(
   events.add({ type: 'pet.updated', data: petJson(after), createdAt });
 }
 
-function eventOf(order: Order, createdAt: number): NewEvent {
+function toEvent(order: Order, createdAt: number): NewEvent {
   return { type: `order.${order.status}`, data: orderJson(order), createdAt };
 }
 
-const participles: Readonly<Record<OrderStep, string>> = {
+const transitionVerbs: Readonly<Record<OrderTransition, string>> = {
   approve: 'approved',
   deliver: 'delivered',
   cancel: 'cancelled',
   return: 'returned',
 };
 
-function stepRefusal({ status }: Order, step: OrderStep): Refusal {
-  const allowed = stepsOf(status).join(', ') || 'none';
-  return new Refusal('order_transition_not_allowed', {
-    message: `The order is ${status} and cannot be ${participles[step]}. Allowed: ${allowed}.`,
+function transitionError({ status }: Order, step: OrderTransition): ApiError {
+  const allowed = allowedTransitions(status).join(', ') || 'none';
+  return new ApiError('order_transition_not_allowed', {
+    message: `The order is ${status} and cannot be ${transitionVerbs[step]}. Allowed: ${allowed}.`,
   });
 }

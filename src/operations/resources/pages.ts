@@ -1,4 +1,4 @@
-import { filtersText, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
+import { decodeCursor, encodeCursor, encodeFilters, type ListQuery } from '../../contract/cursor.ts';
 import type { JsonPage, Page } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { IdSpan } from '../../domain/changed-ids.ts';
@@ -23,44 +23,46 @@ interface JsonList<Filter> extends Pick<PagedList<never, Filter>, 'path' | 'minI
 }
 
 /** A page of a list sorted by ascending or descending id. Throws `invalid_cursor`. */
-export function pageOf<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
+export function readPage<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
   query: Query,
   { path, minId = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<Page<Item>> {
   const { limit, cursor, ...filter } = query;
-  const after = cursor === undefined ? undefined : readCursor(cursor, filtersText(path, query), minId).after;
+  const after =
+    cursor === undefined ? undefined : decodeCursor(cursor, encodeFilters(path, query), minId).after;
   return andThen(read(after, limit + 1, filter), (found) => {
-    const cursorOf = ({ id }: Item) => writeCursor({ filters: filtersText(path, query), after: BigInt(id) });
-    const { items, next } = pageFrom(found, limit, cursorOf);
-    return { items, next, span: spanOf(found, limit, after === undefined ? minId : after + 1n) };
+    const cursorOf = ({ id }: Item) =>
+      encodeCursor({ filters: encodeFilters(path, query), after: BigInt(id) });
+    const { items, next } = buildPage(found, limit, cursorOf);
+    return { items, next, span: pageSpan(found, limit, after === undefined ? minId : after + 1n) };
   });
 }
 
 /**
  * The ids that a page depends on: up to and including the first row of the next page. The last page has no upper bound.
  */
-function spanOf(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
+function pageSpan(found: readonly { readonly id: bigint | number }[], limit: number, from: bigint): IdSpan {
   const next = found[limit];
   return { from, to: next && BigInt(next.id) };
 }
 
-/** Like `pageOf`, for a list that the database formats as JSON. */
-export function jsonPageOf<Item, Query extends PageQuery & ListQuery>(
+/** Like `readPage`, for a list that the database formats as JSON. */
+export function readJsonPage<Item, Query extends PageQuery & ListQuery>(
   query: Query,
   { path, minId = 1n, read }: JsonList<Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<JsonPage<Item>> {
   const { limit, cursor, ...filter } = query;
-  const filters = filtersText(path, query);
-  const after = cursor === undefined ? undefined : readCursor(cursor, filters, minId).after;
+  const filters = encodeFilters(path, query);
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, filters, minId).after;
   return andThen(read(after, limit, filter), ({ json, last, next }) => ({
     json,
-    next: next === undefined || last === undefined ? undefined : writeCursor({ filters, after: last }),
+    next: next === undefined || last === undefined ? undefined : encodeCursor({ filters, after: last }),
     span: { from: after === undefined ? minId : after + 1n, to: next },
   }));
 }
 
 /** Builds a page. `found` contains one more item than `limit` if there is a next page. */
-export function pageFrom<Item>(
+export function buildPage<Item>(
   found: readonly Item[],
   limit: number,
   cursorOf: (last: Item) => string,

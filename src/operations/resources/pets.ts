@@ -1,34 +1,35 @@
+import { ApiError } from '../../contract/api-error.ts';
 import type { NewPet, petOperations } from '../../contract/pets.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { jsonBehindId, type Pet, petJson } from '../../contract/representations.ts';
+import { type Pet, petJson, petJsonWithoutId } from '../../contract/representations.ts';
 import { andThen } from '../../domain/awaitable.ts';
-import { upTo } from '../../domain/json-rows.ts';
-import { mayFollow, statusesAfter } from '../../domain/pet-status.ts';
+import { truncateAfter } from '../../domain/json-rows.ts';
+import { allowedStatuses, canTransition } from '../../domain/pet-status.ts';
 import type { Transaction } from '../../storage/transaction.ts';
-import { subjectsOf } from '../changes/audited.ts';
+import { defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
-import { found } from '../refusals.ts';
-import { jsonPageOf } from './pages.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import { expectFound } from '../errors.ts';
+import { readJsonPage } from './pages.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 
 export const petReaders = {
   listPets: ({ pets }, { query }) => {
     const { minId = 1n, maxId } = query;
     const lowerBound = minId - 1n;
-    return jsonPageOf(query, {
+    return readJsonPage(query, {
       path: '/pets',
       read: (after = 0n, limit, { id: ids, status, categoryId }) =>
         andThen(
           pets.listJson(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
-          (rows) => (maxId === undefined ? rows : upTo(rows, maxId)),
+          (rows) => (maxId === undefined ? rows : truncateAfter(rows, maxId)),
         ),
     });
   },
-  getPet: ({ pets }, { params }) => andThen(pets.find(params.petId), (pet) => found(pet, 'pet_not_found')),
+  getPet: ({ pets }, { params }) =>
+    andThen(pets.find(params.petId), (pet) => expectFound(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),
-} satisfies ReadersOf<typeof petOperations>;
+} satisfies OperationReaders<typeof petOperations>;
 
-const pet = subjectsOf('pet', ({ pets }, id) => pets.find(BigInt(id)), petJson);
+const pet = defineSubject('pet', ({ pets }, id) => pets.find(BigInt(id)), petJson);
 
 export const petUnits = {
   createPet: {
@@ -37,14 +38,18 @@ export const petUnits = {
     all: ({ pets }: Transaction, inputs: readonly { readonly body: NewPet; readonly now: number }[]) =>
       pets.add(
         inputs.map(({ body }) => body),
-        { type: 'pet.created', createdAt: Math.max(...inputs.map(({ now }) => now)), jsonBehindId },
+        {
+          type: 'pet.created',
+          createdAt: Math.max(...inputs.map(({ now }) => now)),
+          jsonBehindId: petJsonWithoutId,
+        },
       ),
   },
   updatePet: {
     writes: ['pets', 'orders'],
     subject: pet.byParam('petId'),
     run: async ({ pets, orders, events }, { params, body, preconditions, now }) => {
-      const before = found(await pets.find(params.petId), 'pet_not_found');
+      const before = expectFound(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
       const after: Pet = {
         id: before.id,
@@ -54,8 +59,8 @@ export const petUnits = {
       };
       if (petJson(after) === petJson(before)) return before;
       if (after.status !== before.status) {
-        await refuseReserved(orders, before.id);
-        if (!mayFollow(before.status, after.status)) throw transitionRefusal(before, after);
+        await expectNotReserved(orders, before.id);
+        if (!canTransition(before.status, after.status)) throw transitionError(before, after);
       }
       await pets.replace(before, after);
       events.add({ type: 'pet.updated', data: petJson(after), createdAt: now });
@@ -66,26 +71,26 @@ export const petUnits = {
     writes: ['pets', 'orders'],
     subject: pet.byParam('petId'),
     run: async ({ pets, orders, events }, { params, preconditions, now }) => {
-      const before = found(await pets.find(params.petId), 'pet_not_found');
+      const before = expectFound(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
-      await refuseReserved(orders, before.id);
+      await expectNotReserved(orders, before.id);
       await pets.remove(before);
       events.add({ type: 'pet.deleted', data: petJson(before), createdAt: now });
     },
   },
-} as const satisfies UnitsOf<typeof petOperations>;
+} as const satisfies OperationUnits<typeof petOperations>;
 
-async function refuseReserved(orders: Transaction['orders'], petId: bigint): Promise<void> {
+async function expectNotReserved(orders: Transaction['orders'], petId: bigint): Promise<void> {
   const order = await orders.findBy('open', petId);
   if (order === undefined) return;
-  throw new Refusal('pet_reserved', {
+  throw new ApiError('pet_reserved', {
     message: `The animal is reserved by order ${order.id}, which is ${order.status}. Deliver or cancel the order first.`,
   });
 }
 
-function transitionRefusal(before: Pet, after: Pet): Refusal {
-  const allowed = statusesAfter(before.status).map((status) => `"${status}"`);
-  return new Refusal('status_transition_not_allowed', {
+function transitionError(before: Pet, after: Pet): ApiError {
+  const allowed = allowedStatuses(before.status).map((status) => `"${status}"`);
+  return new ApiError('status_transition_not_allowed', {
     message: `The animal is "${before.status}" and cannot become "${after.status}"; it can become ${allowed.join(' or ')}.`,
   });
 }

@@ -1,18 +1,18 @@
 import type { rateLimitOperations } from '../../contract/rate-limit.ts';
 import type { WindowState } from '../../limits/limit.ts';
 import type { Authenticated } from '../admission/admission.ts';
-import type { ReadersOf } from './rows.ts';
+import type { OperationReaders } from './rows.ts';
 
-export const rateLimitReaders: ReadersOf<typeof rateLimitOperations, [Authenticated]> = {
+export const rateLimitReaders: OperationReaders<typeof rateLimitOperations, [Authenticated]> = {
   getRateLimit: (_store, _input, { caller, verdict }) => ({
     plan: caller.plan,
-    minute: windowView(verdict.minute),
-    day: windowView(verdict.day),
-    bannedUntil: verdict.refusal === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
+    minute: toShownWindow(verdict.minute),
+    day: toShownWindow(verdict.day),
+    bannedUntil: verdict.errorCode === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
   }),
 };
 
-function windowView({ limit, remaining, resetAt }: WindowState) {
+function toShownWindow({ limit, remaining, resetAt }: WindowState) {
   return { limit, remaining, resetAt: secondsToIso(resetAt) };
 }
 

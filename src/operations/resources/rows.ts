@@ -1,19 +1,19 @@
 /** Types for implementing the operations of a resource: readers for reads, units of work for changes. */
-import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/operation.ts';
+import type { Need, Operation, OperationInput, OperationOutcome } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import type { Resource, Unversioned } from '../../domain/resources.ts';
+import type { Resource, UnversionedResource } from '../../domain/resources.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, Storage } from '../../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork } from '../../storage/transaction.ts';
-import type { Audited } from '../changes/audited.ts';
+import type { AuditedUnit } from '../changes/audited-unit.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 
 /** Operations that are implemented by readers. */
-type Reading = { readonly method: 'GET' } | { readonly isEffect: true };
+type ReadOperation = { readonly method: 'GET' } | { readonly isEffect: true };
 
 type Rows = Readonly<Record<string, Operation>>;
 
-export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
+export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | UnversionedResource>;
 
 /**
  * The resources that an operation's reader may access: only those in `reads`, because its response is cached until one
@@ -23,18 +23,18 @@ type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & 
 
 /**
  * Implementations of read-only operations, as functions of the store, the input and additional arguments. They may
- * throw a `Refusal`.
+ * throw an `ApiError`.
  */
-export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
-  readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
+export type OperationReaders<All extends Rows, More extends readonly unknown[] = []> = {
+  readonly [Id in keyof All as All[Id] extends ReadOperation ? Id : never]: (
     store: ResourcesReadBy<All[Id]>,
-    input: InputOfRow<All[Id]>,
+    input: OperationInput<All[Id]>,
     ...more: More
-  ) => Awaitable<OutcomeOfRow<All[Id]>>;
+  ) => Awaitable<OperationOutcome<All[Id]>>;
 };
 
 /** Additional inputs to a unit of work, selected by the `needs` of the operation. */
-export interface Needed {
+export interface ResolvedNeeds {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
   /** `mistake` is undefined if the URL is valid or absent. */
   readonly endpoint: { readonly mistake: string | undefined };
@@ -43,28 +43,28 @@ export interface Needed {
   readonly secret: string;
 }
 
-type NeededBy<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
-  ? Pick<Needed, Name>
+type NeedsOf<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
+  ? Pick<ResolvedNeeds, Name>
   : unknown;
 
 /** Arguments of a change. They are plain values, because the change may run in another thread or process. */
-type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 'params'> : unknown) &
+type WriteInput<Row> = (Row extends { params: unknown } ? Pick<OperationInput<Row>, 'params'> : unknown) &
   (Row extends { body: { optional: true } }
     ? unknown
     : Row extends { body: unknown }
-      ? Pick<InputOfRow<Row>, 'body'>
+      ? Pick<OperationInput<Row>, 'body'>
       : unknown) &
-  NeededBy<Row> &
+  NeedsOf<Row> &
   (Row extends { preconditions: unknown } ? { readonly preconditions: Preconditions } : unknown) & {
     /** Unix ms. */
     readonly now: number;
   };
 
 /** The implementation of each change. `Also` adds properties to each unit of work, such as the audit log's subject. */
-export type UnitsOf<All extends Rows, Also = Audited> = {
-  readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
+export type OperationUnits<All extends Rows, Also = AuditedUnit> = {
+  readonly [Id in keyof All as All[Id] extends ReadOperation ? never : Id]: Also &
     (
-      | UnitOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>
-      | BatchOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>
+      | UnitOfWork<WriteInput<All[Id]>, OperationOutcome<All[Id]>>
+      | BatchOfWork<WriteInput<All[Id]>, OperationOutcome<All[Id]>>
     );
 };

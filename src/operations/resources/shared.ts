@@ -3,14 +3,14 @@ import type { sharedOperations } from '../../contract/operations.ts';
 import { categoryReaders, categoryUnits } from './categories.ts';
 import { orderReaders, orderUnits } from './orders.ts';
 import { petReaders, petUnits } from './pets.ts';
-import type { ReadersOf, UnitsOf } from './rows.ts';
+import type { OperationReaders, OperationUnits } from './rows.ts';
 
-export const sharedReaders: ReadersOf<typeof sharedOperations> = {
+export const sharedReaders: OperationReaders<typeof sharedOperations> = {
   ...petReaders,
   ...categoryReaders,
   ...orderReaders,
 };
 
-export const sharedUnits = { ...petUnits, ...categoryUnits, ...orderUnits } as const satisfies UnitsOf<
+export const sharedUnits = { ...petUnits, ...categoryUnits, ...orderUnits } as const satisfies OperationUnits<
   typeof sharedOperations
 >;

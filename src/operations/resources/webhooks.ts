@@ -1,21 +1,21 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import { webhookJson } from '../../contract/representations.ts';
 import type { webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { dayMs } from '../../domain/clock.ts';
 import {
+  canRead,
   type EventSelector,
   eventSelectors,
-  mayRead,
-  selectedTypes,
+  expandSelectors,
   typeGroups,
 } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventBounds, Storage } from '../../storage/storage.ts';
 import type { Transaction } from '../../storage/transaction.ts';
-import type { RowIn } from '../../tables/table.ts';
+import type { RowOf } from '../../tables/table.ts';
 import {
   deletedWebhookOwner,
   type deliveries as deliveryTable,
@@ -23,17 +23,17 @@ import {
 } from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
+import { expectFound, invalidMemberError } from '../errors.ts';
 import { expectRetained } from '../events/feed.ts';
-import { found, invalidMember } from '../refusals.ts';
 import { expectReadable } from './events.ts';
-import { pageOf } from './pages.ts';
-import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
+import { readPage } from './pages.ts';
+import type { OperationReaders, OperationUnits, ResolvedNeeds } from './rows.ts';
 
 /** How long deliveries are also signed with the previous secret after a rotation. */
 const formerSecretForMs = dayMs;
 
-type StoredWebhook = RowIn<typeof table>;
-type StoredDelivery = RowIn<typeof deliveryTable>;
+type StoredWebhook = RowOf<typeof table>;
+type StoredDelivery = RowOf<typeof deliveryTable>;
 
 /** Sends a test event to a webhook. The secrets of `webhook` are encrypted. */
 export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
@@ -41,29 +41,29 @@ export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
 export const webhookReaders = (sendTest: SendTest) =>
   ({
     listWebhooks: ({ webhooks }, { query }, { caller: { accountId } }) =>
-      pageOf(
+      readPage(
         { ...query },
         { path: '/webhooks', read: (after, limit) => webhooks.list(after, limit, { accountId }) },
       ),
     getWebhook: ({ webhooks }, { params }, { caller }) =>
-      ownWebhook(webhooks, params.webhookId, caller.accountId),
+      findOwnWebhook(webhooks, params.webhookId, caller.accountId),
     testWebhook: async ({ webhooks }, { params }, { caller }) => {
-      const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      const webhook = await findOwnWebhook(webhooks, params.webhookId, caller.accountId);
       expectAuthority(caller.scopes, webhook);
       return sendTest(webhook);
     },
     listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
-      pageOf(query, {
+      readPage(query, {
         path: `/webhooks/${webhookId}/deliveries`,
         read: (after, limit, { status }) =>
-          andThen(ownWebhook(webhooks, webhookId, caller.accountId), () =>
+          andThen(findOwnWebhook(webhooks, webhookId, caller.accountId), () =>
             deliveries.list(after, limit, { webhookId, status }),
           ),
       }),
-  }) satisfies ReadersOf<typeof webhookOperations, [Authenticated]>;
+  }) satisfies OperationReaders<typeof webhookOperations, [Authenticated]>;
 
 const writes = ['webhooks'] as const;
-const writesOfOpen = ['callers', 'webhooks'] as const;
+const writesIfOpen = ['callers', 'webhooks'] as const;
 
 /** A deleted webhook gets no more deliveries. `sweepWebhooks` removes its deliveries, and then the webhook itself. */
 const deleted = {
@@ -75,29 +75,29 @@ const deleted = {
 
 export const webhookUnits = {
   createWebhook: {
-    writes: writesOfOpen,
+    writes: writesIfOpen,
     run: async ({ webhooks, accounts }, { body, caller, endpoint, events, secret, now }) => {
       await expectOpen(accounts, caller);
-      const { url, types = readableBy(caller.scopes), description } = body;
+      const { url, types = readableSelectors(caller.scopes), description } = body;
       expectAuthority(caller.scopes, { types });
-      refuseEndpoint(endpoint);
+      expectValidEndpoint(endpoint);
       const { accountId } = caller;
       const others = await webhooks.list(undefined, maxWebhooks, { accountId });
-      if (others.length === maxWebhooks) throw new Refusal('too_many_webhooks');
-      const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
+      if (others.length === maxWebhooks) throw new ApiError('too_many_webhooks');
+      const made = { accountId, url, types: sortSelectors(types), description, enabled: true } as const;
       return webhooks.add({ ...made, secret, position: events.last, createdAt: now });
     },
     checkReplay: expectSecretAuthority,
   },
   updateWebhook: {
-    writes: writesOfOpen,
+    writes: writesIfOpen,
     run: async ({ webhooks, accounts }, { params, body, preconditions, caller, endpoint, events, now }) => {
       await expectOpen(accounts, caller);
-      const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      const before = await findOwnWebhook(webhooks, params.webhookId, caller.accountId);
       const { description, enabled = before.enabled } = body;
       const changes = {
         url: body.url ?? before.url,
-        types: inOrder(body.types ?? before.types),
+        types: sortSelectors(body.types ?? before.types),
         description: description === undefined ? before.description : (description ?? undefined),
         enabled,
         disabledReason: body.enabled === undefined ? before.disabledReason : undefined,
@@ -108,14 +108,14 @@ export const webhookUnits = {
       const onlyDisables = webhookJson(after) === webhookJson(disabled);
       if (!isUnchanged && !onlyDisables) expectAuthority(caller.scopes, before, after);
       checkPreconditions(preconditions, webhookJson(before));
-      refuseEndpoint(endpoint);
+      expectValidEndpoint(endpoint);
       if (isUnchanged) return before;
       // A re-enabled webhook receives only events that occur after it was re-enabled.
       const isContinued = enabled && !before.enabled;
       await webhooks.update(before.id, {
         ...changes,
         ...(changes.url !== before.url && { succeededAt: now }),
-        ...(isContinued && continuedAt(events.last, now)),
+        ...(isContinued && resumeDeliveries(events.last, now)),
       });
       return after;
     },
@@ -123,7 +123,7 @@ export const webhookUnits = {
   deleteWebhook: {
     writes,
     run: async ({ webhooks }, { params, preconditions, caller }) => {
-      const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      const before = await findOwnWebhook(webhooks, params.webhookId, caller.accountId);
       checkPreconditions(preconditions, webhookJson(before));
       await webhooks.update(before.id, deleted);
     },
@@ -131,7 +131,7 @@ export const webhookUnits = {
   rotateWebhookSecret: {
     writes,
     run: async ({ webhooks }, { params, preconditions, caller, secret, now }) => {
-      const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      const before = await findOwnWebhook(webhooks, params.webhookId, caller.accountId);
       expectAuthority(caller.scopes, before);
       checkPreconditions(preconditions, webhookJson(before));
       const formerSecretUntil = now + formerSecretForMs;
@@ -144,7 +144,7 @@ export const webhookUnits = {
   redeliverEvents: {
     writes,
     run: async (transaction, { params, body, caller, events, now }) => {
-      const webhook = await ownWebhook(transaction.webhooks, params.webhookId, caller.accountId);
+      const webhook = await findOwnWebhook(transaction.webhooks, params.webhookId, caller.accountId);
       expectAuthority(caller.scopes, webhook);
       await redeliverEvents(transaction, webhook, { ...body, events, now });
       return webhook;
@@ -153,18 +153,18 @@ export const webhookUnits = {
   redeliver: {
     writes,
     run: async (transaction, { params: { webhookId, deliveryId }, caller, now }) => {
-      const webhook = await ownWebhook(transaction.webhooks, webhookId, caller.accountId);
+      const webhook = await findOwnWebhook(transaction.webhooks, webhookId, caller.accountId);
       expectAuthority(caller.scopes, webhook);
       return redeliver(transaction, webhook, { deliveryId, now, scopes: caller.scopes });
     },
   },
-} as const satisfies UnitsOf<typeof webhookOperations, unknown>;
+} as const satisfies OperationUnits<typeof webhookOperations, unknown>;
 
 /**
  * A webhook that is enabled again at `now` (Unix ms): later events are sent, a redelivery is cancelled, and attempts that
  * began before do not disable the webhook.
  */
-export const continuedAt = (position: bigint, now: number) => ({
+export const resumeDeliveries = (position: bigint, now: number) => ({
   ...{ position, redeliveringTo: undefined },
   succeededAt: now,
 });
@@ -176,10 +176,10 @@ export async function redeliverEvents(
   { after, events, now }: { readonly after: bigint; readonly events: EventBounds; readonly now: number },
 ): Promise<void> {
   // Enabling a disabled webhook skips earlier events, so a request to send them again would have no effect.
-  if (!webhook.enabled) throw new Refusal('webhook_disabled');
+  if (!webhook.enabled) throw new ApiError('webhook_disabled');
   expectRetained(after, events);
   if (!(await deliveries.startRedelivery(webhook.id, after, now)))
-    throw new Refusal('redelivery_in_progress');
+    throw new ApiError('redelivery_in_progress');
 }
 
 interface Redelivering {
@@ -200,16 +200,16 @@ export async function redeliver(
   { deliveryId, now, scopes }: Redelivering,
 ): Promise<StoredDelivery> {
   const delivery = await deliveries.find(deliveryId);
-  if (delivery?.webhookId !== webhookId) throw new Refusal('delivery_not_found');
+  if (delivery?.webhookId !== webhookId) throw new ApiError('delivery_not_found');
   const { eventId, type } = delivery;
   if (scopes !== undefined) expectReadable([type], new Set(scopes));
-  if (!selectedTypes(types).has(type)) throw new Refusal('event_type_not_selected');
+  if (!expandSelectors(types).has(type)) throw new ApiError('event_type_not_selected');
   const due = { status: 'pending', nextAttemptAt: now } as const;
   if (delivery.status === 'pending') {
     await deliveries.hasten(deliveryId, now);
     return { ...delivery, ...due };
   }
-  if (!(await deliveries.hasRoom(webhookId))) throw new Refusal('too_many_deliveries');
+  if (!(await deliveries.hasRoom(webhookId))) throw new ApiError('too_many_deliveries');
   return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
 }
 
@@ -217,30 +217,33 @@ export async function redeliver(
  * Throws `invalid_api_key` if the account was closed after the request was admitted. Closing an account disables its
  * webhooks, so a webhook that is enabled afterwards would send events once the account is reopened.
  */
-async function expectOpen(accounts: Transaction['accounts'], { accountId }: Needed['caller']): Promise<void> {
+async function expectOpen(
+  accounts: Transaction['accounts'],
+  { accountId }: ResolvedNeeds['caller'],
+): Promise<void> {
   const account = await accounts.find(accountId);
-  if (account?.closedAt != null) throw new Refusal('invalid_api_key');
+  if (account?.closedAt != null) throw new ApiError('invalid_api_key');
 }
 
 /** Throws `webhook_not_found` if the webhook does not exist or belongs to another account. */
-function ownWebhook(
+function findOwnWebhook(
   webhooks: Pick<Storage['webhooks'] | Transaction['webhooks'], 'find'>,
   id: bigint,
   accountId: number,
 ): Awaitable<StoredWebhook> {
   return andThen(webhooks.find(id), (webhook) =>
-    found(webhook?.accountId === accountId ? webhook : undefined, 'webhook_not_found'),
+    expectFound(webhook?.accountId === accountId ? webhook : undefined, 'webhook_not_found'),
   );
 }
 
 /** Selectors that match all events the key may read, including event types added later. */
-function readableBy(scopes: readonly Scope[]): EventSelector[] {
+function readableSelectors(scopes: readonly Scope[]): EventSelector[] {
   const mayReadAll = (selector: EventSelector) =>
-    [...selectedTypes([selector])].every((type) => mayRead(new Set(scopes), type));
+    [...expandSelectors([selector])].every((type) => canRead(new Set(scopes), type));
   return typeGroups.filter(mayReadAll);
 }
 
-function inOrder(types: readonly EventSelector[]): EventSelector[] {
+function sortSelectors(types: readonly EventSelector[]): EventSelector[] {
   return eventSelectors.filter((selector) => types.includes(selector));
 }
 
@@ -252,14 +255,14 @@ function expectAuthority(
   scopes: Iterable<Scope>,
   ...webhooks: readonly Pick<StoredWebhook, 'types'>[]
 ): void {
-  const selected = selectedTypes(webhooks.flatMap(({ types }) => types));
+  const selected = expandSelectors(webhooks.flatMap(({ types }) => types));
   expectReadable([...selected], new Set(scopes));
 }
 
 /** Throws `insufficient_scope` if a stored response has the secret of a webhook whose events the caller may not read. */
 async function expectSecretAuthority(
   { webhooks }: Transaction,
-  { caller }: Pick<Needed, 'caller'>,
+  { caller }: Pick<ResolvedNeeds, 'caller'>,
   { body = '' }: { readonly body: string | undefined },
 ): Promise<void> {
   const [, id = ''] = /^\{"id":(\d+)/.exec(body) ?? [];
@@ -267,6 +270,6 @@ async function expectSecretAuthority(
   if (webhook !== undefined) expectAuthority(caller.scopes, webhook);
 }
 
-function refuseEndpoint({ mistake }: Needed['endpoint']): void {
-  if (mistake !== undefined) throw invalidMember('url', mistake);
+function expectValidEndpoint({ mistake }: ResolvedNeeds['endpoint']): void {
+  if (mistake !== undefined) throw invalidMemberError('url', mistake);
 }

@@ -19,7 +19,7 @@ export class OneTimeCode {
 
   make(): string {
     const code = Buffer.from(this.#randomBytes(codeBytes)).toString('base64url');
-    this.#made = { digest: digestOf(code), validUntil: this.#clock.steady() + validForMs };
+    this.#made = { digest: sha256(code), validUntil: this.#clock.steady() + validForMs };
     return code;
   }
 
@@ -27,12 +27,12 @@ export class OneTimeCode {
   redeem(text: string): boolean {
     const made = this.#made;
     if (made === undefined || this.#clock.steady() >= made.validUntil) return false;
-    if (!timingSafeEqual(digestOf(text), made.digest)) return false;
+    if (!timingSafeEqual(sha256(text), made.digest)) return false;
     this.#made = undefined;
     return true;
   }
 }
 
-function digestOf(text: string): Buffer {
+function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

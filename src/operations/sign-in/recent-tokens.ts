@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../../domain/bounded.ts';
 import { type Clock, hourMs } from '../../domain/clock.ts';
-import { fingerprint } from '../../domain/key.ts';
+import { computeFingerprint } from '../../domain/key.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 
 const maxTokens = 100;
 
@@ -9,24 +9,25 @@ const maxTokens = 100;
 export class RecentTokens {
   readonly #clock: Clock;
   /** Time of the last successful lookup, in ms on the monotonic clock, by fingerprint. */
-  readonly #validAt = new LRUCache<string, number>(atMost(maxTokens));
+  readonly #validAt = new LRUCache<string, number>(maxEntries(maxTokens));
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   add(token: string): void {
-    this.#validAt.set(fingerprint(token), this.#clock.steady());
+    this.#validAt.set(computeFingerprint(token), this.#clock.steady());
   }
 
   remove(token: string): void {
-    this.#validAt.delete(fingerprint(token));
+    this.#validAt.delete(computeFingerprint(token));
   }
 
   /** Whether the token was valid within the last hour and has not been found invalid since. */
   has(token: string): boolean {
     return (
-      this.#clock.steady() < (this.#validAt.get(fingerprint(token)) ?? Number.NEGATIVE_INFINITY) + hourMs
+      this.#clock.steady() <
+      (this.#validAt.get(computeFingerprint(token)) ?? Number.NEGATIVE_INFINITY) + hourMs
     );
   }
 }

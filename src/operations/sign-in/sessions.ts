@@ -5,23 +5,23 @@ import type {
   SignIn,
   sessionOperations,
 } from '../../contract/admin/sessions.ts';
-import { Refusal } from '../../contract/refusal.ts';
-import { type Actor, actorOf, actorText } from '../../domain/actor.ts';
-import { atMost } from '../../domain/bounded.ts';
-import { type Clock, dateOf, hourMs, minuteMs } from '../../domain/clock.ts';
-import { fingerprint, isWellFormedKey, makeKey, type RandomBytes } from '../../domain/key.ts';
-import type { InputOf } from '../../storage/transaction.ts';
+import { ApiError } from '../../contract/api-error.ts';
+import { type Actor, formatActor, parseActor } from '../../domain/actor.ts';
+import { type Clock, hourMs, minuteMs, toSystemTime } from '../../domain/clock.ts';
+import { computeFingerprint, generateKey, isWellFormedKey, type RandomBytes } from '../../domain/key.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
+import type { UnitInput } from '../../storage/transaction.ts';
 import type { Session } from '../../tables/operators.ts';
 import type { HandlerContext, HandlersOf, SignedIn } from '../admin/handlers.ts';
-import { batches } from '../batches.ts';
-import { isUnavailable } from '../refusals.ts';
-import { iso } from '../shown.ts';
+import { isUnavailable } from '../errors.ts';
+import { readInBatches } from '../read-in-batches.ts';
+import { toIso } from '../to-shown.ts';
 import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
 import type { OneTimeCode } from './one-time-code.ts';
 
-export const sessionMs = 12 * hourMs;
-const idleMs = hourMs;
+export const sessionLifetimeMs = 12 * hourMs;
+const idleTimeoutMs = hourMs;
 const recordUseIntervalMs = minuteMs;
 /** Maximum number of sessions kept only in memory. If exceeded, the least recently used sessions are dropped. */
 const maxUnstored = 1_000;
@@ -58,9 +58,9 @@ interface SessionsOptions {
 export class SessionOperations {
   readonly #options: SessionsOptions;
   /** Sessions that could not be stored, for example because the disk is full. Kept until this process stops. */
-  readonly #unstored = new LRUCache<string, UnstoredSession>(atMost(maxUnstored));
+  readonly #unstored = new LRUCache<string, UnstoredSession>(maxEntries(maxUnstored));
   /** Ended sessions that could not be removed from the store. */
-  readonly #ended = new LRUCache<string, true>(atMost(maxUnstored));
+  readonly #ended = new LRUCache<string, true>(maxEntries(maxUnstored));
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -68,17 +68,18 @@ export class SessionOperations {
 
   async byToken(token: string): Promise<SignedIn | undefined> {
     const operator = await this.#operatorOf(token);
-    return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
+    return operator && { actor: toActor(operator.name), role: operator.role, expiresAt: undefined };
   }
 
   /** The operator signed in with these secrets; undefined if there is no such session or it has ended. */
   async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
-    const id = idOf(secrets);
+    const id = parseSessionId(secrets);
     if (id === undefined) return undefined;
     const unstored = this.#unstored.get(id);
     const session = unstored ?? (await this.#options.store.sessions.find(id));
     const now = this.#options.clock.storeTime();
-    if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
+    if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleTimeoutMs)
+      return undefined;
     if (unstored === undefined) {
       if (await this.#hasEnded(session)) return undefined;
       if (now >= session.usedAt + recordUseIntervalMs)
@@ -90,8 +91,8 @@ export class SessionOperations {
       this.#unstored.set(id, { ...unstored, usedAt: now });
     }
     const { actor, role } = session;
-    const expiresAt = dateOf(this.#options.clock, session.expiresAt);
-    return { actor: actorOf(actor), role, expiresAt, sessionFingerprint: id };
+    const expiresAt = toSystemTime(this.#options.clock, session.expiresAt);
+    return { actor: parseActor(actor), role, expiresAt, sessionFingerprint: id };
   }
 
   /** Starts a session with new secrets, even if the store cannot be written to. Throws `sign_in_failed`. */
@@ -99,39 +100,43 @@ export class SessionOperations {
     const { clock } = this.#options;
     const now = clock.storeTime();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
-    if (who === undefined) throw new Refusal('sign_in_failed');
-    const actor = who.id === undefined ? this.#options.codeActor : operatorActor(who.name);
+    if (who === undefined) throw new ApiError('sign_in_failed');
+    const actor = who.id === undefined ? this.#options.codeActor : toActor(who.name);
     const secrets: SessionSecrets = {
-      inCookie: makeKey(this.#options.randomBytes, 'session'),
-      inPage: makeKey(this.#options.randomBytes, 'page'),
+      inCookie: generateKey(this.#options.randomBytes, 'session'),
+      inPage: generateKey(this.#options.randomBytes, 'page'),
     };
     const session: Session = {
-      fingerprint: fingerprintOf(secrets),
+      fingerprint: sessionFingerprint(secrets),
       operatorId: who.id,
-      actor: actorText(actor),
+      actor: formatActor(actor),
       role: who.role,
       usedAt: now,
-      expiresAt: now + sessionMs,
+      expiresAt: now + sessionLifetimeMs,
     };
-    const isStored = await this.#written('addSession', { session, idleMs, lastFour: who.lastFour });
-    const tokenFingerprint = token && fingerprint(token);
+    const isStored = await this.#written('addSession', {
+      session,
+      idleMs: idleTimeoutMs,
+      lastFour: who.lastFour,
+    });
+    const tokenFingerprint = token && computeFingerprint(token);
     if (!isStored) this.#unstored.set(session.fingerprint, { ...session, tokenFingerprint });
     return {
       secrets,
       isStored,
-      signedIn: { actor, role: who.role, expiresAt: dateOf(clock, session.expiresAt) },
+      signedIn: { actor, role: who.role, expiresAt: toSystemTime(clock, session.expiresAt) },
     };
   }
 
   async signOut(secrets: SessionSecrets): Promise<void> {
-    const id = idOf(secrets);
+    const id = parseSessionId(secrets);
     if (id === undefined || this.#unstored.delete(id)) return;
     if (!(await this.#written('removeSession', id))) this.#ended.set(id, true);
   }
 
   async #operatorOf(token: string) {
     return isWellFormedKey(token, 'token')
-      ? this.#options.store.operators.findBy('token', fingerprint(token))
+      ? this.#options.store.operators.findBy('token', computeFingerprint(token))
       : undefined;
   }
 
@@ -156,7 +161,7 @@ export class SessionOperations {
   /** Returns whether the write succeeded. Operators can sign in even if the store is not writable. */
   async #written<Name extends keyof typeof sessionUnits>(
     name: Name,
-    input: InputOf<(typeof sessionUnits)[Name]>,
+    input: UnitInput<(typeof sessionUnits)[Name]>,
   ): Promise<boolean> {
     try {
       await this.#options.store.write(name, input);
@@ -168,31 +173,31 @@ export class SessionOperations {
   }
 }
 
-export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
-  return fingerprint(inCookie + inPage);
+export function sessionFingerprint({ inCookie, inPage }: SessionSecrets): string {
+  return computeFingerprint(inCookie + inPage);
 }
 
 /** The session's id; undefined if the secrets are malformed. */
-function idOf(secrets: SessionSecrets): string | undefined {
+function parseSessionId(secrets: SessionSecrets): string | undefined {
   const { inCookie, inPage } = secrets;
   const isWellFormed = isWellFormedKey(inCookie, 'session') && isWellFormedKey(inPage, 'page');
-  return isWellFormed ? fingerprintOf(secrets) : undefined;
+  return isWellFormed ? sessionFingerprint(secrets) : undefined;
 }
 
-function operatorActor(name: string): Actor {
+function toActor(name: string): Actor {
   return { kind: 'operator', name };
 }
 
-export function shownSession({ actor, role, expiresAt }: SignedIn): ShownSession {
+export function toShownSession({ actor, role, expiresAt }: SignedIn): ShownSession {
   return {
-    operator: actorText(actor),
+    operator: formatActor(actor),
     role,
     expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
   };
 }
 
 export const sessionHandlers = {
-  getSession: (_services, _input, context) => shownSession(context),
+  getSession: (_services, _input, context) => toShownSession(context),
 } satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
 
 interface Services {
@@ -203,31 +208,31 @@ interface Services {
 /** Maximum number of sessions read. An operator has far fewer, because sessions end within hours. */
 const batchSize = 1_000;
 
-async function ownSessions(
+async function listOwnSessions(
   { store, clock }: Services,
   { actor }: Pick<HandlerContext, 'actor'>,
 ): Promise<Session[]> {
   const now = clock.storeTime();
   const isOwn = (session: Session) =>
-    session.actor === actorText(actor) && now < session.expiresAt && now < session.usedAt + idleMs;
+    session.actor === formatActor(actor) && now < session.expiresAt && now < session.usedAt + idleTimeoutMs;
   const own: Session[] = [];
   const read = (last?: Session) => store.sessions.list(last?.fingerprint, batchSize);
-  for await (const page of batches(batchSize, read)) own.push(...page.filter(isOwn));
+  for await (const page of readInBatches(batchSize, read)) own.push(...page.filter(isOwn));
   return own;
 }
 
 /** A number that identifies a session but is useless without its secrets: the first 48 bits of its fingerprint. */
-const numberOf = ({ fingerprint }: Pick<Session, 'fingerprint'>) =>
+const publicSessionId = ({ fingerprint }: Pick<Session, 'fingerprint'>) =>
   Math.max(1, Number.parseInt(fingerprint.slice(0, 12), 16));
 
-function shownOwn(session: Session, context: HandlerContext, clock: Clock): OwnSession {
+function toShownOwnSession(session: Session, context: HandlerContext, clock: Clock): OwnSession {
   const { fingerprint } = session;
-  const expiresAt = dateOf(clock, session.expiresAt);
+  const expiresAt = toSystemTime(clock, session.expiresAt);
   return {
-    id: numberOf(session),
-    startedAt: iso(expiresAt - sessionMs),
-    usedAt: iso(dateOf(clock, session.usedAt)),
-    expiresAt: iso(expiresAt),
+    id: publicSessionId(session),
+    startedAt: toIso(expiresAt - sessionLifetimeMs),
+    usedAt: toIso(toSystemTime(clock, session.usedAt)),
+    expiresAt: toIso(expiresAt),
     isCurrent: fingerprint === context.sessionFingerprint,
   };
 }
@@ -237,15 +242,15 @@ export const ownSessionHandlers: HandlersOf<
   Pick<typeof sessionOperations, 'listSessions' | 'endSession'>
 > = {
   listSessions: async (services, _input, context) => {
-    const own = await ownSessions(services, context);
+    const own = await listOwnSessions(services, context);
     return own
       .toSorted((one, other) => other.usedAt - one.usedAt)
-      .map((session) => shownOwn(session, context, services.clock));
+      .map((session) => toShownOwnSession(session, context, services.clock));
   },
   endSession: async (services, { params: { sessionId } }, context) => {
-    const own = await ownSessions(services, context);
-    const session = own.find((one) => BigInt(numberOf(one)) === sessionId);
-    if (session === undefined) throw new Refusal('session_not_found');
+    const own = await listOwnSessions(services, context);
+    const session = own.find((one) => BigInt(publicSessionId(one)) === sessionId);
+    if (session === undefined) throw new ApiError('session_not_found');
     await services.store.write('removeSession', session.fingerprint);
   },
 };

@@ -1,12 +1,12 @@
+import { ApiError } from '../../contract/api-error.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
-import { Refusal } from '../../contract/refusal.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { Account, NewAccount } from '../../tables/accounts.ts';
-import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
-import { shownAccount } from '../shown.ts';
-import { disabledEvent } from './webhooks.ts';
+import { toShownAccount } from '../to-shown.ts';
+import { webhookDisabledEvent } from './webhooks.ts';
 
 interface Limits {
   readonly plan: PlanName;
@@ -42,8 +42,8 @@ async function change(
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
-  checkPreconditions(preconditions, JSON.stringify(shownAccount(account)));
-  if (basis !== undefined && !hasSameLimits(account, basis)) throw new Refusal('precondition_failed');
+  checkPreconditions(preconditions, JSON.stringify(toShownAccount(account)));
+  if (basis !== undefined && !hasSameLimits(account, basis)) throw new ApiError('precondition_failed');
   const changed: Account = {
     ...account,
     name: name ?? account.name,
@@ -64,7 +64,7 @@ async function close(transaction: Transaction, closing: Closing): Promise<Accoun
   const enabled = await webhooks.list(undefined, maxWebhooks, { accountId: closed.id, enabled: true });
   for (const webhook of enabled) {
     await webhooks.update(webhook.id, { enabled: false, disabledReason: closedReason });
-    events.add(disabledEvent(webhook, closedReason, closing.closedAt));
+    events.add(webhookDisabledEvent(webhook, closedReason, closing.closedAt));
   }
   return closed;
 }
@@ -74,10 +74,10 @@ function hasSameLimits(one: Limits, other: Limits): boolean {
   return one.plan === other.plan && a.perMinute === b.perMinute && a.perDay === b.perDay;
 }
 
-const subject = subjectsOf(
+const subject = defineSubject(
   'account',
   ({ accounts }, id) => accounts.find(Number(id)),
-  (account) => JSON.stringify(shownAccount(account)),
+  (account) => JSON.stringify(toShownAccount(account)),
 );
 
 const changing = { writes: ['callers'], subject: subject.byId, run: change } as const;

@@ -1,13 +1,13 @@
 import type {
-  Disabling,
-  Dispatched,
+  DisableOutcome,
+  DispatchResult,
   LeasedDelivery,
   LeaseRequest,
   RescheduleRequest,
   SettledDelivery,
 } from '../../domain/delivery.ts';
-import type { SweptTo, Transaction, Units } from '../../storage/transaction.ts';
-import { disabledEvent } from './webhooks.ts';
+import type { SweepPosition, Transaction, Units } from '../../storage/transaction.ts';
+import { webhookDisabledEvent } from './webhooks.ts';
 
 interface DisablingOutcome {
   readonly delivery: Pick<LeasedDelivery, 'id' | 'webhookId' | 'leasedUntil' | 'url'>;
@@ -25,7 +25,7 @@ export const deliveryUnits = {
     run: async (
       { deliveries }: Transaction,
       { settled, lease }: { readonly settled: readonly SettledDelivery[]; readonly lease: LeaseRequest },
-    ): Promise<Dispatched> => {
+    ): Promise<DispatchResult> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : [];
       // Sends both statements to PostgreSQL before waiting for either result.
       const [leases, locked] = await Promise.all([deliveries.lease(lease), settling]);
@@ -37,7 +37,7 @@ export const deliveryUnits = {
     run: async (
       { webhooks, deliveries, events }: Transaction,
       { delivery: { id, webhookId, leasedUntil, url }, reason, since, now }: DisablingOutcome,
-    ): Promise<Disabling> => {
+    ): Promise<DisableOutcome> => {
       const webhook = await webhooks.find(webhookId);
       if (webhook === undefined) return 'disabled';
       if (webhook.url !== url) return 'moved';
@@ -46,7 +46,7 @@ export const deliveryUnits = {
       const isLeased = (await deliveries.find(id))?.leasedUntil === leasedUntil;
       if (!isLeased || (webhook.succeededAt ?? 0) >= since) return 'kept';
       await webhooks.update(webhookId, { enabled: false, disabledReason: reason });
-      events.add(disabledEvent(webhook, reason, now));
+      events.add(webhookDisabledEvent(webhook, reason, now));
       return 'disabled';
     },
   },
@@ -68,7 +68,7 @@ export const deliveryUnits = {
   /** Removes some rows of deleted webhooks. Repeat it with its outcome until that is undefined. */
   sweepWebhooks: {
     writes: [],
-    run: ({ deliveries }: Transaction, after: SweptTo | null) => deliveries.sweep(after),
+    run: ({ deliveries }: Transaction, after: SweepPosition | null) => deliveries.sweep(after),
   },
   /** Deletes deliveries that finished before the given time (Unix ms). */
   pruneDeliveries: {
@@ -83,7 +83,7 @@ export const deliveryUnits = {
     writes: [],
     run: (
       { deliveries }: Transaction,
-      { keep, after }: { readonly keep: number; readonly after: SweptTo | null },
+      { keep, after }: { readonly keep: number; readonly after: SweepPosition | null },
     ) => deliveries.trim(keep, after),
   },
 } as const satisfies Units;

@@ -1,18 +1,18 @@
-import { keyTagText } from '../../contract/admin/key-tag.ts';
+import { keyTagInput } from '../../contract/admin/key-tag.ts';
 import { plans } from '../../domain/plan.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { FirstAccount } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { Key, NewKey } from '../../tables/accounts.ts';
-import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
-import { invalidMember } from '../refusals.ts';
-import { storedKey } from '../shown.ts';
+import { invalidMemberError } from '../errors.ts';
+import { toAuditedKey } from '../to-shown.ts';
 
-const subject = subjectsOf(
+const subject = defineSubject(
   'key',
   ({ keys }, id) => keys.find(Number(id)),
-  (key) => JSON.stringify(storedKey(key)),
+  (key) => JSON.stringify(toAuditedKey(key)),
 );
 
 interface Rotation {
@@ -34,7 +34,7 @@ export const keyUnits = {
     run: ({ keys }: Transaction, key: NewKey) => {
       // Not checked earlier, so that a retry gets the stored response even if the key has expired since.
       if (key.expiresAt !== null && key.expiresAt <= key.createdAt)
-        throw invalidMember('expiresAt', 'must be in the future');
+        throw invalidMemberError('expiresAt', 'must be in the future');
       return keys.add(key);
     },
   },
@@ -95,7 +95,7 @@ async function setScopes(
 ): Promise<boolean> {
   const key = await keys.find(id);
   if (key === undefined) return false;
-  checkPreconditions(preconditions, keyTagText(storedKey(key)));
+  checkPreconditions(preconditions, keyTagInput(toAuditedKey(key)));
   await keys.update(id, { scopes });
   return true;
 }

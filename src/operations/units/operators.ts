@@ -1,14 +1,14 @@
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewOperator, Operator, Session } from '../../tables/operators.ts';
-import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
-import { foundById } from '../refusals.ts';
-import { shownOperator } from '../shown.ts';
+import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
+import { expectFoundById } from '../errors.ts';
+import { toShownOperator } from '../to-shown.ts';
 
-const subject = subjectsOf(
+const subject = defineSubject(
   'operator',
   ({ operators }, id) => operators.find(Number(id)),
-  (operator) => JSON.stringify(shownOperator(operator)),
+  (operator) => JSON.stringify(toShownOperator(operator)),
 );
 
 export const operatorUnits = {
@@ -50,7 +50,7 @@ async function addSession(
   const { operatorId, usedAt } = session;
   if (operatorId !== undefined) {
     const operator = await operators.find(operatorId);
-    if (operator?.revokedAt !== null || operator.lastFour !== lastFour) throw new Refusal('sign_in_failed');
+    if (operator?.revokedAt !== null || operator.lastFour !== lastFour) throw new ApiError('sign_in_failed');
   }
   await sessions.removeOld(usedAt - idleMs, usedAt);
   if (operatorId !== undefined) await sessions.removeOf(operatorId, maxSessions - 1);
@@ -61,7 +61,7 @@ async function createOperator({ operators }: Transaction, operator: NewOperator)
   const isTaken = (await operators.findBy('name', operator.name)) !== undefined;
   // Another process may have taken the name in the meantime.
   const made = isTaken ? undefined : await operators.addUnique(operator);
-  if (made === undefined) throw new Refusal('name_taken');
+  if (made === undefined) throw new ApiError('name_taken');
   return made;
 }
 
@@ -69,8 +69,8 @@ async function rotateOperator(
   { operators, sessions }: Transaction,
   { id, fingerprint, lastFour }: { id: number; fingerprint: string; lastFour: string },
 ): Promise<Operator> {
-  const operator = foundById(await operators.find(id), 'operator_not_found', id);
-  if (operator.revokedAt !== null) throw new Refusal('operator_revoked');
+  const operator = expectFoundById(await operators.find(id), 'operator_not_found', id);
+  if (operator.revokedAt !== null) throw new ApiError('operator_revoked');
   await operators.update(id, { fingerprint, lastFour });
   await sessions.removeOf(id, 0);
   return { ...operator, lastFour };
@@ -80,7 +80,7 @@ async function revokeOperator(
   { operators, sessions }: Transaction,
   { id, at }: { id: number; at: number },
 ): Promise<Operator> {
-  const operator = foundById(await operators.find(id), 'operator_not_found', id);
+  const operator = expectFoundById(await operators.find(id), 'operator_not_found', id);
   const revokedAt = operator.revokedAt ?? at;
   await operators.update(id, { revokedAt });
   await sessions.removeOf(id, 0);

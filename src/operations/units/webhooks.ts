@@ -2,12 +2,12 @@ import { type Delivery, deliveryJson, webhookJson } from '../../contract/represe
 import type { EventBounds } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
-import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
-import { foundById } from '../refusals.ts';
-import { continuedAt, redeliver, redeliverEvents } from '../resources/webhooks.ts';
+import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
+import { expectFoundById } from '../errors.ts';
+import { redeliver, redeliverEvents, resumeDeliveries } from '../resources/webhooks.ts';
 
 /** The `webhook.disabled` event. `now` is Unix ms. */
-export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
+export function webhookDisabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
   const data = `{"id":${id},"reason":${JSON.stringify(reason)}}`;
   return { type: 'webhook.disabled', data, accountId, createdAt: now };
 }
@@ -32,7 +32,7 @@ interface Enabling {
 }
 
 /** The stored secrets of a webhook, before and after re-encryption. */
-export interface Renewal {
+export interface ReencryptedSecrets {
   readonly id: bigint;
   readonly before: SealedSecrets;
   readonly after: SealedSecrets;
@@ -59,15 +59,15 @@ interface Redelivering {
 
 const find = ({ webhooks }: Transaction, id: number | bigint) => webhooks.find(BigInt(id));
 
-const { byId: subject, byParam } = subjectsOf('webhook', find, webhookJson);
+const { byId: subject, byParam } = defineSubject('webhook', find, webhookJson);
 
-const position = subjectsOf('webhook', find, ({ id, position }) => `{"id":${id},"position":${position}}`);
+const position = defineSubject('webhook', find, ({ id, position }) => `{"id":${id},"position":${position}}`);
 
 const writes = ['webhooks'] as const;
 
 /** Throws `webhook_not_found`. */
 const existing = async (transaction: Transaction, id: bigint) =>
-  foundById(await find(transaction, id), 'webhook_not_found', id);
+  expectFoundById(await find(transaction, id), 'webhook_not_found', id);
 
 /**
  * Operators' changes to webhooks. Some return a boolean instead of the webhook, because the outcome is stored and must
@@ -81,7 +81,7 @@ export const operatorWebhookUnits = {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       await webhooks.update(id, { enabled: false, disabledReason: reason });
-      if (webhook.enabled) events.add(disabledEvent(webhook, reason, now));
+      if (webhook.enabled) events.add(webhookDisabledEvent(webhook, reason, now));
       return true;
     },
   },
@@ -92,7 +92,7 @@ export const operatorWebhookUnits = {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       // The webhook receives only events that occur after it is enabled.
-      const continued = { enabled: true, disabledReason: undefined, ...continuedAt(lastEvent, now) };
+      const continued = { enabled: true, disabledReason: undefined, ...resumeDeliveries(lastEvent, now) };
       if (!webhook.enabled) await webhooks.update(id, continued);
       return true;
     },
@@ -119,14 +119,14 @@ export const operatorWebhookUnits = {
   },
 } as const satisfies AuditedUnits;
 
-export const sealingUnits = {
+export const reencryptionUnits = {
   /**
    * Stores re-encrypted secrets, except those that were rotated in the meantime. Returns the number of webhooks
    * updated.
    */
   resealWebhooks: {
     writes,
-    run: async ({ webhooks }: Transaction, renewals: readonly Renewal[]): Promise<number> => {
+    run: async ({ webhooks }: Transaction, renewals: readonly ReencryptedSecrets[]): Promise<number> => {
       let resealed = 0;
       for (const { id, before, after } of renewals) {
         const stored = await webhooks.find(id);

@@ -1,6 +1,6 @@
 import { SQL } from 'bun';
 import { sslModeOf } from './encryption.ts';
-import { NoReply } from './failures.ts';
+import { NoReplyError } from './failures.ts';
 import type { Session } from './index-builds.ts';
 import {
   BehindPooler,
@@ -82,7 +82,7 @@ export class Connection {
   /** Rejects with `BehindPooler` if it detects a pooler, because a pooler needs different connection options. */
   async open(): Promise<void> {
     const timeoutMs = this.#openTimeoutMs;
-    const late = () => this.close(new NoReply(`no response within ${timeoutMs} ms`));
+    const late = () => this.close(new NoReplyError(`no response within ${timeoutMs} ms`));
     let timer: NodeJS.Timeout | undefined;
     try {
       await this.sql.connect();

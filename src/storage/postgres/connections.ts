@@ -1,5 +1,5 @@
 import { Connection, type ConnectionSettings } from './connection.ts';
-import { isOutOfConnections, NoConnection, NoReply } from './failures.ts';
+import { ConnectionError, isOutOfConnections, NoReplyError } from './failures.ts';
 import { BehindPooler } from './pooler.ts';
 
 export interface ConnectionsOptions {
@@ -80,7 +80,7 @@ export class Connections {
     return { connections: this.#open.size, busy: busy.length };
   }
 
-  /** Opens connections up to the limit. Rejects with `NoConnection` if a connection cannot be opened. */
+  /** Opens connections up to the limit. Rejects with `ConnectionError` if a connection cannot be opened. */
   async fill(): Promise<void> {
     try {
       while (!this.#isFull()) await this.#grow();
@@ -108,13 +108,13 @@ export class Connections {
     if (connection.retired) this.#retire(connection);
   }
 
-  /** Closes unresponsive connections. Their statements reject with `NoReply`. */
+  /** Closes unresponsive connections. Their statements reject with `NoReplyError`. */
   endSilent(): void {
     const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     const silentSince = performance.now() - silentMs;
     for (const connection of this.#open) {
       if (connection.active === 0 || connection.untimed || connection.movedAt > silentSince) continue;
-      const failure = new NoReply(`no response within ${silentMs} ms`);
+      const failure = new NoReplyError(`no response within ${silentMs} ms`);
       this.#open.delete(connection);
       connection.retired = true;
       connection.close(failure);
@@ -150,7 +150,7 @@ export class Connections {
     try {
       connection = await this.#opened();
     } catch (error) {
-      throw new NoConnection(error);
+      throw new ConnectionError(error);
     } finally {
       this.#opening--;
     }

@@ -1,15 +1,15 @@
 import type { SQL } from 'bun';
-import { Breaker } from '../../outages/breaker.ts';
-import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import { CircuitBreaker } from '../../outages/circuit-breaker.ts';
+import { StorageUnavailable, StoreUnusableError, WriteUncertainError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { type ConnectionSettings, standbyReason } from './connection.ts';
 import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
 import {
   failureOf,
   isMissingDatabase,
   isMissingRole,
-  isOvertaken,
   isReadOnly,
+  isTransactionConflict,
   postgresReason,
 } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
@@ -19,7 +19,7 @@ import type { Execute, Statement } from './statements.ts';
 
 export interface PostgresOptions extends ConnectionSettings {
   readonly poolSize: number;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 const retryIntervalMs = 500;
@@ -32,14 +32,14 @@ export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
   /** Tripped while the server is unreachable. No statements are sent. */
-  readonly #reaching: Breaker;
+  readonly #reaching: CircuitBreaker;
   /** Tripped while the server refuses new connections. Existing connections remain in use. */
-  readonly #connecting: Breaker;
+  readonly #connecting: CircuitBreaker;
   /**
    * Tripped while the server rejects statements. Statements are still sent, because the rejection may affect only one
    * table.
    */
-  readonly #working: Breaker;
+  readonly #working: CircuitBreaker;
   #wasReadOnly = false;
   #isOpen = false;
 
@@ -56,7 +56,7 @@ export class PostgresDatabase implements AsyncDisposable {
       },
     });
     const breaker = (name: string, probeEveryMs: number, probe: () => Promise<void>) => {
-      return new Breaker({ name, probe, probeEveryMs, notice });
+      return new CircuitBreaker({ name, probe, probeEveryMs, notice });
     };
     this.#reaching = breaker('PostgreSQL', retryIntervalMs, async () => {
       const [row] = await this.#pool.read(
@@ -92,7 +92,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /**
    * Runs a write, and cancels it if it is still running at `dueAt`. Rejects with `StorageUnavailable` if nothing was
-   * changed, or with `WriteUncertain` if the outcome is unknown.
+   * changed, or with `WriteUncertainError` if the outcome is unknown.
    */
   write<T>(
     statement: Statement<T>,
@@ -111,7 +111,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /**
    * Migrates the database, unless `migrates` is false. Sets up an empty database only if `create` is true. Throws
-   * `StorageUnusable`, including when the database cannot be reached.
+   * `StoreUnusableError`, including when the database cannot be reached.
    */
   async migrate(create = true, migrates = true): Promise<void> {
     try {
@@ -126,9 +126,9 @@ export class PostgresDatabase implements AsyncDisposable {
       }
       this.#isOpen = true;
     } catch (error) {
-      if (error instanceof StorageUnusable) throw error;
+      if (error instanceof StoreUnusableError) throw error;
       const { host, pathname } = new URL(this.#options.url);
-      throw new StorageUnusable(
+      throw new StoreUnusableError(
         `Cannot open the PostgreSQL database ${host}${pathname}: ${postgresReason(error)}.${remedyOf(error, this.#options.url)}`,
         { cause: error },
       );
@@ -168,7 +168,7 @@ export class PostgresDatabase implements AsyncDisposable {
     };
     return this.#run(
       () => upToTwice(once),
-      () => (isCommitting ? WriteUncertain : StorageUnavailable),
+      () => (isCommitting ? WriteUncertainError : StorageUnavailable),
     );
   }
 
@@ -207,7 +207,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
   try {
     return await once();
   } catch (error) {
-    if (!isOvertaken(error)) throw error;
+    if (!isTransactionConflict(error)) throw error;
     return once();
   }
 }

@@ -1,20 +1,20 @@
 import { SQL } from 'bun';
 import type { RowConflict } from '../storage.ts';
 
-export class NoReply extends Error {}
+export class NoReplyError extends Error {}
 
 /** No connection could be opened; `cause` gives the reason. */
-export class NoConnection extends Error {
+export class ConnectionError extends Error {
   constructor(cause: unknown) {
     super(postgresReason(cause), { cause });
   }
 }
 
 /** A statement timed out. If the statement was a write, nothing was changed. */
-export class TooLate extends Error {}
+export class StatementTimeout extends Error {}
 
 /** A conflict with another transaction, such as a serialization failure. The transaction can be retried. */
-export class Overtaken extends Error {}
+export class TransactionConflict extends Error {}
 
 /**
  * Classification of a failed statement.
@@ -40,9 +40,13 @@ const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 const going = /^(57P|08)/;
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof TooLate || error instanceof NoConnection || error instanceof Overtaken)
+  if (
+    error instanceof StatementTimeout ||
+    error instanceof ConnectionError ||
+    error instanceof TransactionConflict
+  )
     return 'unavailable';
-  if (error instanceof NoReply) return 'unanswered';
+  if (error instanceof NoReplyError) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
   const state = stateOf(error);
   if (busy.test(state) || isUnsent(error)) return 'unavailable';
@@ -61,13 +65,14 @@ function isUnsent({ code, detail }: SQL.PostgresError): boolean {
 
 /** Whether an error, or one of its causes, is a timeout, after which another attempt may succeed. */
 export function isTimeout(error: unknown): boolean {
-  if (error instanceof TooLate || error instanceof NoReply || busy.test(stateOf(error))) return true;
+  if (error instanceof StatementTimeout || error instanceof NoReplyError || busy.test(stateOf(error)))
+    return true;
   const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;
   return cause !== undefined && isTimeout(cause);
 }
 
-export function isOvertaken(error: unknown): boolean {
-  return error instanceof Overtaken || overtaken.test(stateOf(error));
+export function isTransactionConflict(error: unknown): boolean {
+  return error instanceof TransactionConflict || overtaken.test(stateOf(error));
 }
 
 /** The statement waited longer than `lock_timeout`. */
@@ -94,7 +99,7 @@ export function isMissingRole(error: unknown): boolean {
   return stateOf(causeOf(error)) === '28000' && /^role ".*" does not exist$/.test(postgresReason(error));
 }
 
-const causeOf = (error: unknown) => (error instanceof NoConnection ? error.cause : error);
+const causeOf = (error: unknown) => (error instanceof ConnectionError ? error.cause : error);
 
 /** The table does not exist in this database and schema. */
 export function isUndefinedTable(error: unknown): boolean {

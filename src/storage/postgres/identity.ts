@@ -1,7 +1,7 @@
 import type { Clock } from '../../domain/clock.ts';
-import { StorageUnusable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
-import { unfinishedCopy } from '../unusable.ts';
+import { StoreUnusableError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
+import { unfinishedCopyError } from '../store-errors.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** Identifiers of the store and of this process in Redis. */
@@ -24,7 +24,7 @@ interface IdentityRow extends Identity {
 interface IdentifyOptions {
   readonly serving: boolean;
   readonly migrates: boolean;
-  readonly notice: Notice;
+  readonly notice: Notify;
   readonly clock: Clock;
 }
 
@@ -33,7 +33,7 @@ const runningWithinSeconds = 30;
 
 /**
  * Registers this process with the store, and checks that all instances use the same Redis prefix. With different
- * prefixes, instances would not see each other's changes. If the prefix differs, commands throw `StorageUnusable`; an
+ * prefixes, instances would not see each other's changes. If the prefix differs, commands throw `StoreUnusableError`; an
  * instance also throws it if other instances are running. Otherwise, the store adopts the new prefix.
  *
  * The prefix and the instances in a restored store are those of the time of the backup. They are ignored until an
@@ -56,16 +56,17 @@ export async function registerInstance(
       FROM store`,
   );
   if (row === undefined)
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       'The "store" table in the database is empty. Restore the database from a backup.',
     );
-  if (row.isUnfinishedCopy) throw unfinishedCopy('The database', 'use an empty database');
+  if (row.isUnfinishedCopy) throw unfinishedCopyError('The database', 'use an empty database');
   const { store, process, redisPrefix: known, isRestored, running } = row;
   if (known === redisPrefix) return { store, process };
   if (known !== null && (serving || !(migrates || isRestored))) {
     const differs = `The instances of this store use REDIS_PREFIX=${known}, but this process uses ${redisPrefix}`;
-    if (!serving) throw new StorageUnusable(`${differs}. Set REDIS_PREFIX=${known}. ${ofOldDump}`);
-    if (running !== null && !isRestored) throw new StorageUnusable(`${differs}. ${remedy(known, running)}`);
+    if (!serving) throw new StoreUnusableError(`${differs}. Set REDIS_PREFIX=${known}. ${ofOldDump}`);
+    if (running !== null && !isRestored)
+      throw new StoreUnusableError(`${differs}. ${remedy(known, running)}`);
     notice(`${differs}. The store now uses the new prefix: start all instances with this prefix.`);
   }
   if (serving) await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);

@@ -1,6 +1,6 @@
 /** Builds indexes on tables that running instances change. */
 import type { SQL } from 'bun';
-import { StorageUnusable } from '../../outages/errors.ts';
+import { StoreUnusableError } from '../../outages/errors.ts';
 import { isCanceled } from './failures.ts';
 import { MigrationLocked } from './migration-locks.ts';
 
@@ -83,7 +83,7 @@ export async function buildIndex(
     await sql.unsafe(index.createConcurrently).simple();
   } catch (error) {
     if (!isCanceled(error)) throw error;
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `Building the index ${index.name} was canceled, or took longer than the statement_timeout of the connection pooler's ` +
         'sessions. Run "animal-store migrate" with a DATABASE_URL that connects to PostgreSQL directly.',
       { cause: error },

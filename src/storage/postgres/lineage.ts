@@ -1,4 +1,4 @@
-import { failureText, type Notice } from '../../outages/outage.ts';
+import { describeError, type Notify } from '../../outages/outage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { incrementVersion, lockCounters, type ServerState } from './versions.ts';
 
@@ -19,14 +19,14 @@ interface Histories {
  */
 export class Lineage implements AsyncDisposable {
   readonly #database: PostgresDatabase;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   /** Start time of the marked server. */
   #started: string | undefined;
   #markedAt = Number.NEGATIVE_INFINITY;
   #marking: Promise<void> | undefined;
   #hasFailed = false;
 
-  constructor(database: PostgresDatabase, notice: Notice) {
+  constructor(database: PostgresDatabase, notice: Notify) {
     this.#database = database;
     this.#notice = notice;
   }
@@ -64,7 +64,7 @@ export class Lineage implements AsyncDisposable {
       }
     } catch (error) {
       if (!this.#hasFailed)
-        this.#notice(`cannot mark the primary, so replicas are not used: ${failureText(error)}`);
+        this.#notice(`cannot mark the primary, so replicas are not used: ${describeError(error)}`);
       this.#hasFailed = true;
     }
   }

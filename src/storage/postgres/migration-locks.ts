@@ -1,9 +1,9 @@
 /** Retries a step of a migration that other sessions block, and reports these sessions. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SQL } from 'bun';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
-import { isLockTimeout, isOvertaken } from './failures.ts';
+import { isLockTimeout, isTransactionConflict } from './failures.ts';
 
 export type Begin = <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>;
 
@@ -14,7 +14,7 @@ interface StepOptions {
   /** For the log. */
   readonly name: string;
   readonly begin: Begin;
-  readonly notice: Notice;
+  readonly notice: Notify;
   readonly lockTimeoutMs: number;
   /** First half of the key of the advisory lock for migrations. The second half is the hash of the schema. */
   readonly lockId: number;
@@ -40,7 +40,8 @@ export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptio
     try {
       return await step();
     } catch (error) {
-      if (!(error instanceof MigrationLocked || isLockTimeout(error) || isOvertaken(error))) throw error;
+      if (!(error instanceof MigrationLocked || isLockTimeout(error) || isTransactionConflict(error)))
+        throw error;
     }
     const until = performance.now() + pauseMs;
     const first = await blockersOf(options);
@@ -75,11 +76,11 @@ export async function reportingWaits<T>(build: Promise<T>, options: StepOptions)
 
 /** Logs a wait when it begins and every minute. */
 class WaitLog {
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   #pid: number | null | undefined;
   #at = 0;
 
-  constructor(notice: Notice) {
+  constructor(notice: Notify) {
     this.#notice = notice;
   }
 

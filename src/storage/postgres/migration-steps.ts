@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { caseFolded } from '../../tables/accounts.ts';
+import { foldCase } from '../../tables/accounts.ts';
 import { schemaChanges } from '../schema-changes.ts';
 import { indexesIn, type NewIndex } from './index-builds.ts';
 
@@ -111,7 +111,7 @@ async function foldNames(transaction: SQL): Promise<void> {
   for (let last = 0n; ; ) {
     const accounts = await transaction<{ id: bigint; name: string }[]>`
       SELECT id, name FROM accounts WHERE id > ${last} ORDER BY id LIMIT ${foldBatch}`;
-    const names = JSON.stringify(accounts.map(({ id, name }) => [String(id), caseFolded(name)]));
+    const names = JSON.stringify(accounts.map(({ id, name }) => [String(id), foldCase(name)]));
     await transaction`
       UPDATE accounts SET name_folded = value->>1 FROM json_array_elements(${names}::text::json) AS folded (value)
       WHERE id = (value->>0)::bigint`;

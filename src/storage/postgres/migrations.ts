@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
-import { StorageUnusable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
-import { outdatedStore } from '../unusable.ts';
+import { StoreUnusableError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
+import { outdatedStoreError } from '../store-errors.ts';
 import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-builds.ts';
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
 import { type MigrationStep, migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
@@ -32,20 +32,20 @@ interface MigrateOptions {
   readonly create: boolean;
   /** Whether to migrate a store; otherwise, an older one is rejected. */
   readonly migrates: boolean;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 /**
  * Migrates the database. Each step is a transaction, which releases its locks before the next step, and is retried if
  * it cannot get its locks in time. Indexes on existing tables are built before the transaction of their step. Returns the previous format, or 0 if the database was empty or up to date. Throws
- * `StorageUnusable`.
+ * `StoreUnusableError`.
  */
 export async function migrate(options: MigrateOptions): Promise<number> {
   const { begin, session, create, migrates, notice } = options;
   let former = 0;
   for (let version = await begin(versionOf); version !== migrationSteps.length; ) {
     expectUsable(version, create);
-    if (!migrates && version > 0) throw outdatedStore('The database', version, migrationSteps.length);
+    if (!migrates && version > 0) throw outdatedStoreError('The database', version, migrationSteps.length);
     const name = version === 0 ? 'creating the store' : `migrating the database to format ${version + 1}`;
     const retrying = { name, begin, notice, lockTimeoutMs, lockId };
     const step = async () => {
@@ -81,7 +81,7 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
   const [{ schema, isLocked }] = await transaction`
     SELECT current_schema() AS schema, pg_try_advisory_xact_lock(${lockId}, hashtext(current_schema())) AS "isLocked"`;
   if (schema === null) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       'The schema in the search_path of DATABASE_URL or of the role does not exist, or the role may not use it. Create ' +
         'it (CREATE SCHEMA), or grant the role USAGE and CREATE on it.',
     );
@@ -105,13 +105,13 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
 
 function expectUsable(version: number, create: boolean): void {
   if (version > migrationSteps.length) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `The database was written by a newer version of the service (format ${version}, this version supports up ` +
         `to ${migrationSteps.length}). Use that version or a newer one.`,
     );
   }
   if (version === 0 && !create) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       'No store found in this PostgreSQL database and schema. Check DATABASE_URL, or create a store with ' +
         '"animal-store serve" or "animal-store import".',
     );
@@ -122,7 +122,7 @@ async function createFormat(sql: SQL): Promise<void> {
   const [{ others }] = await sql`
     SELECT count(*) AS others FROM information_schema.tables WHERE table_schema = current_schema()`;
   if (others > 0n) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       "The database contains another program's tables. Set DATABASE_URL to another database, or to a separate " +
         'schema (?search_path=NAME).',
     );
@@ -143,7 +143,7 @@ async function versionOf(sql: SQL): Promise<number> {
 const createTable = /\bCREATE TABLE (\w+)/g;
 
 /**
- * Throws `StorageUnusable` if tables that the steps would create exist. `pg_restore --clean` leaves them behind when it
+ * Throws `StoreUnusableError` if tables that the steps would create exist. `pg_restore --clean` leaves them behind when it
  * restores the dump of an older version over a store. Their rows belong to the former store, so a step must not adopt
  * them. Functions are replaced, and triggers and indexes are dropped with the tables of the dump.
  */
@@ -159,7 +159,7 @@ async function expectNoLeftovers(
     WHERE schemaname = current_schema()
       AND tablename IN (SELECT json_array_elements_text(${JSON.stringify(created)}::text::json))`;
   if (leftovers === null) return;
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     'The database contains tables of a newer version, because a dump of an older version was restored over them, and ' +
       '"pg_restore --clean" does not remove tables that the dump does not contain. Remove them with psql, and try again: ' +
       `DROP TABLE ${leftovers};`,

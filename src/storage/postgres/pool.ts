@@ -1,9 +1,9 @@
 import type { SQL } from 'bun';
 import { afterUnreadReplies, DeadlineQueue, type Pending } from '../../outages/deadline-queue.ts';
-import { RoundTrips } from '../../outages/round-trips.ts';
+import { RoundTripStatistics } from '../../outages/round-trip-statistics.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
-import { NoReply, TooLate } from './failures.ts';
+import { NoReplyError, StatementTimeout } from './failures.ts';
 import type { Session } from './index-builds.ts';
 import type { Execute, Statement } from './statements.ts';
 
@@ -18,7 +18,7 @@ interface Sent<T> {
    * Called at the deadline. Returns the error if nothing was changed; undefined if the outcome is unknown until the
    * server replies.
    */
-  readonly stop: () => TooLate | undefined;
+  readonly stop: () => StatementTimeout | undefined;
 }
 
 export interface PoolFacts {
@@ -26,7 +26,7 @@ export interface PoolFacts {
   readonly busy: number;
   readonly waiting: number;
   /** Number and duration of statements and transactions, excluding time in the queue. */
-  readonly roundTrips: RoundTrips;
+  readonly roundTrips: RoundTripStatistics;
 }
 
 /** Maximum number of statements waiting for a connection. Additional statements are rejected immediately. */
@@ -54,13 +54,13 @@ export class Pool {
   readonly connections: Connections;
   readonly #waiting = new DeadlineQueue<Job>({
     maxEntries: maxQueueLength,
-    overload: (size) => new TooLate(`too many queued statements (${size})`),
+    overload: (size) => new StatementTimeout(`too many queued statements (${size})`),
   });
   readonly #sent = new DeadlineQueue();
   /** Runs while there are statements. */
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  readonly #roundTrips = new RoundTrips();
+  readonly #roundTrips = new RoundTripStatistics();
 
   constructor(options: Omit<ConnectionsOptions, 'onChange'>) {
     this.#timeoutMs = options.connection.statementTimeoutMs;
@@ -74,7 +74,7 @@ export class Pool {
     });
   }
 
-  /** Runs a statement that may be pipelined. Rejects with `TooLate` at `dueAt` (`performance.now()`). */
+  /** Runs a statement that may be pipelined. Rejects with `StatementTimeout` at `dueAt` (`performance.now()`). */
   read<T>(statement: Statement<T>, dueAt = this.#dueAt()): Promise<T> {
     return this.#add(false, dueAt, (connection) => {
       if (!connection.hasSettings) return transaction(connection, (execute) => execute(statement));
@@ -94,7 +94,7 @@ export class Pool {
   }
 
   /**
-   * Runs a statement on a dedicated connection, so that it can be canceled at `dueAt`. Rejects with `NoReply` if the
+   * Runs a statement on a dedicated connection, so that it can be canceled at `dueAt`. Rejects with `NoReplyError` if the
    * server does not confirm the cancellation in time, or if the canceled statement succeeds. `onCommit` is called before
    * any statement that may commit is sent.
    */
@@ -105,7 +105,7 @@ export class Pool {
       const query = statement(connection.sql);
       let isCanceled = false;
       const answer = query.then((result) => {
-        if (isCanceled) throw new NoReply(canceledSuccess);
+        if (isCanceled) throw new NoReplyError(canceledSuccess);
         return result;
       });
       const stop = () => {
@@ -140,7 +140,7 @@ export class Pool {
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    this.#waiting.expire(new TooLate('the store is closing'));
+    this.#waiting.expire(new StatementTimeout('the store is closing'));
     await this.connections.close(timeoutSeconds);
   }
 
@@ -154,8 +154,8 @@ export class Pool {
     });
   }
 
-  #unanswered(): TooLate {
-    return new TooLate(`no response within ${this.#timeoutMs} ms`);
+  #unanswered(): StatementTimeout {
+    return new StatementTimeout(`no response within ${this.#timeoutMs} ms`);
   }
 
   #dueAt(): number {
@@ -164,8 +164,8 @@ export class Pool {
 
   #add<T>(exclusive: boolean, dueAt: number, send: (connection: Connection) => Sent<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) throw new TooLate('the store is closed');
-      if (dueAt < performance.now()) throw new TooLate(`not sent within ${this.#timeoutMs} ms`);
+      if (this.#closed) throw new StatementTimeout('the store is closed');
+      if (dueAt < performance.now()) throw new StatementTimeout(`not sent within ${this.#timeoutMs} ms`);
       this.#timer ??= setInterval(() => this.#check(), this.#timeoutMs / checksPerTimeout).unref();
       const start = (connection: Connection) => {
         this.connections.sent(connection, exclusive);
@@ -228,8 +228,8 @@ export class Pool {
     }
     afterUnreadReplies(() => {
       const now = performance.now();
-      this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
-      this.#sent.expire(new NoReply(`no response within ${this.#timeoutMs} ms`), now);
+      this.#waiting.expire(new StatementTimeout(`no free connection within ${this.#timeoutMs} ms`), now);
+      this.#sent.expire(new NoReplyError(`no response within ${this.#timeoutMs} ms`), now);
       this.connections.endSilent();
     });
   }
@@ -278,10 +278,10 @@ class TimedTransaction {
   }
 
   /** Rolls the transaction back without waiting. Returns the reason, or undefined if the commit was already sent. */
-  expire(): TooLate | undefined {
+  expire(): StatementTimeout | undefined {
     if (this.#isCommitting) return undefined;
     this.#isExpired = true;
-    const reason = new TooLate('the transaction was not finished in time');
+    const reason = new StatementTimeout('the transaction was not finished in time');
     this.#due.reject(reason);
     for (const query of this.#running) this.#connection.cancel(query);
     return reason;

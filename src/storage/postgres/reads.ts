@@ -3,9 +3,9 @@ import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
 import { pets } from '../../tables/pets.ts';
 import { entities } from '../../tables/tables.ts';
-import { entitiesOf } from '../entity.ts';
-import { importQueries } from '../queries/imports.ts';
-import { keyQueries } from '../queries/keys.ts';
+import { createEntities } from '../entity.ts';
+import { createImportQueries } from '../queries/imports.ts';
+import { createKeyQueries } from '../queries/keys.ts';
 import type { EntityStores } from '../storage.ts';
 import { PostgresEngine } from './engine.ts';
 import { PostgresAccounts } from './entities/accounts.ts';
@@ -21,13 +21,13 @@ import type { Runner } from './statements.ts';
 export function readsOf(runner: Runner, spread?: Spread) {
   const engine = new PostgresEngine(runner);
   return {
-    ...entitiesOf<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
+    ...createEntities<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
     pets: new PostgresPets(pets, runner),
     accounts: new PostgresAccounts(accounts, runner),
-    keys: Object.assign(new PostgresEntity(keys, runner), keyQueries(engine)),
+    keys: Object.assign(new PostgresEntity(keys, runner), createKeyQueries(engine)),
     deliveries: new PostgresDeliveries(runner),
     events: new PostgresEvents(runner, spread),
-    imports: Object.assign(new PostgresEntity(imports, runner), importQueries(engine)),
+    imports: Object.assign(new PostgresEntity(imports, runner), createImportQueries(engine)),
     sessions: new PostgresEntity(sessions, runner),
     audit: new PostgresAudit(runner),
     usage: new PostgresUsage(runner),

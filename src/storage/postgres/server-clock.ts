@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 
 /** Difference from the server's clock above which operators are warned. */
 const maxDifferenceMs = 5_000;
@@ -19,7 +19,7 @@ const part = 'clock';
  */
 export class ServerClock implements Clock {
   readonly #local: Clock;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   /** Offset of the server's clock from this machine's monotonic time, in ms. */
   #aheadMs: number | undefined;
   /** Offset of the store's time from this machine's monotonic time, in ms. */
@@ -30,7 +30,7 @@ export class ServerClock implements Clock {
   #detectedStepsMs = 0;
   #wasOff = false;
 
-  constructor(local: Clock, notice: Notice) {
+  constructor(local: Clock, notice: Notify) {
     this.#local = local;
     this.#notice = notice;
   }

@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
 import type { Usage } from '../../limits/limit.ts';
 import type { AccountBan, AccountUsage, LiftedBan, LimitSnapshots } from '../../limits/snapshots.ts';
-import { withNumbers } from '../../tables/sql.ts';
+import { toNumbers } from '../../tables/sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Versioned } from './statements.ts';
 import { incrementVersion } from './versions.ts';
@@ -58,7 +58,7 @@ export class PostgresSnapshots implements LimitSnapshots {
                day_opened AS "dayOpened", day_count AS "dayCount"
         FROM usage_snapshots WHERE ${isIn(sql, accountIds)}`,
     );
-    const usages = Array.from(rows, withNumbers<UsageRow>);
+    const usages = Array.from(rows, toNumbers<UsageRow>);
     return new Map(
       usages.map(({ accountId, minuteOpened, minuteCount, dayOpened, dayCount }) => [
         accountId,
@@ -115,7 +115,7 @@ export class PostgresSnapshots implements LimitSnapshots {
         SELECT key_id AS "keyId", account_id AS "accountId", lifted_until AS "bannedUntil"
         FROM ban_snapshots WHERE lifted_until > 0 AND lifted_until > ${second}`,
     );
-    return Array.from(rows, withNumbers<LiftedBan>);
+    return Array.from(rows, toNumbers<LiftedBan>);
   }
 
   async #bans(condition: (sql: SQL) => SQL.Query<unknown>): Promise<AccountBan[]> {
@@ -124,7 +124,7 @@ export class PostgresSnapshots implements LimitSnapshots {
         SELECT key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level
         FROM ban_snapshots WHERE ${condition(sql)}`,
     );
-    return Array.from(rows, withNumbers<AccountBan>);
+    return Array.from(rows, toNumbers<AccountBan>);
   }
 }
 

@@ -1,15 +1,15 @@
-import { StorageUnusable } from '../../outages/errors.ts';
+import { StoreUnusableError } from '../../outages/errors.ts';
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
 import type { StoreContents, TableRow, Tables, TableValue } from '../storage.ts';
-import { unfinishedCopy } from '../unusable.ts';
+import { unfinishedCopyError } from '../store-errors.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { incrementVersionSql, readState } from './versions.ts';
 
-/** Opens a database for copying its rows. Throws `StorageUnusable`. */
+/** Opens a database for copying its rows. Throws `StoreUnusableError`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
@@ -57,7 +57,7 @@ async function expectFinished(database: PostgresDatabase): Promise<void> {
   const unfinished = await database.read<unknown[]>(
     (sql) => sql`SELECT 1 FROM store WHERE is_unfinished_copy`,
   );
-  if (unfinished.length > 0) throw unfinishedCopy('The database', 'copy another store');
+  if (unfinished.length > 0) throw unfinishedCopyError('The database', 'copy another store');
 }
 
 /** Omits unused counters, because a new store already has a row for each counter. */
@@ -124,8 +124,8 @@ function textual(row: TableRow): (string | null)[] {
   return row.map((value: TableValue) => (value === null ? null : String(value)));
 }
 
-/** Counts the rows of a database without changing it, even if its format is older. Throws `StorageUnusable`. */
-export async function verifyPostgres(options: PostgresOptions): Promise<StoreContents> {
+/** Counts the rows of a database without changing it, even if its format is older. Throws `StoreUnusableError`. */
+export async function readPostgresContents(options: PostgresOptions): Promise<StoreContents> {
   await using database = new PostgresDatabase(options);
   const tables = await database.read<{ name: string }[]>(
     (sql) => sql`
@@ -134,7 +134,9 @@ export async function verifyPostgres(options: PostgresOptions): Promise<StoreCon
   );
   const names = tables.map(({ name }) => name);
   if (!names.includes('animal_store_format')) {
-    throw new StorageUnusable('No store found in this PostgreSQL database and schema. Check DATABASE_URL.');
+    throw new StoreUnusableError(
+      'No store found in this PostgreSQL database and schema. Check DATABASE_URL.',
+    );
   }
   const [row] = await database.read<{ version: number }[]>(
     (sql) => sql`SELECT version FROM animal_store_format`,

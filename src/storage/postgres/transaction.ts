@@ -1,9 +1,9 @@
 import type { Resource } from '../../domain/resources.ts';
-import { WriteUncertain } from '../../outages/errors.ts';
+import { WriteUncertainError } from '../../outages/errors.ts';
 import { sessions } from '../../tables/operators.ts';
-import { entitiesOf } from '../entity.ts';
-import { sessionChanges } from '../queries/sessions.ts';
-import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
+import { createEntities } from '../entity.ts';
+import { createSessionWrites } from '../queries/sessions.ts';
+import { type EntityTransaction, type Transaction, writableTables } from '../transaction.ts';
 import { PostgresEngine } from './engine.ts';
 import { deliveryWrites } from './entities/deliveries.ts';
 import { PostgresEntity } from './entities/entity.ts';
@@ -31,7 +31,7 @@ export class PostgresTransaction implements Statements {
     const statements: Statements = this;
     // Most transactions use neither deliveries nor sessions, which are therefore created when they are used.
     this.tables = {
-      ...entitiesOf<EntityTransaction>(written, (table) => new PostgresEntity(table, this)),
+      ...createEntities<EntityTransaction>(writableTables, (table) => new PostgresEntity(table, this)),
       pets: new PostgresPetWrites(this, this.events),
       events: this.events,
       get deliveries() {
@@ -40,7 +40,7 @@ export class PostgresTransaction implements Statements {
       get sessions() {
         return Object.assign(
           new PostgresEntity(sessions, statements),
-          sessionChanges(new PostgresEngine(statements)),
+          createSessionWrites(new PostgresEngine(statements)),
         );
       },
       storedResponses: new PostgresResponseWrites(this),
@@ -59,7 +59,7 @@ export class PostgresTransaction implements Statements {
 
   async change<Row extends Versioned>(resource: Resource, statement: Statement<Row[]>): Promise<Row[]> {
     const rows = await this.run(statement).catch((error) => {
-      if (error instanceof WriteUncertain) this.#moved.set(resource, 0);
+      if (error instanceof WriteUncertainError) this.#moved.set(resource, 0);
       throw error;
     });
     const [row] = rows;

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
+import { mapVersions, type Resource, type Versions } from '../../domain/resources.ts';
 import type { Runner } from './statements.ts';
 
 /**
@@ -17,7 +17,7 @@ export const incrementVersionSql =
 export const incrementVersion = (sql: SQL) => sql.unsafe(incrementVersionSql);
 
 /** A common table expression that raises and returns the version of a resource. */
-export const movedText = (resource: Resource): string =>
+export const incrementVersionCte = (resource: Resource): string =>
   `moved AS (UPDATE counters SET ${incrementVersionSql} WHERE name = '${versionCounter(resource)}' RETURNING version)`;
 
 /**
@@ -101,6 +101,6 @@ export async function readState({ run }: Runner): Promise<ServerState> {
   return {
     ...{ store, lineage, started, isStandby, hasSynchronousStandby, hasFormerInstances },
     ...{ now: Number(now), clockSteps: Number(clockSteps ?? 0n) },
-    versions: versionsFrom((resource) => versions.get(versionCounter(resource)) ?? 0),
+    versions: mapVersions((resource) => versions.get(versionCounter(resource)) ?? 0),
   };
 }

@@ -1,10 +1,10 @@
-import { Refusal } from '../../contract/refusal.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import type { Resource } from '../../domain/resources.ts';
-import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts';
 import { tables } from '../../tables/tables.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, type Run, runsOf, writesOf } from '../unit-of-work.ts';
+import { type Call, declaredWrites, groupIntoRuns, type Run } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { commitGroup } from './groups/commit.ts';
 import { NeedsTransaction } from './groups/entity.ts';
@@ -132,7 +132,7 @@ export class PostgresWriter implements Writer<Units> {
 
   #queueOf(name: string, input: unknown): GroupQueue<Call, never> {
     const unit = this.#units[name];
-    const writes = unit === undefined ? [] : writesOf(unit, input);
+    const writes = unit === undefined ? [] : declaredWrites(unit, input);
     if (writes.length === 0) return this.#records;
     return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalogue;
   }
@@ -157,17 +157,17 @@ export class PostgresWriter implements Writer<Units> {
   ): Promise<(Settled<never> | undefined)[]> {
     const moved: Moved = new Map();
     try {
-      const settled = await commit(runsOf(this.#units, calls), moved, dueAt);
+      const settled = await commit(groupIntoRuns(this.#units, calls), moved, dueAt);
       await this.#confirmUnchanged(moved, dueAt);
-      const isRefused = settled.some((its) => its !== undefined && 'error' in its && isRefusal(its.error));
+      const isRefused = settled.some((its) => its !== undefined && 'error' in its && isApiError(its.error));
       if (isRefused && moved.size === 0) await this.#readState(true, dueAt);
       await this.#announceAll(moved);
       return settled;
     } catch (error) {
-      if (error instanceof WriteUncertain) {
+      if (error instanceof WriteUncertainError) {
         // The change may be committed, so a client that checks for it must not receive cached data.
         await this.#announceAll(new Map([...moved.keys()].map((resource) => [resource, 0])));
-      } else if (isRefusal(error)) {
+      } else if (isApiError(error)) {
         await this.#readState(true, dueAt);
       }
       throw error;
@@ -221,6 +221,6 @@ export class PostgresWriter implements Writer<Units> {
 }
 
 /** Whether a unit rejected its request because of what it read. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof Refusal && !(error instanceof StorageUnavailable);
+function isApiError(error: unknown): boolean {
+  return error instanceof ApiError && !(error instanceof StorageUnavailable);
 }

@@ -3,30 +3,30 @@ import { maxPending, type SendableEvents, type SendingState } from '../../domain
 import { deletedWebhookOwner } from '../../tables/webhooks.ts';
 import {
   type CrowdedWebhook,
-  crowdedColumns,
+  crowdedColumnsSql,
   deliveryBatch,
-  dueAfterCrash,
-  maxHastened,
-  missingPaces,
+  dueAfterCrashSql,
+  maxRedeliveredAtOnce,
+  missingPacesSql,
   mistimedSql,
-  nextCrowded,
+  nextToTrim,
+  parseSendableScopes,
   type SendingRow,
-  scopesOf,
   sendingSql,
-  sendingStatesOf,
-  successEveryMs,
-  trimmedAtOnce,
+  successPrecisionMs,
+  toSendingStates,
+  trimBatch,
   trimmedTo,
 } from '../delivery-row.ts';
 import type { EntityWrites } from '../entity.ts';
-import type { DeliveryWrites, SweptTo } from '../transaction.ts';
-import { type Engine, oncePerDialect } from './engine.ts';
+import type { DeliveryWrites, SweepPosition } from '../transaction.ts';
+import { type Engine, perDialect } from './engine.ts';
 
 /**
  * Statements lock webhooks before their deliveries, to avoid deadlocks, and skip deliveries that another transaction has
  * locked, which must not stop all others. ORDER BY lists every column of an index, so that PostgreSQL uses this index.
  */
-export const deliveryTexts = oncePerDialect((dialect) => {
+export const deliveryStatements = perDialect((dialect) => {
   const { locking, isAmong, integersIn, greatest, least } = dialect;
   const now = '$2::bigint';
   const sending = sendingSql(dialect, now);
@@ -46,8 +46,8 @@ export const deliveryTexts = oncePerDialect((dialect) => {
       FROM webhooks WHERE id IN (${integersIn('$1')}) AND enabled`,
     full: `SELECT id FROM deliveries WHERE webhook_id = $1 AND status = 'pending'
       ORDER BY webhook_id, status, id LIMIT 1 OFFSET ${maxPending - 1}`,
-    addPaces: `INSERT INTO webhook_paces (account_id) ${missingPaces} ON CONFLICT DO NOTHING`,
-    release: `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${dueAfterCrash(dialect, '$1::bigint')}
+    addPaces: `INSERT INTO webhook_paces (account_id) ${missingPacesSql} ON CONFLICT DO NOTHING`,
+    release: `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${dueAfterCrashSql(dialect, '$1::bigint')}
       ${ofIds(`deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch}`)}`,
     clampSuccess: `UPDATE webhooks SET succeeded_at = $1 ${ofIds(
       `webhooks WHERE succeeded_at > $2 ORDER BY id LIMIT ${deliveryBatch} ${locking('FOR NO KEY UPDATE SKIP LOCKED')}`,
@@ -59,7 +59,7 @@ export const deliveryTexts = oncePerDialect((dialect) => {
         WHEN position > $3::bigint THEN ${greatest}(position, coalesce(redelivering_to, 0)) ELSE redelivering_to END
       WHERE id = $1 AND (${sending.isRedelivering}) IS NOT TRUE`,
     hastenAfter: `${makeDue} ${ofUnlocked(
-      `webhook_id = $1 AND event_id > $3 AND ${isWaiting} AND next_attempt_at > ${now} LIMIT ${maxHastened}`,
+      `webhook_id = $1 AND event_id > $3 AND ${isWaiting} AND next_attempt_at > ${now} LIMIT ${maxRedeliveredAtOnce}`,
     )}`,
     hasten: `${makeDue} ${ofUnlocked(`id = $1 AND ${isWaiting}`)}`,
     deletedWebhook: `SELECT id FROM webhooks WHERE account_id = ${deletedWebhookOwner} AND id >= $1
@@ -72,7 +72,7 @@ export const deliveryTexts = oncePerDialect((dialect) => {
     prune: `DELETE FROM deliveries ${ofUnlocked(
       `finished_at < $1 ORDER BY finished_at, id LIMIT ${deliveryBatch}`,
     )}`,
-    crowded: `SELECT id, ${crowdedColumns('$2::bigint')} FROM webhooks WHERE id >= $1 ORDER BY id LIMIT ${trimmedAtOnce}`,
+    crowded: `SELECT id, ${crowdedColumnsSql('$2::bigint')} FROM webhooks WHERE id >= $1 ORDER BY id LIMIT ${trimBatch}`,
     trim: `DELETE FROM deliveries ${ofUnlocked(
       `webhook_id = $1 AND status = $2::text AND id < $3::bigint
        ORDER BY webhook_id DESC, status DESC, id DESC LIMIT ${deliveryBatch}`,
@@ -86,12 +86,12 @@ export function readSendable(
   now: number,
 ): Awaitable<SendableEvents[]> {
   const found = engine.all<{ accountId: bigint; sendable: string }>(
-    deliveryTexts(engine).sendable,
+    deliveryStatements(engine).sendable,
     JSON.stringify(accountIds),
     now,
   );
   return andThen(found, (rows) =>
-    rows.map((row) => ({ accountId: Number(row.accountId), scopes: scopesOf(row) })),
+    rows.map((row) => ({ accountId: Number(row.accountId), scopes: parseSendableScopes(row) })),
   );
 }
 
@@ -101,19 +101,19 @@ export async function readSendingStates(
   webhookIds: readonly bigint[],
   now: number,
 ): Promise<Record<string, SendingState>> {
-  const { sendingStates } = deliveryTexts(engine);
-  return sendingStatesOf(
+  const { sendingStates } = deliveryStatements(engine);
+  return toSendingStates(
     await engine.all<SendingRow>(sendingStates, JSON.stringify(webhookIds.map(String)), now),
   );
 }
 
-const start = (webhookId: bigint): SweptTo => ({ webhookId, status: '', id: 0n });
+const sweepStart = (webhookId: bigint): SweepPosition => ({ webhookId, status: '', id: 0n });
 
 /** Changes to deliveries other than `take` and `settle`, which differ between the engines. */
-export function deliveryChanges(
+export function createDeliveryWrites(
   engine: Engine,
 ): Omit<DeliveryWrites, 'lease' | 'settle' | keyof EntityWrites<unknown>> {
-  const texts = deliveryTexts(engine);
+  const texts = deliveryStatements(engine);
   return {
     async hasRoom(webhookId) {
       return (await engine.all(texts.full, webhookId)).length === 0;
@@ -128,7 +128,7 @@ export function deliveryChanges(
     },
 
     async reschedule({ after, now, latestLease, latestRetry }) {
-      const clamped = after > 0n ? 0 : await engine.run(texts.clampSuccess, now, now + successEveryMs);
+      const clamped = after > 0n ? 0 : await engine.run(texts.clampSuccess, now, now + successPrecisionMs);
       if (clamped === deliveryBatch) return after;
       const [last] = await engine.all<{ id: bigint | null }>(texts.lastExamined, after);
       const latestAttempt = new Date(latestLease).toISOString();
@@ -159,27 +159,27 @@ export function deliveryChanges(
 }
 
 /** A webhook with locked deliveries remains until the next sweep. */
-async function sweep(engine: Engine, after: SweptTo | null): Promise<SweptTo | undefined> {
-  const texts = deliveryTexts(engine);
+async function sweep(engine: Engine, after: SweepPosition | null): Promise<SweepPosition | undefined> {
+  const texts = deliveryStatements(engine);
   const [webhook] = await engine.all<{ id: bigint }>(texts.deletedWebhook, after?.webhookId ?? 0n);
   if (webhook === undefined) return undefined;
-  const { status, id } = after?.webhookId === webhook.id ? after : start(webhook.id);
-  const removed = await engine.all<Omit<SweptTo, 'webhookId'>>(texts.sweep, webhook.id, status, id);
-  if (removed.length > 0) return { webhookId: webhook.id, ...removed.reduce(later) };
+  const { status, id } = after?.webhookId === webhook.id ? after : sweepStart(webhook.id);
+  const removed = await engine.all<Omit<SweepPosition, 'webhookId'>>(texts.sweep, webhook.id, status, id);
+  if (removed.length > 0) return { webhookId: webhook.id, ...removed.reduce(laterPosition) };
   await engine.run(texts.removeWebhook, webhook.id);
-  return start(webhook.id + 1n);
+  return sweepStart(webhook.id + 1n);
 }
 
-function later<One extends Omit<SweptTo, 'webhookId'>>(one: One, other: One): One {
+function laterPosition<One extends Omit<SweepPosition, 'webhookId'>>(one: One, other: One): One {
   if (one.status !== other.status) return one.status > other.status ? one : other;
   return one.id > other.id ? one : other;
 }
 
-async function trim(engine: Engine, keep: number, after: SweptTo | null) {
-  const texts = deliveryTexts(engine);
-  const from = after ?? start(0n);
+async function trim(engine: Engine, keep: number, after: SweepPosition | null) {
+  const texts = deliveryStatements(engine);
+  const from = after ?? sweepStart(0n);
   const crowded = () => engine.all<CrowdedWebhook>(texts.crowded, from.webhookId, keep);
-  const next = from.id > 0n ? from : nextCrowded(await crowded(), from);
+  const next = from.id > 0n ? from : nextToTrim(await crowded(), from);
   if (next === undefined || next.id === 0n) return next;
   const removed = await engine.all<{ id: bigint }>(texts.trim, next.webhookId, next.status, next.id);
   return trimmedTo(

@@ -51,7 +51,7 @@ export const postgresDialect: Dialect = {
 };
 
 /** Builds the texts of statements once for each engine. */
-export function oncePerDialect<Texts>(
+export function perDialect<Texts>(
   build: (dialect: Dialect) => Texts,
 ): (engine: Pick<Engine, 'dialect'>) => Texts {
   const built = new Map<Dialect, Texts>();

@@ -1,13 +1,13 @@
 import { andThen } from '../../domain/awaitable.ts';
 import { imports } from '../../tables/imports.ts';
-import { rowsReader, selection } from '../../tables/sql.ts';
+import { createRowReader, selectColumns } from '../../tables/sql.ts';
 import type { ImportStore } from '../storage.ts';
 import type { Engine } from './engine.ts';
 
-const findParts = `SELECT ${selection(imports)} FROM imports WHERE source LIKE $1`;
+const findParts = `SELECT ${selectColumns(imports)} FROM imports WHERE source LIKE $1`;
 
-const runsOf = rowsReader(imports);
+const runsOf = createRowReader(imports);
 
-export const importQueries = (engine: Engine): Pick<ImportStore, 'findParts'> => ({
+export const createImportQueries = (engine: Engine): Pick<ImportStore, 'findParts'> => ({
   findParts: (content) => andThen(engine.all(findParts, `${content}:%`), runsOf),
 });

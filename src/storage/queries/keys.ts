@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { andThen } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { type Scope, scopesOfText } from '../../domain/scope.ts';
-import { quotaOfStored } from '../../tables/accounts.ts';
+import { parseScopes, type Scope } from '../../domain/scope.ts';
+import { toQuota } from '../../tables/accounts.ts';
 import type { KeyStore } from '../storage.ts';
 import type { Engine } from './engine.ts';
 
@@ -26,7 +26,7 @@ const findCaller = `
   FROM keys JOIN accounts ON accounts.id = account_id
   WHERE revoked_at IS NULL AND closed_at IS NULL AND fingerprint = $1`;
 
-export function keyQueries(engine: Engine): Pick<KeyStore, 'fingerprints' | 'findCaller'> {
+export function createKeyQueries(engine: Engine): Pick<KeyStore, 'fingerprints' | 'findCaller'> {
   const reader = new CallerReader();
   return {
     fingerprints: (fromId, limit) =>
@@ -53,13 +53,13 @@ class CallerReader {
   callerOf({ keyId, accountId, scopes, expiresAt, plan, perMinute, perDay }: CallerRow): Caller {
     const limits = shared(this.#limits, `${plan} ${perMinute} ${perDay}`, () => ({
       plan,
-      quota: quotaOfStored({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
+      quota: toQuota({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
     }));
     return {
       keyId: Number(keyId),
       accountId: Number(accountId),
       ...limits,
-      scopes: shared(this.#sets, scopes, () => new Set(scopesOfText(scopes))),
+      scopes: shared(this.#sets, scopes, () => new Set(parseScopes(scopes))),
       expiresAt: numberOf(expiresAt) ?? Number.POSITIVE_INFINITY,
     };
   }

@@ -12,7 +12,7 @@ const searchedNames: Readonly<Record<SearchedTable, string>> = {
 };
 
 /** Statements that use the indexes of an engine in different ways. */
-interface OwnTexts {
+interface EngineStatements {
   /** The SQL of a column with its ASCII letters in lowercase. */
   readonly lower: (column: string) => string;
   readonly ordersReferring: string;
@@ -22,9 +22,9 @@ interface OwnTexts {
 
 export class SearchQueries implements SearchStore {
   readonly #engine: Engine;
-  readonly #own: OwnTexts;
+  readonly #own: EngineStatements;
 
-  constructor(engine: Engine, own: OwnTexts) {
+  constructor(engine: Engine, own: EngineStatements) {
     this.#engine = engine;
     this.#own = own;
   }

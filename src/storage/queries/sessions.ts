@@ -1,9 +1,9 @@
 import { expiredSessionBatch, type SessionWrites, sessionRemovalBatch } from '../admin.ts';
 import type { EntityWrites } from '../entity.ts';
-import { type Engine, oncePerDialect } from './engine.ts';
+import { type Engine, perDialect } from './engine.ts';
 
 /** Statements skip a locked session instead of waiting for its lock. */
-const textsOf = oncePerDialect(({ isAmong, locking, greatest }) => {
+const sessionStatements = perDialect(({ isAmong, locking, greatest }) => {
   const where = (condition: string) => `WHERE ${isAmong('fingerprint', `FROM sessions WHERE ${condition}`)}`;
   const skipLocked = locking('FOR UPDATE SKIP LOCKED');
   const removeOld = (condition: string) =>
@@ -18,8 +18,8 @@ const textsOf = oncePerDialect(({ isAmong, locking, greatest }) => {
   };
 });
 
-export function sessionChanges(engine: Engine): Omit<SessionWrites, keyof EntityWrites<unknown>> {
-  const texts = textsOf(engine);
+export function createSessionWrites(engine: Engine): Omit<SessionWrites, keyof EntityWrites<unknown>> {
+  const texts = sessionStatements(engine);
   return {
     async use(fingerprint, usedAt) {
       await engine.run(texts.use, fingerprint, usedAt);

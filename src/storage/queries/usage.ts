@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { withNumbers } from '../../tables/sql.ts';
+import { toNumbers } from '../../tables/sql.ts';
 import type { SqlValue } from '../../tables/table.ts';
 import type { ReportNumber } from '../../tables/usage.ts';
 import {
@@ -22,15 +22,15 @@ import {
   type UsageWrites,
   usagePruneBatch,
 } from '../admin.ts';
-import { type Dialect, type Engine, oncePerDialect } from './engine.ts';
+import { type Dialect, type Engine, perDialect } from './engine.ts';
 
-export const requests = 'ok + refused + limited + failed';
+export const requestsSql = 'ok + refused + limited + failed';
 
 /** Casts sums to `bigint`, because PostgreSQL returns sums of `bigint` as `numeric`. */
 const outcomes = `sum(ok)::bigint AS ok, sum(refused)::bigint AS refused, sum(limited)::bigint AS limited,
   sum(failed)::bigint AS failed`;
 
-export const keyUsages = `SELECT key_id AS "keyId", max(account_id) AS "accountId", ${outcomes},
+export const keyUsagesSql = `SELECT key_id AS "keyId", max(account_id) AS "accountId", ${outcomes},
     sum(deprecated)::bigint AS deprecated, max(last_used_at) AS "lastUsedAt" FROM usage_days`;
 
 const sum = 'sum(requests)::bigint AS requests';
@@ -56,11 +56,11 @@ const periods = (resolution: UsageResolution, owner: string) =>
    FROM usage_${resolution}s WHERE ${owner} AND ${resolution} >= $2 AND ${resolution} < $3
    GROUP BY ${resolution} ORDER BY ${resolution}`;
 
-const keysOn = `SELECT key_id AS "keyId", account_id AS "accountId", ${requests} AS requests, last_used_at AS "lastUsedAt"
+const keysOn = `SELECT key_id AS "keyId", account_id AS "accountId", ${requestsSql} AS requests, last_used_at AS "lastUsedAt"
   FROM usage_days WHERE day = $1 AND key_id > $2 ORDER BY key_id LIMIT $3`;
 
 /** Statements that depend on the indexes of an engine. */
-interface OwnTexts {
+interface EngineStatements {
   /** The condition on rows of the key `$1`. */
   readonly ofKey: string;
   readonly lastUses: string;
@@ -68,9 +68,9 @@ interface OwnTexts {
 
 export abstract class UsageQueries implements UsageStore {
   readonly #engine: Engine;
-  readonly #own: OwnTexts;
+  readonly #own: EngineStatements;
 
-  constructor(engine: Engine, own: OwnTexts) {
+  constructor(engine: Engine, own: EngineStatements) {
     this.#engine = engine;
     this.#own = own;
   }
@@ -85,7 +85,7 @@ export abstract class UsageQueries implements UsageStore {
   ): AsyncIterable<TimeRange> | TimeRange[];
 
   protected rows<Row>(text: string, ...values: SqlValue[]): Awaitable<Row[]> {
-    return andThen(this.#engine.all<object>(text, ...values), (rows) => rows.map(withNumbers<Row>));
+    return andThen(this.#engine.all<object>(text, ...values), (rows) => rows.map(toNumbers<Row>));
   }
 
   minutes({ since, until }: TimeRange): Awaitable<MinuteUsage[]> {
@@ -169,18 +169,18 @@ const pruning = ({ isAmong, rowKey, locking }: Dialect, table: string, key: stri
 
 type ExpiringTable = (typeof expiring)[number][1];
 
-export const usageTexts = oncePerDialect((dialect) => {
+export const usageStatements = perDialect((dialect) => {
   const pruned = expiring.map(([, table, key, time]) => [table, pruning(dialect, table, key, time)]);
   return { recordNumber, ...(Object.fromEntries(pruned) as Record<ExpiringTable, string>) };
 });
 
-export abstract class UsageChanges implements UsageWrites {
+export abstract class UsageWriteQueries implements UsageWrites {
   readonly #engine: Engine;
-  readonly #texts: ReturnType<typeof usageTexts>;
+  readonly #texts: ReturnType<typeof usageStatements>;
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    this.#texts = usageTexts(engine);
+    this.#texts = usageStatements(engine);
   }
 
   abstract add(rows: UsageRows): Awaitable<void>;

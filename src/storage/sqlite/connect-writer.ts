@@ -1,4 +1,4 @@
-import type { Notice } from '../../outages/outage.ts';
+import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import type { QueueFacts } from '../group-queue.ts';
 import type { Port, ServingWorker } from '../storage.ts';
@@ -8,7 +8,7 @@ import type { Migrations } from './database.ts';
 import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
-export type WriterPlace =
+export type WriterLocation =
   /** Writes in this thread, for a process that serves no requests. */
   | { readonly kind: 'here' }
   /** Writes in a separate thread, whose `module` calls `runWriterThread`. */
@@ -31,28 +31,28 @@ interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
 }
 
 interface ConnectOptions {
-  readonly place: WriterPlace;
+  readonly place: WriterLocation;
   readonly path: string;
   readonly identity: StoreIdentity;
   readonly migrations: Migrations;
   readonly units: Units;
   readonly events: boolean | undefined;
   readonly timeoutMs: number;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** Called when a write may have been committed, before its promise settles. */
   readonly onOutcome: () => void;
 }
 
-/** Throws `StorageUnusable`. */
+/** Throws `StoreUnusableError`. */
 export function connectWriter(options: ConnectOptions): ConnectedWriter {
   const { place, notice, onOutcome } = options;
-  if (place.kind === 'here') return writerHere(options);
-  if (place.kind === 'thread') return writerInThread(place.module, options);
+  if (place.kind === 'here') return createLocalWriter(options);
+  if (place.kind === 'thread') return startWriterThread(place.module, options);
   const writer = new PortWriter(place.worker.port, notice, onOutcome);
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
-function writerHere({ onOutcome, ...options }: ConnectOptions): ConnectedWriter {
+function createLocalWriter({ onOutcome, ...options }: ConnectOptions): ConnectedWriter {
   const writer = new SqliteWriter(options);
   const server = new WriteServer(writer);
   return {
@@ -72,7 +72,7 @@ function writerHere({ onOutcome, ...options }: ConnectOptions): ConnectedWriter 
  */
 const startThreadAfterMs = 500;
 
-function writerInThread(
+function startWriterThread(
   module: URL,
   { path, identity, events, timeoutMs, notice, onOutcome }: ConnectOptions,
 ): ConnectedWriter {

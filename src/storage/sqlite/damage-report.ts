@@ -1,16 +1,16 @@
-import type { DataDamaged } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
+import type { DataDamagedError } from '../../outages/errors.ts';
+import type { Notify } from '../../outages/outage.ts';
 
 /** Remembers whether the data file was found damaged, and reports that once. Damage lasts until the process ends. */
 export class DamageReport {
   isFound = false;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
 
-  constructor(notice: Notice) {
+  constructor(notice: Notify) {
     this.#notice = notice;
   }
 
-  readonly report = (damage: DataDamaged): void => {
+  readonly report = (damage: DataDamagedError): void => {
     if (this.isFound) return;
     this.isFound = true;
     const reason = (damage.cause as Error).message;
@@ -18,7 +18,7 @@ export class DamageReport {
   };
 
   /** Returns a function that passes on the writer's notices, and remembers if one of them reports damage. */
-  watching(notice: Notice): Notice {
+  watching(notice: Notify): Notify {
     return (text, outage) => {
       if (/ is damaged \(SQLITE_/.test(text)) this.isFound = true;
       notice(text, outage);

@@ -1,23 +1,23 @@
 import type { Database, SQLiteError } from 'bun:sqlite';
 import { dirname } from 'node:path';
 import {
-  DataDamaged,
-  damageText,
+  DataDamagedError,
+  damageMessage,
   StorageUnavailable,
-  StorageUnusable,
-  WriteUncertain,
+  StoreUnusableError,
+  WriteUncertainError,
 } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
-import { fileReason, noStore } from '../../store-files/files.ts';
+import type { Notify } from '../../outages/outage.ts';
+import { explainFileError, missingStoreError } from '../../store-files/files.ts';
 import {
   backupApplicationId,
   copyApplicationId,
   hasCode,
   hasTable,
-  pragma,
+  readPragma,
   storeApplicationId,
 } from '../../store-files/sqlite-file.ts';
-import { outdatedStore, unfinishedCopy } from '../unusable.ts';
+import { outdatedStoreError, unfinishedCopyError } from '../store-errors.ts';
 import { PreparedDatabase } from './prepared.ts';
 
 type Migration = string | ((database: Database) => void);
@@ -50,12 +50,12 @@ interface DatabaseOptions {
   readonly cacheKib?: number;
   /** Time to wait for another process's lock. The wait blocks the thread. */
   readonly busyTimeoutMs: number;
-  /** Acquires the lock for a migration; undefined if another process holds the lock. May throw `StorageUnusable`. */
+  /** Acquires the lock for a migration; undefined if another process holds the lock. May throw `StoreUnusableError`. */
   readonly lock: () => Disposable | undefined;
-  readonly notice?: Notice;
+  readonly notice?: Notify;
 }
 
-/** Opens a data file, and migrates it if that is allowed. If this throws `StorageUnusable`, nothing was changed. */
+/** Opens a data file, and migrates it if that is allowed. If this throws `StoreUnusableError`, nothing was changed. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { path, migrations, migrates, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
@@ -66,9 +66,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     const isNew = check(database, options);
     using held = isOutdated(database, migrations) ? lock() : undefined;
     if (isOutdated(database, migrations)) {
-      if (held === undefined) throw inUse(database, path, migrations);
-      const format = pragma(database, 'user_version');
-      if (!isNew && !migrates) throw outdatedStore(`The store ${path}`, format, migrations.length);
+      if (held === undefined) throw storeInUseError(database, path, migrations);
+      const format = readPragma(database, 'user_version');
+      if (!isNew && !migrates) throw outdatedStoreError(`The store ${path}`, format, migrations.length);
     }
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
@@ -82,24 +82,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     return database;
   } catch (error) {
     database?.close();
-    if (error instanceof StorageUnusable) throw error;
+    if (error instanceof StoreUnusableError) throw error;
     throw (
-      damageOf(error, path) ??
-      new StorageUnusable(`Cannot open the data file ${path}: ${fileReason(error as Error, path)}.`)
+      toDamageError(error, path) ??
+      new StoreUnusableError(`Cannot open the data file ${path}: ${explainFileError(error as Error, path)}.`)
     );
   }
 }
 
 /** Returns the previous format of the file; 0 if the file was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
-  if (pragma(database, 'user_version') === migrations.length) return 0;
+  if (readPragma(database, 'user_version') === migrations.length) return 0;
   // A new index is sorted in temporary files, and a container may not be able to write to any other folder.
   const folder = dirname(database.filename).replaceAll("'", "''");
   database.run(`PRAGMA temp_store_directory = '${folder}'`);
   // Uses an IMMEDIATE transaction and reads the version again, in case another process has migrated the file in the
   // meantime.
   const all = database.transaction(() => {
-    const current = pragma(database, 'user_version');
+    const current = readPragma(database, 'user_version');
     for (const step of migrations.slice(current)) {
       if (typeof step === 'string') database.run(step);
       else step(database);
@@ -114,7 +114,7 @@ function migrate(database: Database, migrations: Migrations): number {
   return former;
 }
 
-/** Returns whether the file is empty and may become a data file. Throws `StorageUnusable` for files of other kinds. */
+/** Returns whether the file is empty and may become a data file. Throws `StoreUnusableError` for files of other kinds. */
 function check(
   database: Database,
   { path, migrations, create, allowsUnfinished = false }: DatabaseOptions,
@@ -122,18 +122,18 @@ function check(
   const isEmpty = database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
   if (isEmpty) {
     if (create) return true;
-    throw noStore(path);
+    throw missingStoreError(path);
   }
   checkOwner(database, path, allowsUnfinished);
-  const version = pragma(database, 'user_version');
+  const version = readPragma(database, 'user_version');
   if (version > migrations.length) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `The data file ${path} was written by a newer version of the service (format ${version}, this version ` +
         `supports up to ${migrations.length}). Use that version or a newer one.`,
     );
   }
   if (!hasTable(database, dataTable)) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `The file ${path} belongs to a store, but is not its data file (it has no table "${dataTable}"). Set ` +
         'DATABASE_URL to the data file.',
     );
@@ -142,69 +142,72 @@ function check(
 }
 
 function isOutdated(database: Database, migrations: Migrations): boolean {
-  return pragma(database, 'user_version') < migrations.length;
+  return readPragma(database, 'user_version') < migrations.length;
 }
 
-function inUse(database: Database, path: string, migrations: Migrations): StorageUnusable {
-  return new StorageUnusable(
-    `${path} is in use by a service with format ${pragma(database, 'user_version')}; this version is newer and needs ` +
+function storeInUseError(database: Database, path: string, migrations: Migrations): StoreUnusableError {
+  return new StoreUnusableError(
+    `${path} is in use by a service with format ${readPragma(database, 'user_version')}; this version is newer and needs ` +
       `format ${migrations.length}. Upgrade or stop the service first, or run this command with the version of the ` +
       'service. Nothing was changed.',
   );
 }
 
 function checkOwner(database: Database, path: string, allowsUnfinished: boolean): void {
-  const id = pragma(database, 'application_id');
+  const id = readPragma(database, 'application_id');
   if (id === storeApplicationId || (id === copyApplicationId && allowsUnfinished)) return;
-  if (id === copyApplicationId) throw unfinishedCopy(path, 'delete the file');
+  if (id === copyApplicationId) throw unfinishedCopyError(path, 'delete the file');
   if (id === backupApplicationId) {
-    throw new StorageUnusable(
+    throw new StoreUnusableError(
       `${path} is a backup. To serve its data, restore the backup: animal-store restore ${path} --to PATH`,
     );
   }
-  throw new StorageUnusable(
+  throw new StoreUnusableError(
     `The file ${path} is another program's database. Set DATABASE_URL to another file.`,
   );
 }
 
 /** Error codes of temporary disk or lock failures. */
-const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
-const busy = /^SQLITE_BUSY/;
-const damaged = /^SQLITE_(CORRUPT|NOTADB)/;
-const brokenOff = /^SQLITE_IOERR/;
-const misfit = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
+const temporaryCodes = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
+const busyCodes = /^SQLITE_BUSY/;
+const damageCodes = /^SQLITE_(CORRUPT|NOTADB)/;
+const ioErrorCodes = /^SQLITE_IOERR/;
+const schemaErrorCodes = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
 
 export function isBusy(error: unknown): boolean {
-  return hasCode(error, busy);
+  return hasCode(error, busyCodes);
 }
 
 /** Whether the error is a temporary disk or lock failure, which affects the whole group of units. */
-export function isPassing(error: unknown): error is SQLiteError {
-  return hasCode(error, passing);
+export function isTemporary(error: unknown): error is SQLiteError {
+  return hasCode(error, temporaryCodes);
 }
 
 /** The error of a service or command that cannot start because the data file is damaged; undefined for other errors. */
-export function damageOf(error: unknown, path: string): StorageUnusable | undefined {
-  if (!hasCode(error, damaged)) return undefined;
+export function toDamageError(error: unknown, path: string): StoreUnusableError | undefined {
+  if (!hasCode(error, damageCodes)) return undefined;
   if (error.code === 'SQLITE_NOTADB') {
-    return new StorageUnusable(
+    return new StoreUnusableError(
       `Cannot open the data file ${path}: ${error.message}. Set DATABASE_URL to the data file. If its beginning was ` +
         'damaged or overwritten, restore a backup with "animal-store restore FILE --replace".',
     );
   }
-  return new StorageUnusable(`Cannot open the store: ${damageText(path, error.message)}.`, { cause: error });
+  return new StoreUnusableError(`Cannot open the store: ${damageMessage(path, error.message)}.`, {
+    cause: error,
+  });
 }
 
 /** Converts disk and lock failures, and damage, into errors for clients and operators. */
-export function storageErrorOf(error: unknown, path: string): unknown {
-  if (hasCode(error, damaged)) return new DataDamaged(path, `${error.code}: ${error.message}`, error);
-  return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
+export function toStorageError(error: unknown, path: string): unknown {
+  if (hasCode(error, damageCodes))
+    return new DataDamagedError(path, `${error.code}: ${error.message}`, error);
+  return isTemporary(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /** After an I/O error during a commit, the WAL may contain the whole transaction, and recovery would apply it. */
-export function commitFailure(error: unknown, path: string): unknown {
-  if (!hasCode(error, brokenOff)) return storageErrorOf(error, path);
-  return new WriteUncertain(`${error.code}: ${error.message}`, error);
+export function toCommitError(error: unknown, path: string): unknown {
+  if (!hasCode(error, ioErrorCodes)) return toStorageError(error, path);
+  return new WriteUncertainError(`${error.code}: ${error.message}`, error);
 }
 
 interface Watched {
@@ -216,11 +219,11 @@ interface Watched {
  * Converts SQLite's errors. `path` is the data file. With `format`, a statement that fails because the file was migrated throws an error that
  * reports the migration.
  */
-export function attempt<T>(path: string, work: () => T, format?: Watched): T {
+export function convertErrors<T>(path: string, work: () => T, format?: Watched): T {
   try {
     return work();
   } catch (error) {
-    if (hasCode(error, misfit)) format?.verify();
-    throw storageErrorOf(error, path);
+    if (hasCode(error, schemaErrorCodes)) format?.verify();
+    throw toStorageError(error, path);
   }
 }

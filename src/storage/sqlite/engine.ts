@@ -1,16 +1,16 @@
 import type { Database, Statement } from 'bun:sqlite';
 import type { SqlValue } from '../../tables/table.ts';
 import { type Engine, sqliteDialect } from '../queries/engine.ts';
-import type { ReadIn } from './entities/entity.ts';
+import type { RunRead } from './entities/entity.ts';
 
 /** Prepares each statement once. SQLite needs no types of parameters and results. */
 export class SqliteEngine implements Engine {
   readonly dialect = sqliteDialect;
   readonly #database: Database;
-  readonly #read: ReadIn;
+  readonly #read: RunRead;
   readonly #prepared = new Map<string, Statement<unknown, SqlValue[]>>();
 
-  constructor(database: Database, read: ReadIn = (work) => work()) {
+  constructor(database: Database, read: RunRead = (work) => work()) {
     this.#database = database;
     this.#read = read;
   }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import type { Notice } from '../../outages/outage.ts';
-import { attempt } from './database.ts';
+import type { Notify } from '../../outages/outage.ts';
+import { convertErrors } from './database.ts';
 
 /**
  * Detects that another process has migrated the file. After a migration, this process neither reads nor writes the
@@ -11,11 +11,11 @@ export class FormatWatch {
   readonly #query;
   readonly #known: bigint;
   readonly #path: string;
-  readonly #notice: Notice;
+  readonly #notice: Notify;
   /** Describes the change and its remedy; undefined while the format is unchanged. */
   trouble: string | undefined;
 
-  constructor(database: Database, notice: Notice) {
+  constructor(database: Database, notice: Notify) {
     this.#query = database.query<{ user_version: bigint }, []>('PRAGMA user_version');
     this.#path = database.filename;
     this.#notice = notice;
@@ -47,7 +47,7 @@ export class FormatWatch {
   }
 
   #version(): bigint {
-    return attempt(this.#path, () => this.#query.get())?.user_version ?? 0n;
+    return convertErrors(this.#path, () => this.#query.get())?.user_version ?? 0n;
   }
 
   #changedTo(version: bigint): string {

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import { caseFolded } from '../../tables/accounts.ts';
+import { foldCase } from '../../tables/accounts.ts';
 import { schemaChanges } from '../schema-changes.ts';
 import type { Migrations } from './database.ts';
 
@@ -132,7 +132,7 @@ function addFrontDesk(database: Database): void {
   database.run(accounts);
   const names = database.query<{ id: bigint; name: string }, []>('SELECT id, name FROM accounts').all();
   const fold = database.query<never, [string, bigint]>('UPDATE accounts SET name_folded = ? WHERE id = ?');
-  for (const { id, name } of names) fold.run(caseFolded(name), id);
+  for (const { id, name } of names) fold.run(foldCase(name), id);
   for (const statements of [accountIndexes, operators, audit, usage]) database.run(statements);
 }
 

@@ -1,7 +1,7 @@
 import { Database, type SQLQueryBindings } from 'bun:sqlite';
 
 /** A parameter that SQLite may compare with a literal or take as a limit. */
-const weighed = /(?<=[=<>]\s*|\b(?:LIMIT|OFFSET)\s+)\?/g;
+const typeSensitiveParameter = /(?<=[=<>]\s*|\b(?:LIMIT|OFFSET)\s+)\?/g;
 
 /**
  * Prepares each statement only once. SQLite prepares a statement again whenever a value is bound on which the best plan
@@ -13,7 +13,7 @@ export class PreparedDatabase extends Database {
   readonly #prepared = new Map<string, ReturnType<Database['query']>>();
 
   override query<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(text: string) {
-    const statement = this.#prepared.get(text) ?? super.query(text.replace(weighed, '+?'));
+    const statement = this.#prepared.get(text) ?? super.query(text.replace(typeSensitiveParameter, '+?'));
     this.#prepared.set(text, statement);
     return statement as ReturnType<typeof Database.prototype.query<Row, Values>>;
   }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
-import { DataDamaged } from '../../outages/errors.ts';
-import { attempt } from './database.ts';
+import { mapVersions, type Resource, type Versions } from '../../domain/resources.ts';
+import { DataDamagedError } from '../../outages/errors.ts';
+import { convertErrors } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 import type { WalIndex } from './wal-index.ts';
 
@@ -15,7 +15,7 @@ export class Snapshot implements Disposable {
   readonly #database: Database;
   readonly #format: FormatWatch;
   readonly #index: WalIndex | undefined;
-  readonly #onDamage: (damage: DataDamaged) => void;
+  readonly #onDamage: (damage: DataDamagedError) => void;
   readonly #begin;
   readonly #end;
   readonly #dataVersion;
@@ -24,7 +24,7 @@ export class Snapshot implements Disposable {
   #endsWithTick = false;
   /** SQLite's data version, which changes when another connection commits, in any process. */
   #seen: bigint | undefined;
-  #versions: Versions = versionsFrom(() => 0);
+  #versions: Versions = mapVersions(() => 0);
 
   /**
    * `database` must be used for this snapshot only. With `index`, commits by other processes release the snapshot.
@@ -34,7 +34,7 @@ export class Snapshot implements Disposable {
     database: Database,
     format: FormatWatch,
     index: WalIndex | undefined,
-    onDamage: (damage: DataDamaged) => void,
+    onDamage: (damage: DataDamagedError) => void,
   ) {
     this.#database = database;
     this.#format = format;
@@ -104,9 +104,9 @@ export class Snapshot implements Disposable {
 
   #attempt<T>(work: () => T, format?: FormatWatch): T {
     try {
-      return attempt(this.#database.filename, work, format);
+      return convertErrors(this.#database.filename, work, format);
     } catch (error) {
-      if (error instanceof DataDamaged) this.#onDamage(error);
+      if (error instanceof DataDamagedError) this.#onDamage(error);
       throw error;
     }
   }

@@ -1,28 +1,28 @@
 import type { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import type { Versions } from '../../domain/resources.ts';
-import { type Trouble, troubles } from '../../domain/trouble.ts';
-import { StorageUnavailable, StorageUnusable } from '../../outages/errors.ts';
-import { figure, freeBytesOf, sizeOf } from '../../store-files/disk.ts';
-import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
-import { fileReason, type StoreFiles } from '../../store-files/files.ts';
+import { type Trouble, troubles } from '../../domain/troubles.ts';
+import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import { fileSize, readFreeBytes, readOrNull } from '../../store-files/disk.ts';
+import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
+import { explainFileError, type StoreFiles } from '../../store-files/files.ts';
 import { keys } from '../../tables/accounts.ts';
 import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entities } from '../../tables/tables.ts';
 import type { StoreFacts } from '../admin.ts';
-import { entitiesOf } from '../entity.ts';
-import { importQueries } from '../queries/imports.ts';
-import { keyQueries } from '../queries/keys.ts';
+import { createEntities } from '../entity.ts';
+import { createImportQueries } from '../queries/imports.ts';
+import { createKeyQueries } from '../queries/keys.ts';
 import type { EntityStores, Storage, StoreSettings } from '../storage.ts';
-import { connectWriter, type WriterPlace } from './connect-writer.ts';
+import { connectWriter, type WriterLocation } from './connect-writer.ts';
 import { DamageReport } from './damage-report.ts';
-import { damageOf, type Migrations, openDatabase } from './database.ts';
+import { type Migrations, openDatabase, toDamageError } from './database.ts';
 import { SqliteEngine } from './engine.ts';
 import { SqliteAccounts } from './entities/accounts.ts';
 import { SqliteAudit } from './entities/audit.ts';
 import { SqliteDeliveries } from './entities/deliveries.ts';
-import { type ReadIn, SqliteEntity } from './entities/entity.ts';
+import { type RunRead, SqliteEntity } from './entities/entity.ts';
 import { SqliteEvents } from './entities/events.ts';
 import { SqlitePets } from './entities/pets.ts';
 import { searchStore } from './entities/search.ts';
@@ -56,7 +56,7 @@ interface DataFile extends Disposable {
 
 interface SqliteOptions extends StoreSettings {
   readonly identity: StoreIdentity;
-  readonly writer: WriterPlace;
+  readonly writer: WriterLocation;
 }
 
 export interface SqliteStore extends Storage {
@@ -69,10 +69,10 @@ const servingTimeoutMs = 5_000;
 /** Timeout of a write by a command, including the wait for another process's lock. */
 const managingTimeoutMs = 10_000;
 
-/** Opens and, if allowed, migrates the data file. Throws `StorageUnusable`. */
+/** Opens and, if allowed, migrates the data file. Throws `StoreUnusableError`. */
 export function openDataFile(options: DataFileOptions): DataFile {
   const { files, serving, isWorker, migrations = dataMigrations, ...others } = options;
-  const index = isWorker ? walIndexOf(files) : undefined;
+  const index = isWorker ? openWalIndex(files) : undefined;
   const data = openDatabase({
     ...others,
     path: files.data,
@@ -105,56 +105,56 @@ export function openSqlite(
     onOutcome: () => snapshot.renew(),
   });
   const { serve } = writer;
-  const read: ReadIn = (work) => snapshot.read(work);
+  const read: RunRead = (work) => snapshot.read(work);
   const engine = new SqliteEngine(data, read);
 
   return {
     created: files.created,
     clock: options.clock,
-    ...entitiesOf<EntityStores>(entities, (table) => new SqliteEntity(data, table, { read })),
+    ...createEntities<EntityStores>(entities, (table) => new SqliteEntity(data, table, { read })),
     pets: new SqlitePets(data, read),
     accounts: new SqliteAccounts(data, read),
-    keys: Object.assign(new SqliteEntity(data, keys, { read }), keyQueries(engine)),
+    keys: Object.assign(new SqliteEntity(data, keys, { read }), createKeyQueries(engine)),
     deliveries: new SqliteDeliveries(data, read),
     events: new SqliteEvents(data, read),
-    imports: Object.assign(new SqliteEntity(data, imports, { read }), importQueries(engine)),
+    imports: Object.assign(new SqliteEntity(data, imports, { read }), createImportQueries(engine)),
     sessions: new SqliteEntity(data, sessions, { read }),
     audit: new SqliteAudit(data, read),
     usage: new SqliteUsage(data, read),
     search: searchStore(engine),
     versions: () => snapshot.versions(),
-    facts: () => ({ ...factsOf(data, files.limits, read), ...writer.facts }),
+    facts: () => ({ ...readFacts(data, files.limits, read), ...writer.facts }),
     write: (name, input) => writer.write(name, input),
     ...(serve && { serveWorker: (_worker, port) => serve(port) }),
-    health: () => healthOf(() => snapshot.versions(), identity, damage, writer),
-    dataLoss: () => dataLoss(identity),
+    health: () => checkHealth(() => snapshot.versions(), identity, damage, writer),
+    dataLoss: () => findDataLoss(identity),
     ...(writer.lost && { lost: writer.lost }),
     maxStaleMs: 0,
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }
 
-/** Throws `StorageUnusable`. */
-function walIndexOf({ data }: StoreFiles): WalIndex {
+/** Throws `StoreUnusableError`. */
+function openWalIndex({ data }: StoreFiles): WalIndex {
   try {
     return new WalIndex(data);
   } catch (error) {
-    const reason = fileReason(error as Error, data);
-    throw new StorageUnusable(
+    const reason = explainFileError(error as Error, data);
+    throw new StoreUnusableError(
       `Cannot open the WAL-index of ${data}, which the supervisor keeps open: ${reason}.`,
     );
   }
 }
 
 /** Throws `StorageUnavailable` if nothing can be read. */
-function healthOf(
+function checkHealth(
   read: () => unknown,
   identity: StoreIdentity,
   damage: DamageReport,
   writer: { readonly trouble: string | undefined },
 ): Trouble[] {
   const causes = () => [
-    ...(storeLoss(identity) === undefined ? [] : [troubles.storeFiles]),
+    ...(findStoreLoss(identity) === undefined ? [] : [troubles.storeFiles]),
     ...(damage.isFound ? [troubles.dataDamaged] : []),
   ];
   try {
@@ -167,15 +167,15 @@ function healthOf(
   return found.length > 0 || writer.trouble === undefined ? found : [troubles.dataFile];
 }
 
-/** The lowest id of an account that is at least `least`; undefined if there is none. Throws `StorageUnusable`. */
-export function nextAccount({ data }: DataFile, least: number): number | undefined {
+/** The lowest id of an account that is at least `least`; undefined if there is none. Throws `StoreUnusableError`. */
+export function findNextAccount({ data }: DataFile, least: number): number | undefined {
   try {
     const [row] = data
       .query<{ id: bigint | null }, [number]>('SELECT min(id) AS id FROM accounts WHERE id >= ?')
       .all(least);
     return row?.id == null ? undefined : Number(row.id);
   } catch (error) {
-    throw damageOf(error, data.filename) ?? error;
+    throw toDamageError(error, data.filename) ?? error;
   }
 }
 
@@ -183,7 +183,7 @@ export function nextAccount({ data }: DataFile, least: number): number | undefin
  * A number that increases with changes to the store: the sum of the versions of all resources, and of the highest ids of
  * all tables, because changes by operators have no version, but are in the audit log.
  */
-export function changesIn({ data }: Pick<DataFile, 'data'>): bigint {
+export function readChangeCount({ data }: Pick<DataFile, 'data'>): bigint {
   const ofTables = 'SELECT coalesce(sum(seq), 0) FROM sqlite_sequence';
   const [row] = data
     .query<{ changes: bigint }, []>(`SELECT (SELECT sum(version) FROM versions) + (${ofTables}) AS changes`)
@@ -198,7 +198,7 @@ interface FactsRow {
   readonly freePages: bigint;
 }
 
-function factsOf(database: Database, limitFile: string, read: ReadIn): StoreFacts {
+function readFacts(database: Database, limitFile: string, read: RunRead): StoreFacts {
   const select = database.query<FactsRow, []>(
     `SELECT sqlite_version() AS version, user_version AS format, page_size AS pageBytes,
             freelist_count AS freePages
@@ -210,11 +210,11 @@ function factsOf(database: Database, limitFile: string, read: ReadIn): StoreFact
     engine: 'SQLite',
     sqliteVersion: row?.version ?? null,
     format: Number(row?.format),
-    dataBytes: figure(() => statSync(filename).size),
-    walBytes: figure(() => sizeOf(`${filename}-wal`)),
+    dataBytes: readOrNull(() => statSync(filename).size),
+    walBytes: readOrNull(() => fileSize(`${filename}-wal`)),
     pageBytes: Number(row?.pageBytes),
     freePages: Number(row?.freePages),
-    limitBytes: figure(() => sizeOf(limitFile)),
-    freeBytes: figure(() => freeBytesOf(filename)),
+    limitBytes: readOrNull(() => fileSize(limitFile)),
+    freeBytes: readOrNull(() => readFreeBytes(filename)),
   };
 }

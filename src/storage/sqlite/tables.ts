@@ -1,22 +1,22 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import type { PetStatus } from '../../contract/pets.ts';
 import type { StoreFiles } from '../../store-files/files.ts';
-import { lockOnce } from '../../store-files/serving-lock.ts';
+import { createServingLock } from '../../store-files/serving-lock.ts';
 import { copyApplicationId, storeApplicationId } from '../../store-files/sqlite-file.ts';
 import { pets } from '../../tables/pets.ts';
 import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { Table } from '../../tables/table.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
-import { attempt, openDatabase } from './database.ts';
+import { convertErrors, openDatabase } from './database.ts';
 import { InventoryChange, InventoryWrites } from './entities/inventory.ts';
 import { dataMigrations } from './migrations.ts';
 
 const busyTimeoutMs = 10_000;
 
-/** Opens the data file for copying rows. No process may serve the file at the same time. Throws `StorageUnusable`. */
+/** Opens the data file for copying rows. No process may serve the file at the same time. Throws `StoreUnusableError`. */
 export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables {
   using opened = new DisposableStack();
-  const lock = lockOnce(files, opened);
+  const lock = createServingLock(files, opened);
   const database = openDatabase({
     path: files.data,
     migrations: dataMigrations,
@@ -31,7 +31,7 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
   lock();
   const kept = opened.move();
 
-  const add = adding(database);
+  const add = createInsert(database);
   return {
     async count(table) {
       const [row] = database
@@ -47,13 +47,13 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
         `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`,
       );
       const values = [...(after?.slice(0, key.length) ?? []), BigInt(limit)];
-      return attempt(files.data, () => select.values(...values)) as TableRow[];
+      return convertErrors(files.data, () => select.values(...values)) as TableRow[];
     },
     async add(table, rows) {
       try {
-        attempt(files.data, () => add.immediate(table, rows));
+        convertErrors(files.data, () => add.immediate(table, rows));
       } catch (error) {
-        const conflict = conflictOf(error);
+        const conflict = toRowConflict(error);
         if (conflict === undefined) throw error;
         return conflict;
       }
@@ -61,13 +61,13 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
     },
     async setUnfinished(isUnfinished) {
       const id = isUnfinished ? copyApplicationId : storeApplicationId;
-      attempt(files.data, () => database.run(`PRAGMA application_id = ${id}`));
+      convertErrors(files.data, () => database.run(`PRAGMA application_id = ${id}`));
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };
 }
 
-function adding(database: Database) {
+function createInsert(database: Database) {
   const inventory = new InventoryWrites(database);
   return database.transaction((table: Table, rows: readonly TableRow[]) => {
     const columns = sqlColumns(table);
@@ -86,7 +86,7 @@ function adding(database: Database) {
   });
 }
 
-function conflictOf(error: unknown): RowConflict | undefined {
+function toRowConflict(error: unknown): RowConflict | undefined {
   const code = error instanceof SQLiteError ? String(error.code) : '';
   if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID|TRIGGER)/.test(code)) return 'taken';
   return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;

@@ -1,12 +1,12 @@
 import type { Database } from 'bun:sqlite';
 import type { Resource } from '../../domain/resources.ts';
 import { sessions } from '../../tables/operators.ts';
-import { entitiesOf } from '../entity.ts';
-import { sessionChanges } from '../queries/sessions.ts';
-import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
-import { checkDeclared } from '../unit-of-work.ts';
+import { createEntities } from '../entity.ts';
+import { createSessionWrites } from '../queries/sessions.ts';
+import { type EntityTransaction, type Transaction, writableTables } from '../transaction.ts';
+import { expectDeclared } from '../unit-of-work.ts';
 import { SqliteEngine } from './engine.ts';
-import { Changes } from './entities/changes.ts';
+import { DeferredChanges } from './entities/changes.ts';
 import { deliveryWrites } from './entities/deliveries.ts';
 import { SqliteEntity } from './entities/entity.ts';
 import { SqliteEventWrites } from './entities/events.ts';
@@ -20,21 +20,24 @@ export class SqliteTransaction {
   readonly #raise;
   readonly #inventory;
   /** Changes made by the running unit. */
-  readonly #ofUnit = new Changes();
+  readonly #ofUnit = new DeferredChanges();
   /** Changes made by earlier units of the group, except those that were rolled back. */
-  readonly #ofGroup = new Changes();
+  readonly #ofGroup = new DeferredChanges();
 
   constructor(database: Database, recordsEvents = true) {
     const { touch } = this.#ofUnit;
     const events = new SqliteEventWrites(database, recordsEvents);
     this.tables = {
-      ...entitiesOf<EntityTransaction>(written, (table) => new SqliteEntity(database, table, { touch })),
+      ...createEntities<EntityTransaction>(
+        writableTables,
+        (table) => new SqliteEntity(database, table, { touch }),
+      ),
       pets: new SqlitePetWrites(database, this.#ofUnit, events),
       events,
       deliveries: deliveryWrites(database, touch),
       sessions: Object.assign(
         new SqliteEntity(database, sessions),
-        sessionChanges(new SqliteEngine(database)),
+        createSessionWrites(new SqliteEngine(database)),
       ),
       storedResponses: new SqliteResponseWrites(database),
       usage: new SqliteUsageWrites(database),
@@ -47,7 +50,7 @@ export class SqliteTransaction {
 
   /** Keeps the unit's changes until the group is committed. `writes` are the resources that the unit declares. */
   keepUnit(writes: readonly Resource[]): void {
-    for (const resource of this.#ofUnit.touched) checkDeclared(writes, resource);
+    for (const resource of this.#ofUnit.touched) expectDeclared(writes, resource);
     this.#ofGroup.include(this.#ofUnit);
     this.#ofUnit.clear();
   }

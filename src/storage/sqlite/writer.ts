@@ -1,17 +1,17 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StorageUnavailable, WriteUncertain } from '../../outages/errors.ts';
-import { dataLoss, type StoreIdentity, storeLoss } from '../../store-files/file-identity.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts';
+import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, type Run, runsOf } from '../unit-of-work.ts';
+import { type Call, groupIntoRuns, type Run } from '../unit-of-work.ts';
 import {
-  commitFailure,
   isBusy,
-  isPassing,
+  isTemporary,
   type Migrations,
   openDatabase,
-  storageErrorOf,
+  toCommitError,
+  toStorageError,
   writingCacheKib,
 } from './database.ts';
 import { FormatWatch } from './format-watch.ts';
@@ -43,7 +43,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   /** Also true before the first check, because the store may have been opened long before this writer. */
   #isLost = true;
 
-  /** Opens the writing connection. Throws `StorageUnusable`. */
+  /** Opens the writing connection. Throws `StoreUnusableError`. */
   constructor({ path, identity, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
     this.#identity = identity;
     this.#path = path;
@@ -77,7 +77,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   /** Reason why no change can be durable, because a file of the store was lost; undefined if it can. */
   get loss(): string | undefined {
-    const loss = storeLoss(this.#identity);
+    const loss = findStoreLoss(this.#identity);
     this.#isLost = loss !== undefined;
     return loss;
   }
@@ -92,24 +92,24 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       this.#expectFiles();
       await this.#begin(dueAt);
       this.#watch.verify();
-      const runs = runsOf(this.#units, calls);
+      const runs = groupIntoRuns(this.#units, calls);
       const settled = (await this.#runTogether(runs)) ?? (await this.#runSeparately(runs, dueAt));
       this.#transaction.finishGroup();
       // Checked before the commit as well, because a commit extends a truncated file to its former size.
       this.#expectDurable(StorageUnavailable);
       this.#execute('COMMIT');
-      this.#expectDurable(WriteUncertain);
+      this.#expectDurable(WriteUncertainError);
       return settled;
     } catch (error) {
       this.#transaction.forgetGroup();
       if (this.#database.inTransaction) this.#execute('ROLLBACK');
-      throw commitFailure(error, this.#path);
+      throw toCommitError(error, this.#path);
     }
   }
 
   /** Throws the error if the changes could be lost. */
   #expectDurable(LossError: new (reason: string) => StorageUnavailable): void {
-    const loss = dataLoss(this.#identity);
+    const loss = findDataLoss(this.#identity);
     if (loss === undefined) return;
     this.#isLost = true;
     throw new LossError(loss);
@@ -149,7 +149,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
         this.#execute('ROLLBACK');
         return undefined;
       }
-      settled.push(...settledCalls(run, its));
+      settled.push(...settleCalls(run, its));
     }
     return settled;
   }
@@ -164,7 +164,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       const its = await this.#settle(run);
       if ('error' in its) this.#execute('ROLLBACK TO unit');
       this.#execute('RELEASE unit');
-      settled.push(...settledCalls(run, its));
+      settled.push(...settleCalls(run, its));
     }
     return settled;
   }
@@ -177,8 +177,8 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       return { outcomes };
     } catch (error) {
       this.#transaction.forgetUnit();
-      if (isPassing(error) || !this.#database.inTransaction) throw error;
-      return { error: storageErrorOf(error, this.#path) };
+      if (isTemporary(error) || !this.#database.inTransaction) throw error;
+      return { error: toStorageError(error, this.#path) };
     }
   }
 
@@ -195,7 +195,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
 type SettledRun = { readonly outcomes: readonly unknown[] } | { readonly error: unknown };
 
-function settledCalls({ calls }: Run, its: SettledRun): Settled<never>[] {
+function settleCalls({ calls }: Run, its: SettledRun): Settled<never>[] {
   if ('error' in its) return calls.map(() => its);
   return its.outcomes.map((outcome) => ({ outcome: outcome as never }));
 }

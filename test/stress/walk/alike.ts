@@ -3,7 +3,7 @@
  * must match the model and be identical on both stores, including ids and times.
  */
 import type { OperationId } from '../../../src/contract/operations.ts';
-import { retentionMs } from '../../../src/operations/changes/once.ts';
+import { retentionMs } from '../../../src/operations/changes/idempotency.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { patientSettings } from '../../support/cluster.ts';
 import type { Checkable } from '../../support/contract.ts';

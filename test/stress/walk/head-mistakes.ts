@@ -3,7 +3,7 @@
  */
 
 import type { Operation } from '../../../src/contract/operation.ts';
-import { allOperations, methodsOf } from '../../../src/contract/operations.ts';
+import { allOperations, allowedMethods } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { words } from '../words.ts';
 import type { Mistake } from './mistakes.ts';
@@ -17,7 +17,7 @@ const wrongPaths = [
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
 
 export function headMistakes(operation: Operation): Mistake[] {
-  const allowed = allOperations.filter(({ path }) => path === operation.path).flatMap(methodsOf);
+  const allowed = allOperations.filter(({ path }) => path === operation.path).flatMap(allowedMethods);
   const allow = [...allowed].sort().join(', ');
   return [
     credentials('missing', 'missing_api_key', (_, chance) => chance.pick([[], [], [''] as const])),

@@ -1,4 +1,4 @@
-import { isTagged as isTaggedRow, operations } from '../../../src/contract/operations.ts';
+import { hasEntityTag as isTaggedRow, operations } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
 import { isRead, type Request } from './request.ts';
 import type { Tags } from './tags.ts';

@@ -30,7 +30,7 @@ export interface WalkOptions {
   readonly stepsBetweenPauses: number;
 }
 
-export interface WalkFigures {
+export interface WalkResult {
   readonly steps: number;
   readonly contended: number;
   readonly pauses: number;
@@ -41,7 +41,7 @@ export interface WalkFigures {
 
 const contestCount = 8;
 
-export async function walk(options: WalkOptions): Promise<WalkFigures> {
+export async function walk(options: WalkOptions): Promise<WalkResult> {
   const { seed, steps, clients, sendOf, progress, stepsBetweenPauses } = options;
   const shared = new Shared(Date.now);
   const own = await sendOf(clients);

@@ -2,7 +2,7 @@ import type { RedisUrls } from '../../../domain/redis-urls.ts';
 import { PeriodicTask } from '../../../outages/periodic-task.ts';
 import { connectTimeoutMs, type RedisLink } from '../link.ts';
 import type { Nodes } from './route.ts';
-import { readSlotMap, type SlotMap, urlOfNode } from './slot-map.ts';
+import { nodeUrl, readSlotMap, type SlotMap } from './slot-map.ts';
 
 interface NodesOptions {
   /** URLs of the initial nodes, with the credentials for all nodes. */
@@ -55,7 +55,7 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     let link = this.#links.get(address);
     if (link === undefined) {
       const { makeLink, urls } = this.#options;
-      link = makeLink(address, urlOfNode(address, urls[0]));
+      link = makeLink(address, nodeUrl(address, urls[0]));
       this.#links.set(address, link);
       void link.open();
     }
@@ -88,7 +88,7 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     const known = [...this.#links].toSorted(
       ([, one], [, other]) => Number(one.trouble !== undefined) - Number(other.trouble !== undefined),
     );
-    for (const url of [...known.map(([address]) => urlOfNode(address, urls[0])), ...urls]) {
+    for (const url of [...known.map(([address]) => nodeUrl(address, urls[0])), ...urls]) {
       const map = await readSlotMap(url, connectTimeoutMs).catch(() => undefined);
       if (map !== undefined) return this.#adopt(map);
     }

@@ -1,5 +1,5 @@
 import { StorageUnavailable } from '../../../outages/errors.ts';
-import { addressOf } from './slot-map.ts';
+import { formatAddress } from './slot-map.ts';
 
 /**
  * A node did not run a command, because another node has the slot (`moved`) or the keys of the command (`ask`), or
@@ -20,11 +20,11 @@ export class Redirection extends StorageUnavailable {
 }
 
 /** Parses a redirection from an error returned by the node at this URL; undefined for other errors. */
-export function redirectionOf(error: unknown, url: string): Redirection | undefined {
+export function parseRedirection(error: unknown, url: string): Redirection | undefined {
   if (!(error instanceof Error)) return undefined;
   const { message } = error;
   if (message.startsWith('TRYAGAIN')) return new Redirection(message, 'again', '');
   const [, word, host = '', port = ''] = /^(MOVED|ASK) \d+ (.*):(\d+)$/.exec(message) ?? [];
   if (word === undefined) return undefined;
-  return new Redirection(message, word === 'ASK' ? 'ask' : 'moved', addressOf(host, port, url));
+  return new Redirection(message, word === 'ASK' ? 'ask' : 'moved', formatAddress(host, port, url));
 }

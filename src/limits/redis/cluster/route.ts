@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Breaker } from '../../../outages/breaker.ts';
+import { CircuitBreaker } from '../../../outages/circuit-breaker.ts';
 import { StorageUnavailable } from '../../../outages/errors.ts';
-import type { Notice } from '../../../outages/outage.ts';
-import type { RedisLink, Run } from '../link.ts';
+import type { Notify } from '../../../outages/outage.ts';
+import type { RedisLink, RunScript } from '../link.ts';
 import type { ShardLink } from '../shard.ts';
 import { Redirection } from './redirection.ts';
 
@@ -20,7 +20,7 @@ export interface Nodes {
 interface RouteOptions {
   readonly nodes: Nodes;
   readonly slot: number;
-  readonly notice: Notice;
+  readonly notice: Notify;
   /** Rejects if scripts cannot access all keys of the shard. */
   readonly probe: () => Promise<unknown>;
 }
@@ -38,13 +38,13 @@ export class ShardRoute implements ShardLink, Disposable {
   readonly detectsProcess = false;
   readonly #nodes: Nodes;
   readonly #slot: number;
-  readonly #breaker: Breaker;
+  readonly #breaker: CircuitBreaker;
   #pause: Promise<void> | undefined;
 
   constructor({ nodes, slot, notice, probe }: RouteOptions) {
     this.#nodes = nodes;
     this.#slot = slot;
-    this.#breaker = new Breaker({
+    this.#breaker = new CircuitBreaker({
       name: `Redis Cluster slot ${slot}`,
       probe: async () => {
         await nodes.refresh();
@@ -64,11 +64,11 @@ export class ShardRoute implements ShardLink, Disposable {
     return this.#nodes.ownerOf(this.#slot)?.isBusy ?? false;
   }
 
-  async ask(...command: Parameters<Run>): Promise<unknown> {
+  async ask(...command: Parameters<RunScript>): Promise<unknown> {
     return this.#owner().limited(() => this.run(...command));
   }
 
-  async run(...command: Parameters<Run>): Promise<unknown> {
+  async run(...command: Parameters<RunScript>): Promise<unknown> {
     try {
       return await this.#owner().run(...command);
     } catch (error) {
@@ -87,7 +87,7 @@ export class ShardRoute implements ShardLink, Disposable {
     return owner;
   }
 
-  async #follow(first: Redirection, [script, keys, args]: Parameters<Run>): Promise<unknown> {
+  async #follow(first: Redirection, [script, keys, args]: Parameters<RunScript>): Promise<unknown> {
     const waitUntil = performance.now() + maxMoveMs;
     let redirection = first;
     for (let tries = 0; performance.now() < waitUntil; tries++) {

@@ -8,23 +8,23 @@ export type SlotMap = (slot: number) => string | undefined;
 type Range = readonly [number, number, readonly [host: unknown, port: number], ...unknown[]];
 
 /** Reads the reply to `CLUSTER SLOTS` from the node at this URL. Throws if no node owns any slots. */
-export function slotMapOf(reply: unknown, url: string): SlotMap {
+export function parseSlotMap(reply: unknown, url: string): SlotMap {
   const ranges = reply as readonly Range[];
   if (!Array.isArray(reply) || reply.length === 0) throw new Error('no node of the cluster has slots');
   return (slot) => {
     const range = ranges.find(([first, last]) => first <= slot && slot <= last);
-    return range === undefined ? undefined : addressOf(String(range[2][0] ?? ''), range[2][1], url);
+    return range === undefined ? undefined : formatAddress(String(range[2][0] ?? ''), range[2][1], url);
   };
 }
 
 /** Formats an address. If a node does not know its own host, uses the host of the URL that was queried. */
-export function addressOf(host: string, port: number | string, askedUrl: string): string {
+export function formatAddress(host: string, port: number | string, askedUrl: string): string {
   if (host === '' || host === '?') return `${new URL(askedUrl).hostname}:${port}`;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Returns the URL of another node, using the encryption and credentials of `url`. */
-export function urlOfNode(address: string, url: string): string {
+export function nodeUrl(address: string, url: string): string {
   const [scheme, credentials = ''] = url.match(/^(\w+:\/\/)([^@/]*@)?/)?.slice(1) ?? [];
   return `${scheme}${credentials}${address}`;
 }
@@ -39,7 +39,7 @@ export async function readSlotMap(url: string, timeoutMs: number): Promise<SlotM
   const timer = setTimeout(() => reject(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
   try {
     const reading = client.connect().then(() => client.send('CLUSTER', ['SLOTS']));
-    return slotMapOf(await Promise.race([reading, isLate]), url);
+    return parseSlotMap(await Promise.race([reading, isLate]), url);
   } finally {
     clearTimeout(timer);
     client.close();

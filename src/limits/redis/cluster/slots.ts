@@ -10,7 +10,7 @@ const slotCount = 16_384;
 const shardCount = 24;
 
 /** CRC16 (XMODEM) of the text. */
-export function hashOf(text: string): number {
+export function crc16(text: string): number {
   let crc = 0;
   for (const byte of Buffer.from(text)) {
     crc ^= byte << 8;
@@ -21,19 +21,19 @@ export function hashOf(text: string): number {
 }
 
 /** Returns a key's slot. If the key contains braces, only the text in the first braces is hashed. */
-export function slotOf(key: string): number {
+export function hashSlot(key: string): number {
   const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
-  return hashOf(tag) % slotCount;
+  return crc16(tag) % slotCount;
 }
 
 /**
  * Returns a hash tag for each shard. The slots of the shards are spread evenly over all slots, because each node owns
  * ranges of slots.
  */
-export function shardTags(): string[] {
+export function createShardTags(): string[] {
   const tags = new Map<number, string>();
   for (let number = 0; tags.size < shardCount; number++) {
-    const part = Math.floor((slotOf(`${number}`) * shardCount) / slotCount);
+    const part = Math.floor((hashSlot(`${number}`) * shardCount) / slotCount);
     if (!tags.has(part)) tags.set(part, `${number}`);
   }
   return Array.from({ length: shardCount }, (_, part) => tags.get(part) ?? '');

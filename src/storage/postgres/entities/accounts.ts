@@ -1,4 +1,4 @@
-import { type Account, type accounts, caseFolded } from '../../../tables/accounts.ts';
+import { type Account, type accounts, foldCase } from '../../../tables/accounts.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import type { AccountFilter, AccountPosition, AccountStore } from '../../storage.ts';
 import { PostgresEntity } from './entity.ts';
@@ -10,7 +10,7 @@ export class PostgresAccounts extends PostgresEntity<typeof accounts> implements
     limit: number,
     { name, isClosed }: AccountFilter,
   ): Promise<Account[]> {
-    const prefix = name === undefined ? undefined : caseFolded(name);
+    const prefix = name === undefined ? undefined : foldCase(name);
     const values: SqlValue[] = [limit, after?.id ?? 0];
     const place = (value: SqlValue, type: string) => `$${values.push(value)}::${type}`;
     const index: string[] = [];
@@ -24,7 +24,7 @@ export class PostgresAccounts extends PostgresEntity<typeof accounts> implements
     }
     if (prefix !== undefined) {
       index.push('name_folded');
-      begin.push(place(after === undefined ? prefix : caseFolded(after.name), 'text'));
+      begin.push(place(after === undefined ? prefix : foldCase(after.name), 'text'));
       belongs.push(`starts_with(name_folded, ${place(prefix, 'text')})`);
     }
     const order = [...index, 'id'];

@@ -1,10 +1,10 @@
 import type { SQL } from 'bun';
 import { type AuditEntry, audit } from '../../../tables/operators.ts';
-import { rowsReader, selection } from '../../../tables/sql.ts';
+import { createRowReader, selectColumns } from '../../../tables/sql.ts';
 import type { AuditFilter, AuditStore } from '../../admin.ts';
 import type { Runner } from '../statements.ts';
 
-const entriesOf = rowsReader(audit);
+const entriesOf = createRowReader(audit);
 
 export class PostgresAudit implements AuditStore {
   readonly #runner: Runner;
@@ -52,7 +52,7 @@ function page(
     belongs = sql`${belongs} AND ${column} = ${value}`;
   }
   return sql`
-    SELECT ${sql.unsafe(selection(audit))} FROM (
+    SELECT ${sql.unsafe(selectColumns(audit))} FROM (
       SELECT * FROM audit WHERE (${columns} at, id) < (${values} ${endAt}, ${endId})
       ORDER BY ${order} at DESC, id DESC LIMIT ${limit}
     ) AS page WHERE ${belongs}

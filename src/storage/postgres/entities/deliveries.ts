@@ -1,29 +1,29 @@
 import {
   burstMicroseconds,
+  eventBatchSize,
   type LeaseRequest,
-  type Leases,
-  latestPaced,
+  type LeaseResult,
   leaseLimits,
-  portionLength,
+  maxPacedUntil,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryScope,
-  dueAfterCrash,
-  expiredBetween,
+  countExpired,
+  deliveryScopeSql,
+  divideLeases,
+  dueAfterCrashSql,
   type LeasedRow,
-  leasedDelivery,
   nextRound,
-  pacesAfter,
-  portionOf,
+  parseSendableScopes,
   type ReadyWebhook,
-  scopesOf,
+  selectEvents,
   sendingSql,
-  sharesOf,
-  successEveryMs,
+  successPrecisionMs,
+  toLeasedDelivery,
+  updatedPaces,
 } from '../../delivery-row.ts';
-import { deliveryChanges, readSendingStates } from '../../queries/deliveries.ts';
+import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
@@ -39,7 +39,7 @@ interface ReadyRow extends ReadyWebhook {
 
 export function deliveryWrites(statements: Statements): DeliveryWrites {
   const engine = new PostgresEngine(statements);
-  return Object.assign(new Deliveries(statements, engine), deliveryChanges(engine));
+  return Object.assign(new Deliveries(statements, engine), createDeliveryWrites(engine));
 }
 
 /**
@@ -56,27 +56,27 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     this.#statements = statements;
   }
 
-  async lease(request: LeaseRequest): Promise<Leases> {
+  async lease(request: LeaseRequest): Promise<LeaseResult> {
     const { now, leasedUntil, room, waiting } = request;
     const [found, sendingStates] = await Promise.all([
       this.#ready(request),
       waiting.length > 0 ? readSendingStates(this.#engine, waiting, now) : {},
     ]);
     const behind = found.filter(({ isBehind }) => isBehind);
-    const shares = sharesOf(found, request);
+    const shares = divideLeases(found, request);
     const [expired, leased] = await Promise.all([
       this.#queue(behind, now),
       found.length > 0 && room > 0 ? this.#lease(found, request, shares) : [],
     ]);
     const deliveries = leased.flatMap((row) => {
       const webhook = found.find(({ id }) => id === row.webhookId);
-      return webhook === undefined ? [] : [leasedDelivery(row, webhook, leasedUntil)];
+      return webhook === undefined ? [] : [toLeasedDelivery(row, webhook, leasedUntil)];
     });
     return {
       deliveries,
       ...nextRound(found, leased, request, found[0]?.last ?? 0n),
       expired,
-      isPaced: pacesAfter(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
+      isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
       sendingStates,
     };
   }
@@ -137,7 +137,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         ) AS pending
         WHERE webhooks.id > ${after} AND enabled AND (
           (is_behind AND position < last AND ${sql.unsafe(sending.isAnyReadable)}) OR (
-            (paced_until <= ${latestPaced(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
+            (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
@@ -149,7 +149,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
   /** Creates deliveries for some of the events. Returns the number of expired events. */
   async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
     if (behind.length === 0) return 0;
-    const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));
+    const portions = behind.map((webhook) => ({ webhook, ...selectEvents(webhook, webhook) }));
     const rows = JSON.stringify(
       portions.map(({ webhook: { id, accountId, last }, after, types, isAgain }) => {
         return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}`, isAgain };
@@ -159,7 +159,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       (sql) => sql`
         WITH chosen AS (
           SELECT id, "accountId" AS account_id, types, after, coalesce((
-            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${portionLength(behind.length) - 1} LIMIT 1
+            SELECT id FROM events WHERE id > after ORDER BY id OFFSET ${eventBatchSize(behind.length) - 1} LIMIT 1
           ), last) AS until, CASE WHEN "isAgain" THEN ARRAY(
             SELECT event_id FROM deliveries
             WHERE webhook_id = portion.id AND status = 'pending' AND event_id > portion.after
@@ -186,7 +186,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen WHERE webhooks.id = chosen.id`,
     );
     return portions.reduce(
-      (sum, { webhook, after }) => sum + Number(expiredBetween(webhook.position, after)),
+      (sum, { webhook, after }) => sum + Number(countExpired(webhook.position, after)),
       0,
     );
   }
@@ -198,7 +198,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
   async #lease(
     found: readonly ReadyRow[],
     { now, leasedUntil, room, held }: LeaseRequest,
-    shares: ReturnType<typeof sharesOf>,
+    shares: ReturnType<typeof divideLeases>,
   ): Promise<LeasedRow[]> {
     const webhooks = JSON.stringify(
       found.map((webhook) => {
@@ -210,7 +210,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           account: `${accountId}`,
           most,
           isHeld: `${id}` in held,
-          scopes: scopesOf(webhook),
+          scopes: parseSendableScopes(webhook),
           ...paced,
         };
       }),
@@ -226,7 +226,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             FROM json_array_elements_text(webhook.scopes) AS readable (scope)
             CROSS JOIN LATERAL (
               SELECT id, next_attempt_at FROM deliveries
-              WHERE webhook_id = webhook.id AND status = 'pending' AND ${sql.unsafe(deliveryScope)} = readable.scope
+              WHERE webhook_id = webhook.id AND status = 'pending' AND ${sql.unsafe(deliveryScopeSql)} = readable.scope
                 AND next_attempt_at <= ${now}
               ORDER BY next_attempt_at, deliveries.id LIMIT webhook.most FOR UPDATE SKIP LOCKED
             ) AS next
@@ -241,7 +241,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           WHERE account_id = used.account
         )
         UPDATE deliveries SET leased_until = clock.until,
-          next_attempt_at = ${sql.unsafe(dueAfterCrash(postgresDialect, 'clock.now', 'clock.until'))}
+          next_attempt_at = ${sql.unsafe(dueAfterCrashSql(postgresDialect, 'clock.now', 'clock.until'))}
         FROM (SELECT ${now}::bigint AS now, ${leasedUntil}::bigint AS until) AS clock
         WHERE id = ANY (ARRAY(SELECT id FROM chosen))
         RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", type, attempts, created_at AS "createdAt"`,
@@ -257,7 +257,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         WITH locked AS (
           SELECT webhooks.id, at
           FROM webhooks JOIN json_to_recordset(${rows}::text::json) AS one (id bigint, at bigint) USING (id)
-          WHERE coalesce(succeeded_at, 0) < at - ${successEveryMs} ORDER BY id
+          WHERE coalesce(succeeded_at, 0) < at - ${successPrecisionMs} ORDER BY id
           FOR NO KEY UPDATE OF webhooks SKIP LOCKED
         )
         UPDATE webhooks SET succeeded_at = at FROM locked WHERE webhooks.id = locked.id`,

@@ -1,33 +1,33 @@
 import type { SQL } from 'bun';
-import { type JsonRows, jsonRowsOf } from '../../../domain/json-rows.ts';
+import { type JsonRows, toJsonRows } from '../../../domain/json-rows.ts';
 import type { Resource } from '../../../domain/resources.ts';
 import {
-  addedRow,
+  createRowReader,
+  fromClause,
   jsonColumns,
   listOrder,
   listPlan,
+  listSetFilters,
   lookupCondition,
-  rowsOf,
-  rowsReader,
-  selection,
-  setFilters,
+  selectColumns,
   sqlKey,
   sqlName,
-  storedValues,
+  toAddedRow,
+  toStoredValues,
 } from '../../../tables/sql.ts';
 import type {
-  FilterIn,
-  KeyIn,
-  LookupIn,
-  NewIn,
-  RowIn,
+  FilterOf,
+  KeyOf,
+  LookupOf,
+  NewRowOf,
+  RowOf,
   SqlType,
   SqlValue,
   Table,
 } from '../../../tables/table.ts';
 import type { EntityReads, EntityWrites } from '../../entity.ts';
 import type { Runner, Versioned } from '../statements.ts';
-import { incrementVersionSql, movedText, versionCounter } from '../versions.ts';
+import { incrementVersionCte, incrementVersionSql, versionCounter } from '../versions.ts';
 
 export const casts: Readonly<Record<SqlType, string>> = {
   integer: 'bigint',
@@ -46,7 +46,7 @@ interface ListText {
   readonly equal: readonly string[];
 }
 
-class ReadTexts {
+class ReadStatements {
   readonly select: string;
   readonly find: string;
   readonly findMany: string;
@@ -59,10 +59,10 @@ class ReadTexts {
   constructor(table: Table) {
     const [key] = sqlKey(table);
     this.#table = table;
-    this.rowsOf = rowsReader(table) as (found: readonly unknown[]) => never[];
+    this.rowsOf = createRowReader(table) as (found: readonly unknown[]) => never[];
     this.key = key?.name ?? '';
     this.ofKey = `WHERE ${this.key} = ${place(1, key?.type ?? 'integer')}`;
-    this.select = `SELECT ${selection(table)} FROM ${rowsOf(table)}`;
+    this.select = `SELECT ${selectColumns(table)} FROM ${fromClause(table)}`;
     this.find = `${this.select} ${this.ofKey}`;
     this.findMany = `${this.select} WHERE ${this.key} = ${anyOf(key?.type ?? 'integer')}`;
   }
@@ -138,8 +138,8 @@ class ReadTexts {
     const begin = isContinued ? [...values, after] : [...values, first];
     const order = index.map((column) => `${column}${direction}`);
     const belongs = fixed.map(([column, value]) => `${column} = ${value}`).join(' AND ');
-    return `SELECT ${selection(this.#table)} FROM (
-      SELECT * FROM ${rowsOf(this.#table)} WHERE (${index}) ${behind}${isContinued ? '' : '='} (${begin}) ORDER BY ${order} ${limit}
+    return `SELECT ${selectColumns(this.#table)} FROM (
+      SELECT * FROM ${fromClause(this.#table)} WHERE (${index}) ${behind}${isContinued ? '' : '='} (${begin}) ORDER BY ${order} ${limit}
     ) AS page WHERE ${belongs}`;
   }
 
@@ -148,26 +148,26 @@ class ReadTexts {
   }
 }
 
-const texts = new Map<unknown, ReadTexts>();
+const readStatements = new Map<unknown, ReadStatements>();
 
-function textsOf(table: Table): ReadTexts {
-  const known = texts.get(table) ?? new ReadTexts(table);
-  texts.set(table, known);
+function readStatementsFor(table: Table): ReadStatements {
+  const known = readStatements.get(table) ?? new ReadStatements(table);
+  readStatements.set(table, known);
   return known;
 }
 
 export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly runner: Runner;
-  protected readonly texts: ReadTexts;
+  protected readonly texts: ReadStatements;
   readonly #table: Table;
 
   constructor(table: T, runner: Runner) {
     this.runner = runner;
     this.#table = table as Table;
-    this.texts = textsOf(this.#table);
+    this.texts = readStatementsFor(this.#table);
   }
 
-  protected async rows(text: string, ...values: readonly SqlValue[]): Promise<RowIn<T>[]> {
+  protected async rows(text: string, ...values: readonly SqlValue[]): Promise<RowOf<T>[]> {
     return this.texts.rowsOf([...(await this.select(text, ...values))]);
   }
 
@@ -180,37 +180,37 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     return this.runner.run((sql): SQL.Query<unknown[]> => sql.unsafe(text, [...values]));
   }
 
-  async find(key: KeyIn<T>): Promise<RowIn<T> | undefined> {
+  async find(key: KeyOf<T>): Promise<RowOf<T> | undefined> {
     const [row] = await this.rows(this.texts.find, key as SqlValue);
     return row;
   }
 
-  findMany(keys: readonly KeyIn<T>[]): Promise<RowIn<T>[]> {
+  findMany(keys: readonly KeyOf<T>[]): Promise<RowOf<T>[]> {
     return this.rows(this.texts.findMany, JSON.stringify(keys.map(String)));
   }
 
   /** Finds rows by values of a lookup column. */
-  findManyBy(lookup: LookupIn<T>, values: readonly SqlValue[]): Promise<RowIn<T>[]> {
+  findManyBy(lookup: LookupOf<T>, values: readonly SqlValue[]): Promise<RowOf<T>[]> {
     return this.rows(this.texts.findManyBy(lookup), JSON.stringify(values.map(String)));
   }
 
-  async findBy(lookup: LookupIn<T>, ...values: readonly SqlValue[]): Promise<RowIn<T> | undefined> {
+  async findBy(lookup: LookupOf<T>, ...values: readonly SqlValue[]): Promise<RowOf<T> | undefined> {
     const [row] = await this.rows(this.texts.findBy(lookup), ...values);
     return row;
   }
 
-  list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
+  list(after?: KeyOf<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterOf<T>): Promise<RowOf<T>[]> {
     const { text, values } = this.#listOf(this.#table.isNewestFirst, after, filter);
     return this.rows(text, ...values, limit);
   }
 
-  listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
+  listNewest(before?: KeyOf<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterOf<T>): Promise<RowOf<T>[]> {
     const { text, values } = this.#listOf(true, before, filter);
     return this.rows(text, ...values, limit);
   }
 
   /** Like `list`, but returns JSON. Only for ascending lists. */
-  listJson(after: KeyIn<T> | undefined, limit: number, filter?: FilterIn<T>): Promise<JsonRows> {
+  listJson(after: KeyOf<T> | undefined, limit: number, filter?: FilterOf<T>): Promise<JsonRows> {
     const { text, values } = this.#listOf(false, after, filter);
     return this.jsonRows(limit, this.texts.asJson(text), ...values);
   }
@@ -219,39 +219,39 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected async jsonRows(limit: number, text: string, ...values: readonly SqlValue[]): Promise<JsonRows> {
     const [row] = await this.select(text, ...values, limit + 1);
     const { json, count } = row as { readonly json: string; readonly count: bigint };
-    return jsonRowsOf(json, Number(count), limit);
+    return toJsonRows(json, Number(count), limit);
   }
 
-  #listOf(isDescending: boolean, after: KeyIn<T> | undefined, filter: FilterIn<T> | undefined) {
+  #listOf(isDescending: boolean, after: KeyOf<T> | undefined, filter: FilterOf<T> | undefined) {
     const given = filter as Readonly<Record<string, SqlValue>> | undefined;
-    const filtered = setFilters(this.#table, given);
+    const filtered = listSetFilters(this.#table, given);
     const { text, equal } = this.texts.list(filtered, after !== undefined, isDescending);
     const values = equal.map((name) => given?.[name] ?? null);
     if (after !== undefined) values.push(after as SqlValue);
     return { text, values };
   }
 
-  async add(row: NewIn<T>): Promise<RowIn<T>> {
+  async add(row: NewRowOf<T>): Promise<RowOf<T>> {
     const added = await this.#insert(row, '');
     if (added === undefined) throw new Error(`The table "counters" has no row "${this.#table.name}".`);
     return added;
   }
 
-  addUnique(row: NewIn<T>): Promise<RowIn<T> | undefined> {
+  addUnique(row: NewRowOf<T>): Promise<RowOf<T> | undefined> {
     return this.#insert(row, 'ON CONFLICT DO NOTHING');
   }
 
-  async put(row: RowIn<T>): Promise<void> {
-    const others = storedValues(this.#table, row as object).filter(({ name }) => name !== this.texts.key);
+  async put(row: RowOf<T>): Promise<void> {
+    const others = toStoredValues(this.#table, row as object).filter(({ name }) => name !== this.texts.key);
     const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
     await this.#insert(row, `ON CONFLICT (${this.texts.key}) DO UPDATE SET ${assignments.join(', ')}`);
   }
 
   /** Locks the counter's row until the commit, so that rows are committed in the order of their ids. */
-  async #insert(row: unknown, conflict: string): Promise<RowIn<T> | undefined> {
+  async #insert(row: unknown, conflict: string): Promise<RowOf<T> | undefined> {
     const { name, isCounted, resource, raisesOnInsert } = this.#table;
     const raised = raisesOnInsert ? resource : undefined;
-    const stored = storedValues(this.#table, row as object);
+    const stored = toStoredValues(this.#table, row as object);
     const columns = stored.map((column) => column.name);
     const places = stored.map(({ type }, index) => place(index + 1, type));
     // The counter's row may also contain the resource's version, and a statement can update a row only once.
@@ -260,7 +260,7 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
       isCounted &&
         `taken AS (UPDATE counters SET last = last + 1 ${isOneRow ? `, ${incrementVersionSql}` : ''}
          WHERE name = '${name}' RETURNING last, version)`,
-      raised !== undefined && !isOneRow && movedText(raised),
+      raised !== undefined && !isOneRow && incrementVersionCte(raised),
     ].filter((expression) => expression !== false);
     const source = [isCounted && 'taken', raised !== undefined && !isOneRow && 'moved'].filter(Boolean);
     const version = isOneRow ? 'taken' : 'moved';
@@ -273,12 +273,12 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
       stored.map(({ value }) => value),
       raised,
     );
-    return added && (addedRow(this.#table, row as object, added.id) as RowIn<T>);
+    return added && (toAddedRow(this.#table, row as object, added.id) as RowOf<T>);
   }
 
-  async update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Promise<void> {
+  async update(key: KeyOf<T>, changes: Partial<NewRowOf<T>>): Promise<void> {
     const { name, resource } = this.#table;
-    const stored = storedValues(this.#table, changes);
+    const stored = toStoredValues(this.#table, changes);
     const assignments = stored.map(
       ({ name: column, type }, index) => `${column} = ${place(index + 2, type)}`,
     );
@@ -286,18 +286,18 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     await this.#change(
       resource === undefined
         ? `UPDATE ${name} SET ${assignments} ${this.texts.ofKey}`
-        : `WITH ${movedText(resource)} UPDATE ${name} SET ${assignments} FROM moved ${this.texts.ofKey} RETURNING version`,
+        : `WITH ${incrementVersionCte(resource)} UPDATE ${name} SET ${assignments} FROM moved ${this.texts.ofKey} RETURNING version`,
       values,
       resource,
     );
   }
 
-  async remove(key: KeyIn<T>): Promise<void> {
+  async remove(key: KeyOf<T>): Promise<void> {
     const { name, resource } = this.#table;
     await this.#change(
       resource === undefined
         ? `DELETE FROM ${name} ${this.texts.ofKey}`
-        : `WITH ${movedText(resource)} DELETE FROM ${name} USING moved ${this.texts.ofKey} RETURNING version`,
+        : `WITH ${incrementVersionCte(resource)} DELETE FROM ${name} USING moved ${this.texts.ofKey} RETURNING version`,
       [key as SqlValue],
       resource,
     );

@@ -1,13 +1,13 @@
 import {
   type ResponseRow,
-  responseId,
-  responseOfRow,
   responsePruneBatch,
   responseRemovalBatch,
+  toResponseId,
+  toStoredResponse,
 } from '../../response-row.ts';
 import type { ResponseKey, ResponseWrites, StoredResponse } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
-import { Overtaken } from '../failures.ts';
+import { TransactionConflict } from '../failures.ts';
 import type { Statements } from '../statements.ts';
 
 const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
@@ -23,7 +23,7 @@ export class PostgresResponseWrites implements ResponseWrites {
   }
 
   async find(keys: readonly ResponseKey[], since: number): Promise<(StoredResponse | undefined)[]> {
-    const ids = keys.map(({ accountId, key }) => responseId(accountId, key));
+    const ids = keys.map(({ accountId, key }) => toResponseId(accountId, key));
     const rows = await this.#statements.run<(ResponseRow & { id: string })[]>(
       (sql) => sql`
         SELECT id, request, status, body, location, kept_at AS "keptAt" FROM idempotent_answers
@@ -33,13 +33,13 @@ export class PostgresResponseWrites implements ResponseWrites {
     const kept = new Map(rows.map(({ id, ...row }) => [id, row]));
     return keys.map(({ accountId, key }, index) => {
       const row = kept.get(ids[index] ?? '');
-      return row && responseOfRow(accountId, key, row);
+      return row && toStoredResponse(accountId, key, row);
     });
   }
 
   async keep(storedResponses: readonly StoredResponse[], since: number): Promise<void> {
     const rows = storedResponses.map(({ accountId, key, request, status, body, location, keptAt }) => {
-      return [responseId(accountId, key), request, status, body, location, keptAt];
+      return [toResponseId(accountId, key), request, status, body, location, keptAt];
     });
     const limit = responseRemovalBatch * storedResponses.length;
     const stored = await this.#statements.run<unknown[]>(
@@ -62,7 +62,7 @@ export class PostgresResponseWrites implements ResponseWrites {
         WHERE idempotent_answers.kept_at < ${since} RETURNING 1`,
     );
     if (stored.length < rows.length)
-      throw new Overtaken('another transaction stored a response for this key');
+      throw new TransactionConflict('another transaction stored a response for this key');
   }
 
   /** Skips rows that are locked by another transaction. */

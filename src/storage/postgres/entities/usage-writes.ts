@@ -1,12 +1,12 @@
 import type { SQL } from 'bun';
-import { dayMs, dayOf, hourMs, minuteMs } from '../../../domain/clock.ts';
+import { dayMs, hourMs, minuteMs, startOfDay } from '../../../domain/clock.ts';
 import type { UsageRows } from '../../admin.ts';
-import { UsageChanges } from '../../queries/usage.ts';
+import { UsageWriteQueries } from '../../queries/usage.ts';
 import { PostgresEngine } from '../engine.ts';
 import type { Statements } from '../statements.ts';
 
 /** Passes rows as JSON in one parameter, because there may be one row per key. */
-export class PostgresUsageWrites extends UsageChanges {
+export class PostgresUsageWrites extends UsageWriteQueries {
   readonly #statements: Statements;
 
   constructor(statements: Statements) {
@@ -22,7 +22,7 @@ export class PostgresUsageWrites extends UsageChanges {
       await this.#statements.run((sql) => addPeriods(sql, sql`usage_days`, sql`day`, dayMs, rows));
       const operations = JSON.stringify(
         keys.flatMap(({ keyId, hour, operations }) =>
-          operations.map((of) => ({ keyId, day: dayOf(hour), ...of })),
+          operations.map((of) => ({ keyId, day: startOfDay(hour), ...of })),
         ),
       );
       await this.#statements.run((sql) => addKeyOperations(sql, operations));

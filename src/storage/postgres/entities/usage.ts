@@ -1,5 +1,5 @@
 import type { KeyUsage, TimeRange } from '../../admin.ts';
-import { keyUsages, requests, UsageQueries } from '../../queries/usage.ts';
+import { keyUsagesSql, requestsSql, UsageQueries } from '../../queries/usage.ts';
 import { PostgresEngine } from '../engine.ts';
 import type { Runner } from '../statements.ts';
 
@@ -10,16 +10,16 @@ const lastUses = `SELECT latest.key_id AS "keyId", last_used_at AS "lastUsedAt",
     ORDER BY key_id DESC, day DESC LIMIT 1
   ) AS latest
   CROSS JOIN LATERAL (
-    SELECT coalesce(sum(${requests}), 0)::bigint AS requests FROM usage_days
+    SELECT coalesce(sum(${requestsSql}), 0)::bigint AS requests FROM usage_days
     WHERE key_id = id::bigint AND day >= $2
   ) AS counted
   WHERE latest.key_id = id::bigint`;
 
 const topKeys = (condition: string, order: string) =>
-  `${keyUsages} WHERE day >= $1 AND day < $2 AND ${condition}
+  `${keyUsagesSql} WHERE day >= $1 AND day < $2 AND ${condition}
    GROUP BY key_id ORDER BY sum(${order}) DESC, key_id LIMIT $3`;
 
-const topKeysOf = { all: topKeys('true', requests), deprecated: topKeys('deprecated > 0', 'deprecated') };
+const topKeysOf = { all: topKeys('true', requestsSql), deprecated: topKeys('deprecated > 0', 'deprecated') };
 
 export class PostgresUsage extends UsageQueries {
   constructor(runner: Runner) {

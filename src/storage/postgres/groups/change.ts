@@ -1,5 +1,5 @@
 import type { Resource } from '../../../domain/resources.ts';
-import { storedValues } from '../../../tables/sql.ts';
+import { toStoredValues } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
@@ -160,7 +160,7 @@ class ChangeBuilder {
   }
 
   #columns(table: Table, row: object): Member {
-    return Object.fromEntries(storedValues(table, row).map(({ name, value }) => [name, plain(value)]));
+    return Object.fromEntries(toStoredValues(table, row).map(({ name, value }) => [name, plain(value)]));
   }
 
   #part(table: Table): Part {

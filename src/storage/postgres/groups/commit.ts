@@ -1,5 +1,5 @@
 import { type Resource, resources } from '../../../domain/resources.ts';
-import { StorageUnavailable, WriteUncertain } from '../../../outages/errors.ts';
+import { StorageUnavailable, WriteUncertainError } from '../../../outages/errors.ts';
 import type { Settled } from '../../group-queue.ts';
 import type { Run } from '../../unit-of-work.ts';
 import type { PostgresDatabase } from '../database.ts';
@@ -9,7 +9,7 @@ import { addDependencies } from '../versions.ts';
 import { type Change, groupChange } from './change.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import { GroupRows } from './rows.ts';
-import { type GroupRow, groupText, type LockOrder } from './statement.ts';
+import { buildGroupStatement, type GroupRow, type LockOrder } from './statement.ts';
 import { type Component, componentsOf, runUnits, type SettledUnit } from './units.ts';
 
 export interface GroupOptions {
@@ -106,7 +106,7 @@ export async function storeComponents(
   const change = groupChange(components, rows, ids);
   if (change === undefined) return { conflicts: new Set(), real: new Map() };
   const { tables, json, marked } = change;
-  const text = groupText(tables, order);
+  const text = buildGroupStatement(tables, order);
   const unmoved = change.resources.filter((resource) => !moved.has(resource));
   for (const resource of unmoved) moved.set(resource, 0);
   const forgetUnmoved = () => {
@@ -114,7 +114,7 @@ export async function storeComponents(
   };
   const found = await write<GroupRow[]>((sql) => sql.unsafe(text, [json, marked])).catch((error) => {
     // The outcome is unknown only if the connection was lost.
-    if (error instanceof WriteUncertain) for (const resource of change.resources) moved.set(resource, 0);
+    if (error instanceof WriteUncertainError) for (const resource of change.resources) moved.set(resource, 0);
     else forgetUnmoved();
     throw error;
   });

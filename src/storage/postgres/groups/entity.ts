@@ -1,6 +1,6 @@
 import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
-import { addedRow } from '../../../tables/sql.ts';
-import type { KeyIn, LookupIn, NewIn, RowIn, Table } from '../../../tables/table.ts';
+import { toAddedRow } from '../../../tables/sql.ts';
+import type { KeyOf, LookupOf, NewRowOf, RowOf, Table } from '../../../tables/table.ts';
 import type { EntityWrites } from '../../entity.ts';
 import type { Key, Row } from './rows.ts';
 import type { UnitChanges } from './unit-changes.ts';
@@ -15,47 +15,47 @@ export class GroupEntity<T> implements EntityWrites<T> {
     this.#unit = unit;
   }
 
-  find(key: KeyIn<T>): Awaitable<RowIn<T> | undefined> {
-    return this.#unit.find(this.#table, key as Key) as Awaitable<RowIn<T> | undefined>;
+  find(key: KeyOf<T>): Awaitable<RowOf<T> | undefined> {
+    return this.#unit.find(this.#table, key as Key) as Awaitable<RowOf<T> | undefined>;
   }
 
-  findBy(lookup: LookupIn<T>, ...values: readonly Key[]): Awaitable<RowIn<T> | undefined> {
+  findBy(lookup: LookupOf<T>, ...values: readonly Key[]): Awaitable<RowOf<T> | undefined> {
     const [value, ...others] = values;
     if (value === undefined || others.length > 0)
       throw unsupported(this.#table, 'a lookup by several columns');
-    return this.#unit.findBy(this.#table, lookup, value) as Awaitable<RowIn<T> | undefined>;
+    return this.#unit.findBy(this.#table, lookup, value) as Awaitable<RowOf<T> | undefined>;
   }
 
   list(): never {
     throw unsupported(this.#table, 'a list');
   }
 
-  add(row: NewIn<T>): Awaitable<RowIn<T>> {
+  add(row: NewRowOf<T>): Awaitable<RowOf<T>> {
     const { isCounted, key } = this.#table;
     if (!isCounted) {
       const added = row as Row;
-      return andThen(this.put(row as unknown as RowIn<T>), () => added as unknown as RowIn<T>);
+      return andThen(this.put(row as unknown as RowOf<T>), () => added as unknown as RowOf<T>);
     }
     const id = this.#unit.nextId();
-    const added: Row = { ...(addedRow(this.#table, row as object, id) as Row), [key[0] ?? '']: id };
+    const added: Row = { ...(toAddedRow(this.#table, row as object, id) as Row), [key[0] ?? '']: id };
     this.#unit.add(this.#table, id, { ...(row as object), ...added });
-    return added as RowIn<T>;
+    return added as RowOf<T>;
   }
 
   addUnique(): never {
     throw unsupported(this.#table, 'a unique insert');
   }
 
-  put(row: RowIn<T>): Awaitable<void> {
+  put(row: RowOf<T>): Awaitable<void> {
     const key = (row as Row)[this.#table.key[0] ?? ''] as Key;
     return this.#unit.set(this.#table, key, () => row as Row);
   }
 
-  update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void> {
+  update(key: KeyOf<T>, changes: Partial<NewRowOf<T>>): Awaitable<void> {
     return this.#unit.set(this.#table, key as Key, (row) => row && { ...row, ...(changes as Row) });
   }
 
-  remove(key: KeyIn<T>): Awaitable<void> {
+  remove(key: KeyOf<T>): Awaitable<void> {
     return this.#unit.set(this.#table, key as Key, () => undefined);
   }
 }

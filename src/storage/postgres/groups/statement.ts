@@ -91,7 +91,7 @@ export type LockOrder = 'rows first' | 'counters first';
  * transaction counts as changed. A component is stored only if none of the rows that it read have changed. The counters
  * are locked last, because these locks block every other transaction that changes the same resource.
  */
-export function groupText(tables: readonly TablePart[], order: LockOrder = 'rows first'): string {
+export function buildGroupStatement(tables: readonly TablePart[], order: LockOrder = 'rows first'): string {
   const read = tables.filter(({ isRead }) => isRead);
   const [added, changed, removed] = [
     tables.filter(({ isAdded }) => isAdded),

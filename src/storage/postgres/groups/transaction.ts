@@ -6,8 +6,8 @@ import { pets } from '../../../tables/pets.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import { tables } from '../../../tables/tables.ts';
-import { entitiesOf } from '../../entity.ts';
-import { responseId } from '../../response-row.ts';
+import { createEntities } from '../../entity.ts';
+import { toResponseId } from '../../response-row.ts';
 import {
   type AddedEvents,
   type EntityTransaction,
@@ -17,7 +17,7 @@ import {
   type ResponseWrites,
   type StoredResponse,
   type Transaction,
-  written,
+  writableTables,
 } from '../../transaction.ts';
 import { GroupEntity, unsupported } from './entity.ts';
 import type { UnitChanges } from './unit-changes.ts';
@@ -45,8 +45,8 @@ const ungrouped = new Map(
  */
 export function groupTransaction(unit: UnitChanges, recordsEvents: boolean): Transaction {
   return {
-    ...entitiesOf<EntityTransaction>(
-      written,
+    ...createEntities<EntityTransaction>(
+      writableTables,
       (table) => ungrouped.get((table as Table).name) ?? new GroupEntity(table, unit),
     ),
     pets: new GroupPets(unit, recordsEvents),
@@ -132,7 +132,7 @@ class GroupResponses implements ResponseWrites {
 
   find(keys: readonly ResponseKey[], since: number): Awaitable<(StoredResponse | undefined)[]> {
     const found = keys.map(({ accountId, key }) =>
-      andThen(this.#unit.find(storedResponses as Table, responseId(accountId, key)), (row) => {
+      andThen(this.#unit.find(storedResponses as Table, toResponseId(accountId, key)), (row) => {
         const response = row as GroupResponseRow | undefined;
         return response && response.keptAt >= since ? { ...response, accountId, key } : undefined;
       }),
@@ -145,7 +145,7 @@ class GroupResponses implements ResponseWrites {
   keep(kept: readonly StoredResponse[], since: number): Awaitable<void> {
     this.#unit.responsesSince = since;
     const done = kept.map(({ accountId, key, request, status, body, location, keptAt }) => {
-      const id = responseId(accountId, key);
+      const id = toResponseId(accountId, key);
       return this.#unit.set(storedResponses as Table, id, () => ({
         id,
         request,

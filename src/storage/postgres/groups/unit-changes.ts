@@ -1,6 +1,6 @@
 import { type Awaitable, andThen } from '../../../domain/awaitable.ts';
 import type { NewEvent } from '../../../tables/events.ts';
-import { isFound } from '../../../tables/sql.ts';
+import { matchesLookup } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
@@ -53,7 +53,7 @@ export class UnitChanges {
       const { found } = search;
       if (found === undefined) return this.#changedBy(search);
       return andThen(this.find(table, found), (row) =>
-        row !== undefined && isFound(table, lookup, value, row) ? row : this.#changedBy(search),
+        row !== undefined && matchesLookup(table, lookup, value, row) ? row : this.#changedBy(search),
       );
     });
   }
@@ -91,7 +91,7 @@ export class UnitChanges {
   }
 
   #changedBy({ table, lookup, value }: Search): Row | undefined {
-    const isMatch = (row: Row | undefined) => row !== undefined && isFound(table, lookup, value, row);
+    const isMatch = (row: Row | undefined) => row !== undefined && matchesLookup(table, lookup, value, row);
     for (const { table: its, now } of this.#added) if (its === table && isMatch(now)) return now;
     for (const [cell, row] of this.#own) if (cell.table === table && isMatch(row)) return row;
     for (const cell of this.#rows.changed) {

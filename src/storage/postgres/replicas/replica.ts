@@ -1,10 +1,10 @@
 import type { SQL } from 'bun';
 import { type Resource, resources, type Versions } from '../../../domain/resources.ts';
 import { pollIntervalMs } from '../../../domain/shared-versions.ts';
-import { Breaker } from '../../../outages/breaker.ts';
-import { type Notice, Outage } from '../../../outages/outage.ts';
+import { CircuitBreaker } from '../../../outages/circuit-breaker.ts';
+import { type Notify, Outage } from '../../../outages/outage.ts';
 import { PeriodicTask } from '../../../outages/periodic-task.ts';
-import { isOvertaken, isUndefinedTable, postgresReason } from '../failures.ts';
+import { isTransactionConflict, isUndefinedTable, postgresReason } from '../failures.ts';
 import { Pool } from '../pool.ts';
 import type { Select, Statement } from '../statements.ts';
 import { readState, type ServerState, versionCounter } from '../versions.ts';
@@ -16,7 +16,7 @@ interface ReplicaOptions {
   readonly timeoutMs: number;
   /** Last known state of the primary; undefined before it is first read. */
   readonly primary: () => ServerState | undefined;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 /** Time during which a replica is not used after a failed read, in ms. */
@@ -50,7 +50,7 @@ export class Replica implements AsyncDisposable {
   reads = 0;
   readonly #options: ReplicaOptions;
   readonly #pool: Pool;
-  readonly #growing: Breaker;
+  readonly #growing: CircuitBreaker;
   readonly #outage: Outage;
   readonly #polling: PeriodicTask;
   /** Versions that the replica has replayed; undefined while the replica is not in use. */
@@ -71,7 +71,7 @@ export class Replica implements AsyncDisposable {
     this.name = host + pathname;
     this.#options = options;
     this.#outage = new Outage(`PostgreSQL replica ${this.name}`, notice);
-    this.#growing = new Breaker({
+    this.#growing = new CircuitBreaker({
       name: `PostgreSQL replica ${this.name} connections`,
       probe: () => this.#pool.connections.fill(),
       probeEveryMs: growEveryMs,
@@ -132,7 +132,7 @@ export class Replica implements AsyncDisposable {
       return rows;
     } catch (error) {
       // A conflict with WAL replay does not affect the next read.
-      if (!isOvertaken(error)) {
+      if (!isTransactionConflict(error)) {
         this.#replayed = undefined;
         this.#restsUntil = performance.now() + restMs;
       }

@@ -1,5 +1,5 @@
 import type { SharedVersions } from '../../../domain/shared-versions.ts';
-import type { Notice } from '../../../outages/outage.ts';
+import type { Notify } from '../../../outages/outage.ts';
 import type { StoreFacts } from '../../admin.ts';
 import type { PostgresDatabase } from '../database.ts';
 import type { Select } from '../statements.ts';
@@ -11,7 +11,7 @@ interface ReplicasOptions {
   readonly poolSize: number;
   readonly database: PostgresDatabase;
   readonly versions: SharedVersions;
-  readonly notice: Notice;
+  readonly notice: Notify;
 }
 
 /**

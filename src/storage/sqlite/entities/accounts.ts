@@ -1,8 +1,8 @@
 import type { Database, Statement } from 'bun:sqlite';
-import { type Account, accounts, caseFolded } from '../../../tables/accounts.ts';
+import { type Account, accounts, foldCase } from '../../../tables/accounts.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import type { AccountFilter, AccountPosition, AccountStore } from '../../storage.ts';
-import { type ReadIn, SqliteEntity } from './entity.ts';
+import { type RunRead, SqliteEntity } from './entity.ts';
 
 const isOpen = '(closed_at IS NULL)';
 
@@ -16,7 +16,7 @@ export class SqliteAccounts extends SqliteEntity<typeof accounts> implements Acc
   readonly #byName: List;
   readonly #byBoth: List;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     super(database, accounts, { read });
     /**
      * A page sorted by name: first the remaining accounts that have the same name as the last account of the previous
@@ -37,8 +37,8 @@ export class SqliteAccounts extends SqliteEntity<typeof accounts> implements Acc
     if (name === undefined) {
       return isClosed === undefined ? this.list(id, limit) : this.rows(this.#byState, !isClosed, id, limit);
     }
-    const prefix = caseFolded(name);
-    const range = [after === undefined ? prefix : caseFolded(after.name), id, endOf(prefix), limit];
+    const prefix = foldCase(name);
+    const range = [after === undefined ? prefix : foldCase(after.name), id, endOf(prefix), limit];
     return isClosed === undefined
       ? this.rows(this.#byName, ...range)
       : this.rows(this.#byBoth, ...range, !isClosed);

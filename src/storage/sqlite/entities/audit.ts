@@ -1,17 +1,17 @@
 import type { Database } from 'bun:sqlite';
 import { type AuditEntry, audit } from '../../../tables/operators.ts';
-import { rowsReader, selection } from '../../../tables/sql.ts';
+import { createRowReader, selectColumns } from '../../../tables/sql.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import type { AuditFilter, AuditStore } from '../../admin.ts';
-import type { ReadIn } from './entity.ts';
+import type { RunRead } from './entity.ts';
 
-const entriesOf = rowsReader(audit);
+const entriesOf = createRowReader(audit);
 
 export class SqliteAudit implements AuditStore {
   readonly #database: Database;
-  readonly #read: ReadIn;
+  readonly #read: RunRead;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     this.#database = database;
     this.#read = read;
   }
@@ -23,7 +23,7 @@ export class SqliteAudit implements AuditStore {
     const values = filters.map(([, value]) => value as string);
     // Names the index explicitly, because SQLite does not always choose it.
     const page = `
-      SELECT ${selection(audit)} FROM audit INDEXED BY audit_by_${names.join('_and_') || 'time'}
+      SELECT ${selectColumns(audit)} FROM audit INDEXED BY audit_by_${names.join('_and_') || 'time'}
       WHERE ${names.map((name) => `${name} = ? AND`).join(' ')} at >= ? AND (at, id) < (?, ?)
       ORDER BY at DESC, id DESC LIMIT ?`;
     const rows = this.#read(() => {

@@ -1,21 +1,21 @@
 import type { Resource } from '../../../domain/resources.ts';
-import type { Touch } from './entity.ts';
-import { type Counted, InventoryChange } from './inventory.ts';
+import type { MarkChanged } from './entity.ts';
+import { type CountedPet, InventoryChange } from './inventory.ts';
 
 /** Changes made by units, written once for the whole group, immediately before its commit. */
-export class Changes {
+export class DeferredChanges {
   readonly #touched = new Set<Resource>();
   readonly #inventory = new InventoryChange();
 
-  readonly touch: Touch = (resource) => {
+  readonly touch: MarkChanged = (resource) => {
     this.#touched.add(resource);
   };
 
-  count(pet: Counted, by: number): void {
+  count(pet: CountedPet, by: number): void {
     this.#inventory.count(pet, by);
   }
 
-  include(other: Changes): void {
+  include(other: DeferredChanges): void {
     for (const resource of other.#touched) this.#touched.add(resource);
     this.#inventory.include(other.#inventory);
   }

@@ -3,14 +3,14 @@ import type { Awaitable } from '../../../domain/awaitable.ts';
 import {
   burstMicroseconds,
   type DeliveryBacklog,
+  eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
-  type Leases,
-  latestPaced,
+  type LeaseResult,
   leaseLimits,
   maxCountedPending,
+  maxPacedUntil,
   maxWebhooksRead,
-  portionLength,
   type SendableEvents,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
@@ -19,26 +19,31 @@ import type { Scope } from '../../../domain/scope.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
-  deliveryScope,
-  dueAfterCrash,
-  expiredBetween,
+  countExpired,
+  deliveryScopeSql,
+  divideLeases,
+  dueAfterCrashSql,
   type LeasedRow,
-  leasedDelivery,
   nextRound,
-  pacesAfter,
-  portionOf,
+  parseSendableScopes,
   type ReadyWebhook,
-  scopesOf,
+  selectEvents,
   sendingSql,
-  sharesOf,
-  successEveryMs,
+  successPrecisionMs,
+  toLeasedDelivery,
+  updatedPaces,
 } from '../../delivery-row.ts';
-import { deliveryChanges, deliveryTexts, readSendable, readSendingStates } from '../../queries/deliveries.ts';
+import {
+  createDeliveryWrites,
+  deliveryStatements,
+  readSendable,
+  readSendingStates,
+} from '../../queries/deliveries.ts';
 import { sqliteDialect } from '../../queries/engine.ts';
 import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
 import { SqliteEngine } from '../engine.ts';
-import { type ReadIn, SqliteEntity, type Touch } from './entity.ts';
+import { type MarkChanged, type RunRead, SqliteEntity } from './entity.ts';
 
 const { pending: pendingOf, hasRoom, isAnyReadable, isAnyDue, sendable } = sendingSql(sqliteDialect, '?3');
 const isBehind = `position < ?2 AND ${hasRoom}`;
@@ -53,7 +58,7 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
   readonly #deleted;
   readonly #engine;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     super(database, deliveries, { read });
     this.#oldest = database.query<{ oldestAt: bigint | null }, []>(
       `SELECT min((SELECT created_at ${pendingOf} ORDER BY id LIMIT 1)) AS oldestAt
@@ -83,44 +88,44 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
   }
 }
 
-export function deliveryWrites(database: Database, touch: Touch): DeliveryWrites {
+export function deliveryWrites(database: Database, touch: MarkChanged): DeliveryWrites {
   const engine = new SqliteEngine(database);
-  engine.prepare(deliveryTexts(engine));
-  return Object.assign(new Deliveries(database, engine, touch), deliveryChanges(engine));
+  engine.prepare(deliveryStatements(engine));
+  return Object.assign(new Deliveries(database, engine, touch), createDeliveryWrites(engine));
 }
 
 class Deliveries extends SqliteEntity<typeof deliveries> {
   readonly #engine: SqliteEngine;
   readonly #statements;
 
-  constructor(database: Database, engine: SqliteEngine, touch: Touch) {
+  constructor(database: Database, engine: SqliteEngine, touch: MarkChanged) {
     super(database, deliveries, { touch });
     this.#engine = engine;
     this.#statements = statementsOf(database);
   }
 
-  async lease(request: LeaseRequest): Promise<Leases> {
+  async lease(request: LeaseRequest): Promise<LeaseResult> {
     const { now, leasedUntil, room, after, held, heldOfAccounts, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
-      ...[JSON.stringify(held), latestPaced(request), JSON.stringify(heldOfAccounts)],
+      ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfAccounts)],
     );
-    const shares = sharesOf(found, request);
+    const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
-    const portion = portionLength(found.filter(({ isBehind }) => isBehind).length);
+    const portion = eventBatchSize(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
     for (const webhook of found) {
       if (webhook.isBehind) expired += this.#queue(webhook, { ...bounds, portion }, now);
       const most = webhook.mayBeTaken ? (shares.get(webhook.id)?.most ?? 0) : 0;
       const left = Math.min(room - taken.length, most);
       if (left <= 0) continue;
-      const scopes = JSON.stringify(scopesOf(webhook));
+      const scopes = JSON.stringify(parseSendableScopes(webhook));
       const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left, scopes);
       leased.sort((one, other) => Number(one.id - other.id));
-      taken.push(...leased.map((row) => leasedDelivery(row, webhook, leasedUntil)));
+      taken.push(...leased.map((row) => toLeasedDelivery(row, webhook, leasedUntil)));
     }
-    const paces = pacesAfter(taken, shares);
+    const paces = updatedPaces(taken, shares);
     for (const { accountId, pacedUntil } of paces) this.#statements.pace.run(accountId, pacedUntil);
     const sendingStates = await readSendingStates(this.#engine, waiting, now);
     return {
@@ -154,11 +159,11 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     now: number,
   ): bigint {
     const { id, accountId, position } = webhook;
-    const { after, types, isAgain } = portionOf(webhook, bounds);
+    const { after, types, isAgain } = selectEvents(webhook, bounds);
     const until = this.#statements.portionEnd.get(after, bounds.portion - 1)?.id ?? bounds.last;
     this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types), isAgain ? 1 : 0);
     this.#statements.move.run(id, until);
-    return expiredBetween(position, after);
+    return countExpired(position, after);
   }
 }
 
@@ -166,7 +171,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
 function dueOf(scope: Scope): string {
   return `SELECT * FROM (
     SELECT id, next_attempt_at FROM deliveries
-    WHERE webhook_id = ?1 AND status = 'pending' AND ${deliveryScope} = '${scope}' AND next_attempt_at <= ?2
+    WHERE webhook_id = ?1 AND status = 'pending' AND ${deliveryScopeSql} = '${scope}' AND next_attempt_at <= ?2
       AND EXISTS (SELECT 1 FROM json_each(?5) WHERE value = '${scope}')
     ORDER BY next_attempt_at LIMIT ?4)`;
 }
@@ -198,7 +203,7 @@ function statementsOf(database: Database) {
     ),
     move: database.query<never, SqlValue[]>('UPDATE webhooks SET position = ?2 WHERE id = ?1'),
     lease: database.query<LeasedRow, SqlValue[]>(
-      `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ${dueAfterCrash(sqliteDialect, '?2', '?3')} WHERE id IN (
+      `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ${dueAfterCrashSql(sqliteDialect, '?2', '?3')} WHERE id IN (
          SELECT id FROM (${eventScopes.map(dueOf).join(' UNION ALL ')}) ORDER BY next_attempt_at LIMIT ?4)
        RETURNING id, webhook_id AS webhookId, event_id AS eventId, type, attempts, created_at AS createdAt`,
     ),
@@ -207,7 +212,7 @@ function statementsOf(database: Database) {
        WHERE id = ?1 AND status = 'pending' AND leased_until = ?2`,
     ),
     succeeded: database.query<never, SqlValue[]>(
-      `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successEveryMs}`,
+      `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successPrecisionMs}`,
     ),
     pace: database.query<never, SqlValue[]>(
       'UPDATE webhook_paces SET paced_until = ?2 WHERE account_id = ?1',

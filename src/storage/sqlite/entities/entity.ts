@@ -1,32 +1,32 @@
 import type { Changes as Changed, Database, Statement } from 'bun:sqlite';
-import { type JsonRows, jsonRowsOf } from '../../../domain/json-rows.ts';
+import { type JsonRows, toJsonRows } from '../../../domain/json-rows.ts';
 import type { Resource } from '../../../domain/resources.ts';
 import {
-  addedRow,
+  createRowReader,
+  fromClause,
   jsonColumns,
   listOrder,
   listPlan,
+  listSetFilters,
   lookupCondition,
-  rowsOf,
-  rowsReader,
-  selection,
-  setFilters,
+  selectColumns,
   sqlKey,
   sqlName,
-  storedValues,
+  toAddedRow,
+  toStoredValues,
 } from '../../../tables/sql.ts';
-import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn, SqlValue, Table } from '../../../tables/table.ts';
+import type { FilterOf, KeyOf, LookupOf, NewRowOf, RowOf, SqlValue, Table } from '../../../tables/table.ts';
 import type { EntityReads, EntityWrites } from '../../entity.ts';
 
 /** Runs a read in the snapshot of the event-loop tick, or within a transaction. */
-export type ReadIn = <Result>(work: () => Result) => Result;
+export type RunRead = <Result>(work: () => Result) => Result;
 
 /** Marks a resource, so that the commit raises its version. */
-export type Touch = (resource: Resource) => void;
+export type MarkChanged = (resource: Resource) => void;
 
 interface Connected {
-  readonly read?: ReadIn;
-  readonly touch?: Touch;
+  readonly read?: RunRead;
+  readonly touch?: MarkChanged;
 }
 
 type Prepared = Statement<unknown, SqlValue[]>;
@@ -47,10 +47,10 @@ type Form = 'rows' | 'json';
 
 export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
-  protected readonly read: ReadIn;
-  protected readonly rowsOf: (found: readonly unknown[]) => RowIn<T>[];
+  protected readonly read: RunRead;
+  protected readonly rowsOf: (found: readonly unknown[]) => RowOf<T>[];
   protected readonly select: string;
-  readonly #touch: Touch;
+  readonly #touch: MarkChanged;
   readonly #table: Table;
   readonly #ofKey: string;
   readonly #find: Prepared;
@@ -65,8 +65,8 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     this.#first = read ? (statement, key) => statement.get(key) : (statement, key) => statement.all(key)[0];
     this.#touch = touch;
     this.#table = table as Table;
-    this.rowsOf = rowsReader(table as Table<RowIn<T>, never>);
-    this.select = `SELECT ${selection(this.#table)} FROM ${rowsOf(this.#table)}`;
+    this.rowsOf = createRowReader(table as Table<RowOf<T>, never>);
+    this.select = `SELECT ${selectColumns(this.#table)} FROM ${fromClause(this.#table)}`;
     this.#ofKey = `WHERE ${this.#table.key.map(sqlName)} = ?1`;
     this.#find = this.prepare(`${this.select} ${this.#ofKey}`);
   }
@@ -75,48 +75,48 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     return this.database.query<unknown, SqlValue[]>(statement);
   }
 
-  protected rows(statement: Prepared, ...values: SqlValue[]): RowIn<T>[] {
+  protected rows(statement: Prepared, ...values: SqlValue[]): RowOf<T>[] {
     return this.rowsOf(this.read(() => statement.all(...values)));
   }
 
-  find(key: KeyIn<T>): RowIn<T> | undefined {
+  find(key: KeyOf<T>): RowOf<T> | undefined {
     const found = this.read(() => this.#first(this.#find, key as SqlValue));
     return found === null || found === undefined ? undefined : this.rowsOf([found])[0];
   }
 
-  findMany(keys: readonly KeyIn<T>[]): RowIn<T>[] {
+  findMany(keys: readonly KeyOf<T>[]): RowOf<T>[] {
     const [key] = sqlKey(this.#table);
     const listed = `SELECT CAST(value AS ${key?.type}) FROM json_each(?1)`;
     const statement = this.prepare(`${this.select} WHERE ${key?.name} IN (${listed})`);
     return this.rows(statement, JSON.stringify(keys.map(String)));
   }
 
-  findBy(lookup: LookupIn<T>, ...values: readonly SqlValue[]): RowIn<T> | undefined {
+  findBy(lookup: LookupOf<T>, ...values: readonly SqlValue[]): RowOf<T> | undefined {
     const found = lookupCondition(this.#table, lookup, (column, index) => `${column} = ?${index + 1}`);
     return this.rows(this.prepare(`${this.select} WHERE ${found}`), ...values)[0];
   }
 
-  list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
+  list(after?: KeyOf<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterOf<T>): RowOf<T>[] {
     const { isNewestFirst } = this.#table;
     const { statement, values } = this.#listOf('rows', isNewestFirst, after, filter);
     return this.rows(statement, ...values, limit);
   }
 
-  listNewest(before?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
+  listNewest(before?: KeyOf<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterOf<T>): RowOf<T>[] {
     const { statement, values } = this.#listOf('rows', true, before, filter);
     return this.rows(statement, ...values, limit);
   }
 
   /** Like `list`, but returns JSON. */
-  listJson(after: KeyIn<T> | undefined, limit: number, filter?: FilterIn<T>): JsonRows {
+  listJson(after: KeyOf<T> | undefined, limit: number, filter?: FilterOf<T>): JsonRows {
     const { statement, values } = this.#listOf('json', this.#table.isNewestFirst, after, filter);
     const { json, count } = this.read(() => statement.get(...values, limit + 1)) as JsonRow;
-    return jsonRowsOf(json, Number(count), limit);
+    return toJsonRows(json, Number(count), limit);
   }
 
-  #listOf(form: Form, isDescending: boolean, after: KeyIn<T> | undefined, filter: FilterIn<T> | undefined) {
+  #listOf(form: Form, isDescending: boolean, after: KeyOf<T> | undefined, filter: FilterOf<T> | undefined) {
     const given = filter as Readonly<Record<string, SqlValue>> | undefined;
-    const filtered = setFilters(this.#table, given);
+    const filtered = listSetFilters(this.#table, given);
     const { statement, equal } = this.#prepared(form, filtered, after !== undefined, isDescending);
     const values = equal.map((name) => given?.[name] ?? null);
     if (after !== undefined) values.push(after as SqlValue);
@@ -161,19 +161,19 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     return `SELECT json_group_array(json_object(${members})) AS json, count(*) AS count FROM (${rows})`;
   }
 
-  add(row: NewIn<T>): RowIn<T> {
+  add(row: NewRowOf<T>): RowOf<T> {
     const { lastInsertRowid } = this.#insert(row, '');
-    return addedRow(this.#table, row as object, lastInsertRowid) as RowIn<T>;
+    return toAddedRow(this.#table, row as object, lastInsertRowid) as RowOf<T>;
   }
 
-  addUnique(row: NewIn<T>): RowIn<T> | undefined {
+  addUnique(row: NewRowOf<T>): RowOf<T> | undefined {
     const { changes, lastInsertRowid } = this.#insert(row, 'ON CONFLICT DO NOTHING');
-    return changes === 0 ? undefined : (addedRow(this.#table, row as object, lastInsertRowid) as RowIn<T>);
+    return changes === 0 ? undefined : (toAddedRow(this.#table, row as object, lastInsertRowid) as RowOf<T>);
   }
 
-  put(row: RowIn<T>): void {
+  put(row: RowOf<T>): void {
     const key = sqlKey(this.#table).map(({ name }) => name);
-    const others = storedValues(this.#table, row as object).filter(({ name }) => !key.includes(name));
+    const others = toStoredValues(this.#table, row as object).filter(({ name }) => !key.includes(name));
     const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
     this.#insert(row, `ON CONFLICT (${key}) DO UPDATE SET ${assignments.join(', ')}`);
   }
@@ -181,15 +181,15 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   #insert(row: unknown, conflict: string): Changed {
     const { name, resource, raisesOnInsert } = this.#table;
     if (resource !== undefined && raisesOnInsert) this.#touch(resource);
-    const stored = storedValues(this.#table, row as object);
+    const stored = toStoredValues(this.#table, row as object);
     const columns = stored.map((column) => column.name).join(', ');
     const places = stored.map((_, index) => `?${index + 1}`).join(', ');
     const statement = this.prepare(`INSERT INTO ${name} (${columns}) VALUES (${places}) ${conflict}`);
     return statement.run(...stored.map(({ value }) => value));
   }
 
-  update(key: KeyIn<T>, changes: Partial<NewIn<T>>): void {
-    const stored = storedValues(this.#table, changes);
+  update(key: KeyOf<T>, changes: Partial<NewRowOf<T>>): void {
+    const stored = toStoredValues(this.#table, changes);
     const assignments = stored.map(({ name }, index) => `${name} = ?${index + 2}`).join(', ');
     this.#change(
       `UPDATE ${this.#table.name} SET ${assignments}`,
@@ -198,11 +198,11 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     );
   }
 
-  remove(key: KeyIn<T>): void {
+  remove(key: KeyOf<T>): void {
     this.#change(`DELETE FROM ${this.#table.name}`, key);
   }
 
-  #change(statement: string, key: KeyIn<T>, values: readonly SqlValue[] = []): void {
+  #change(statement: string, key: KeyOf<T>, values: readonly SqlValue[] = []): void {
     if (this.#table.resource !== undefined) this.#touch(this.#table.resource);
     this.prepare(`${statement} ${this.#ofKey}`).run(key as SqlValue, ...values);
   }

@@ -1,17 +1,17 @@
 import type { Database } from 'bun:sqlite';
 import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
-import { eventTexts, pruneEvents } from '../../queries/events.ts';
+import { eventStatements, pruneEvents } from '../../queries/events.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
 import { SqliteEngine } from '../engine.ts';
-import { type ReadIn, SqliteEntity } from './entity.ts';
-import { Inserts } from './inserts.ts';
+import { type RunRead, SqliteEntity } from './entity.ts';
+import { BatchInsert } from './inserts.ts';
 
 export class SqliteEvents extends SqliteEntity<typeof events> implements EventStore {
   readonly #newest;
   readonly #bounds;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     super(database, events, { read });
     this.#newest = this.prepare(`${this.select} WHERE id < ?2 ORDER BY id DESC LIMIT ?1`);
     this.#bounds = database.query<{ oldest: bigint | null; last: bigint | null }, []>(
@@ -34,7 +34,7 @@ export class SqliteEvents extends SqliteEntity<typeof events> implements EventSt
 export class SqliteEventWrites implements EventWrites {
   readonly #isOn: boolean;
   readonly #insert;
-  readonly #inserts: Inserts;
+  readonly #inserts: BatchInsert;
   readonly #engine: SqliteEngine;
   readonly #skip;
   readonly #begin;
@@ -44,9 +44,9 @@ export class SqliteEventWrites implements EventWrites {
     this.#insert = database.query<never, [string, string, number | null, number]>(
       'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
     );
-    this.#inserts = new Inserts(database, 'events', ['type', 'data', 'account_id', 'created_at']);
+    this.#inserts = new BatchInsert(database, 'events', ['type', 'data', 'account_id', 'created_at']);
     this.#engine = new SqliteEngine(database);
-    this.#engine.prepare(eventTexts(this.#engine));
+    this.#engine.prepare(eventStatements(this.#engine));
     this.#skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
     this.#begin = database.query<never, []>("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1)");
   }

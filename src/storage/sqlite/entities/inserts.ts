@@ -14,7 +14,7 @@ interface Prepared {
  * a temporary table for the list of values in a CHECK constraint. `OR FAIL` avoids the page copies that SQLite would
  * need to undo a failed statement. Page copies are unnecessary, because the writer undoes all changes of a failed unit.
  */
-export class Inserts {
+export class BatchInsert {
   readonly #width: number;
   readonly #statements: readonly Prepared[];
 

@@ -2,7 +2,7 @@ import type { Database } from 'bun:sqlite';
 import type { Inventory, NewPet } from '../../../contract/pets.ts';
 import { petStatuses } from '../../../domain/pet-status.ts';
 
-export type Counted = Pick<NewPet, 'categoryId' | 'status'>;
+export type CountedPet = Pick<NewPet, 'categoryId' | 'status'>;
 
 /** The lowest possible category id. */
 const minInt64 = -(2n ** 63n);
@@ -50,7 +50,7 @@ type Counts = Record<keyof Inventory, number>;
 export class InventoryChange {
   readonly #categories = new Map<bigint, Counts>();
 
-  count({ categoryId, status }: Counted, by: number): void {
+  count({ categoryId, status }: CountedPet, by: number): void {
     this.#of(categoryId)[status] += by;
   }
 

@@ -5,15 +5,15 @@ import type { JsonRows } from '../../../domain/json-rows.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { AddedEvents, PetWrites } from '../../transaction.ts';
-import type { Changes } from './changes.ts';
-import { type ReadIn, SqliteEntity } from './entity.ts';
+import type { DeferredChanges } from './changes.ts';
+import { type RunRead, SqliteEntity } from './entity.ts';
 import type { SqliteEventWrites } from './events.ts';
-import { Inserts } from './inserts.ts';
+import { BatchInsert } from './inserts.ts';
 import { SqliteInventory } from './inventory.ts';
 
 export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   readonly #inventory: SqliteInventory;
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     super(database, pets, { read });
     this.#inventory = new SqliteInventory(database);
   }
@@ -55,16 +55,16 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
  * Hand-written, because creating animals is on the hot path, and each change updates the counts by status and category.
  */
 export class SqlitePetWrites implements PetWrites {
-  readonly #changes: Changes;
+  readonly #changes: DeferredChanges;
   readonly #events: SqliteEventWrites;
   readonly #pets: SqliteEntity<typeof pets>;
-  readonly #inserts: Inserts;
+  readonly #inserts: BatchInsert;
 
-  constructor(database: Database, changes: Changes, events: SqliteEventWrites) {
+  constructor(database: Database, changes: DeferredChanges, events: SqliteEventWrites) {
     this.#changes = changes;
     this.#events = events;
     this.#pets = new SqliteEntity(database, pets, { touch: changes.touch });
-    this.#inserts = new Inserts(database, 'pets', ['name', 'category_id', 'status']);
+    this.#inserts = new BatchInsert(database, 'pets', ['name', 'category_id', 'status']);
   }
 
   add(news: readonly NewPet[], events?: AddedEvents): Pet[] {

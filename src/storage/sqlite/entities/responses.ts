@@ -1,10 +1,10 @@
 import type { Database } from 'bun:sqlite';
 import {
   type ResponseRow,
-  responseId,
-  responseOfRow,
   responsePruneBatch,
   responseRemovalBatch,
+  toResponseId,
+  toStoredResponse,
 } from '../../response-row.ts';
 import type { ResponseKey, ResponseWrites, StoredResponse } from '../../transaction.ts';
 
@@ -31,14 +31,14 @@ export class SqliteResponseWrites implements ResponseWrites {
 
   find(keys: readonly ResponseKey[], since: number): (StoredResponse | undefined)[] {
     return keys.map(({ accountId, key }) => {
-      const [row] = this.#find.all(responseId(accountId, key), since);
-      return row && responseOfRow(accountId, key, row);
+      const [row] = this.#find.all(toResponseId(accountId, key), since);
+      return row && toStoredResponse(accountId, key, row);
     });
   }
 
   keep(storedResponses: readonly StoredResponse[], since: number): void {
     for (const { accountId, key, request, status, body, location, keptAt } of storedResponses) {
-      this.#keep.run(responseId(accountId, key), request, status, body, location, keptAt);
+      this.#keep.run(toResponseId(accountId, key), request, status, body, location, keptAt);
       this.#removeOld.run(since, responseRemovalBatch);
     }
   }

@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite';
-import { eventLoopTick } from '../../../domain/pacer.ts';
+import { nextTick } from '../../../domain/pacer.ts';
 import type { TimeRange } from '../../admin.ts';
-import { requests } from '../../queries/usage.ts';
-import type { ReadIn } from './entity.ts';
+import { requestsSql } from '../../queries/usage.ts';
+import type { RunRead } from './entity.ts';
 
 type Of = 'all' | 'deprecated';
 
@@ -17,15 +17,15 @@ const counts = (count: string, condition: string) =>
 
 /** Finds the keys with the most requests. Sums the requests of all keys. */
 export class TopKeys {
-  readonly #read: ReadIn;
+  readonly #read: RunRead;
   readonly #counts;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     this.#read = read;
     const query = (count: string, condition: string) =>
       database.query<never, [number | bigint, bigint, number]>(counts(count, condition));
     this.#counts = {
-      all: query(requests, ''),
+      all: query(requestsSql, ''),
       deprecated: query('deprecated', 'AND deprecated > 0'),
     };
   }
@@ -47,7 +47,7 @@ export class TopKeys {
       const last = rows.at(-1);
       if (last === undefined || rows.length < rowBatch) return totals;
       [day, key] = last;
-      await eventLoopTick();
+      await nextTick();
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import { dayOf, hourMs } from '../../../domain/clock.ts';
+import { hourMs, startOfDay } from '../../../domain/clock.ts';
 import type { KeyHour, UsageRows } from '../../admin.ts';
-import { UsageChanges, usageTexts } from '../../queries/usage.ts';
+import { UsageWriteQueries, usageStatements } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
 
 const addition = (period: 'hour' | 'day') =>
@@ -20,7 +20,7 @@ const count = (table: string, key: string) =>
 
 type Counts = [number, number, number, number, number, number];
 
-export class SqliteUsageWrites extends UsageChanges {
+export class SqliteUsageWrites extends UsageWriteQueries {
   readonly #addMinute;
   readonly #addOperationHour;
   readonly #addLatencyMinute;
@@ -32,7 +32,7 @@ export class SqliteUsageWrites extends UsageChanges {
   constructor(database: Database) {
     const engine = new SqliteEngine(database);
     super(engine);
-    engine.prepare(usageTexts(engine));
+    engine.prepare(usageStatements(engine));
     const byCode = (table: string, period: string) =>
       database.query<never, [number, string, string, number]>(count(table, `${period}, operation, code`));
     this.#addMinute = byCode('usage_minutes', 'minute');
@@ -65,7 +65,7 @@ export class SqliteUsageWrites extends UsageChanges {
   #addKey({ hour, keyId, accountId, operations, ...key }: KeyHour): void {
     const { ok, refused, limited, failed, deprecated, lastUsedAt } = key;
     const counts: Counts = [ok, refused, limited, failed, deprecated, lastUsedAt];
-    const day = dayOf(hour);
+    const day = startOfDay(hour);
     this.#addHour.run(hour, keyId, accountId, ...counts);
     this.#addDay.run(day, keyId, accountId, ...counts);
     for (const { operation, requests } of operations)

@@ -1,20 +1,20 @@
 import type { Database } from 'bun:sqlite';
 import { hourMs, minuteMs } from '../../../domain/clock.ts';
 import type { KeyUsage, Steps, TimeRange } from '../../admin.ts';
-import { keyUsages, requests, UsageQueries } from '../../queries/usage.ts';
+import { keyUsagesSql, requestsSql, UsageQueries } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
-import type { ReadIn } from './entity.ts';
+import type { RunRead } from './entity.ts';
 import { TopKeys } from './top-keys.ts';
 
 /** Also filters by account, because the index begins with the account. A key's account never changes. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = $1) AND key_id = $1';
 
-const usagesOfKey = `${keyUsages} WHERE ${ofKey} AND day >= $2 AND day < $3 GROUP BY key_id`;
+const usagesOfKey = `${keyUsagesSql} WHERE ${ofKey} AND day >= $2 AND day < $3 GROUP BY key_id`;
 
 const lastUses = `SELECT id AS keyId,
     (SELECT last_used_at FROM usage_days WHERE account_id = keys.account_id AND key_id = keys.id
      ORDER BY day DESC LIMIT 1) AS lastUsedAt,
-    (SELECT coalesce(sum(${requests}), 0) FROM usage_days
+    (SELECT coalesce(sum(${requestsSql}), 0) FROM usage_days
      WHERE account_id = keys.account_id AND key_id = keys.id AND day >= $2) AS requests
   FROM keys WHERE id IN (SELECT value FROM json_each($1)) AND lastUsedAt IS NOT NULL`;
 
@@ -24,7 +24,7 @@ const partPeriods = 240;
 export class SqliteUsage extends UsageQueries {
   readonly #topKeys: TopKeys;
 
-  constructor(database: Database, read: ReadIn) {
+  constructor(database: Database, read: RunRead) {
     super(new SqliteEngine(database, read), { ofKey, lastUses });
     this.#topKeys = new TopKeys(database, read);
   }

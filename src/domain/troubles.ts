@@ -1,0 +1,32 @@
+/**
+ * Public descriptions of failures that the service survives. The reasons are only logged, because error messages from
+ * servers and disks may contain addresses, names and statements.
+ */
+export const troubles = {
+  dataFile: 'The data file cannot be written. Changes return 503.',
+  storeFiles:
+    'A file of the store was deleted, moved, replaced or truncated while it was in use. Changes return 503.',
+  dataDamaged: 'The data file is damaged. Requests that need the damaged part return 503. Restore a backup.',
+  limitFile:
+    'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
+  postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
+  clock:
+    "The clock of this machine differs from the PostgreSQL server's clock by more than 5 seconds. The server's clock is used.",
+  replica: 'A read replica is not in use. The primary and other replicas serve its reads.',
+  redis: 'Redis is unavailable. Each instance enforces limits separately.',
+  redisPart:
+    'Part of the Redis Cluster is unavailable. Each instance enforces the limits of the affected accounts separately.',
+} as const;
+
+export type Trouble = (typeof troubles)[keyof typeof troubles];
+
+/** Failures during which no request is served. */
+export const fatalTroubles = {
+  /** Reported only by embedded stores. */
+  limitsOverwritten: 'Rate-limit state was overwritten. Requests are rejected. Restart the service.',
+  /** Reported only with Redis. */
+  otherRedis:
+    'This instance uses a different Redis than other instances. Requests are rejected. Set the same REDIS_URL for all.',
+} as const;
+
+export type FatalTrouble = (typeof fatalTroubles)[keyof typeof fatalTroubles];

@@ -1,0 +1,93 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../domain/clock.ts';
+
+const windowMs = 60_000;
+/** Maximum number of clients to track. Beyond this number, the least recently seen clients are forgotten. */
+const maxClients = 10_000;
+/** Maximum number of delayed responses. Beyond this number, responses are sent immediately. */
+const maxDelayed = 1_000;
+
+/**
+ * Tracks the number of responses per minute that do not count against a plan's limits, by address or connection. The
+ * numbers are kept only in memory.
+ */
+export class ClientRateLimiter {
+  readonly #perMinute: number;
+  readonly #clock: Clock;
+  readonly #windows = new LRUCache<string, { readonly endsAt: number; count: number }>({
+    max: maxClients,
+  });
+  #delayed = 0;
+
+  constructor(perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  /** Counts a response. Returns 0 within the budget, or else the seconds (at least 1) until the window ends. */
+  take(client: string): number {
+    const now = this.#clock.steady();
+    let window = this.#windows.get(client);
+    if (window === undefined || window.endsAt <= now) {
+      window = { endsAt: now + windowMs, count: 0 };
+      this.#windows.set(client, window);
+    }
+    if (window.count >= this.#perMinute) return Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
+    window.count++;
+    return 0;
+  }
+
+  /**
+   * Delays a response, to slow down a client that retries immediately. Returns false without a delay if too many
+   * responses are already delayed.
+   */
+  async delay(milliseconds: number): Promise<boolean> {
+    if (this.#delayed >= maxDelayed) return false;
+    this.#delayed++;
+    await Bun.sleep(milliseconds);
+    this.#delayed--;
+    return true;
+  }
+}
+
+/**
+ * Maximum number of responses that do not count against a limit, per connection and minute. The next such response
+ * closes the connection, because thousands of pipelined requests would delay other clients.
+ */
+export const maxUnmeteredPerMinute = 30;
+
+/** Time after which a turn of the event loop is long. */
+const longTickMs = 5;
+
+/**
+ * The responses of a listener that do not count against a limit. In one turn of the event loop, the runtime accepts
+ * connections and serves their first requests until no more connections arrive. Clients that reconnect as soon as they
+ * are served could keep the turn going, while other connections, timers and writes wait. In a long turn, each connection
+ * therefore gets only one such response.
+ */
+export class UnmeteredResponses {
+  readonly #budget: ClientRateLimiter;
+  /** Time at which the current turn becomes long; undefined before its first response. */
+  #longAt: number | undefined;
+
+  constructor(clock: Clock) {
+    this.#budget = new ClientRateLimiter(maxUnmeteredPerMinute, clock);
+  }
+
+  /** Counts a response. Returns whether to close the connection after it. */
+  isLast(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): boolean {
+    if (this.#isLongTurn()) return true;
+    const peer = server.requestIP(request);
+    return this.#budget.take(`${peer?.address} ${peer?.port}`) > 0;
+  }
+
+  #isLongTurn(): boolean {
+    const now = performance.now();
+    if (this.#longAt !== undefined) return now > this.#longAt;
+    this.#longAt = now + longTickMs;
+    setImmediate(() => {
+      this.#longAt = undefined;
+    });
+    return false;
+  }
+}

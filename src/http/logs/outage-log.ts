@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+
+interface OngoingOutage {
+  readonly beganAt: number;
+  refused: number;
+}
+
+/**
+ * An outage of unknown cause (for example, a lock held for a long time or a full queue) is considered over if no
+ * request fails for this long.
+ */
+const quietMs = 5_000;
+
+/**
+ * Logs when an outage of the store starts and when it ends, with its duration and the number of requests answered with
+ * 503. Individual failed requests are logged only at `debug`, because thousands of lines per second with the same cause
+ * would fill the disk.
+ */
+export class OutageLog implements Disposable {
+  readonly #log: Logger;
+  readonly #quietMs: number;
+  readonly #known = new Map<string, OngoingOutage>();
+  #unknown: { readonly outage: OngoingOutage; readonly timer: NodeJS.Timeout } | undefined;
+
+  constructor(log: Logger, quiet = quietMs) {
+    this.#log = log;
+    this.#quietMs = quiet;
+  }
+
+  readonly notice = (text: string, outage?: { readonly part: string; readonly works: boolean }): void => {
+    if (outage === undefined) this.#log.warn(text);
+    else if (outage.works) this.#end(outage.part, text);
+    else this.#begin(outage.part, text);
+  };
+
+  /** Counts a request that is answered with 503; `fields` identify the request and the reason (`err`). */
+  refused(fields: { readonly err: unknown }): void {
+    this.#log.debug(fields, 'request refused');
+    if (this.#known.size > 0) {
+      for (const outage of this.#known.values()) outage.refused++;
+      return;
+    }
+    this.#unknown ??= this.#beginUnknown(fields.err);
+    this.#unknown.outage.refused++;
+    this.#unknown.timer.refresh();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#unknown !== undefined) this.#endUnknown();
+  }
+
+  #begin(part: string, text: string): void {
+    if (!this.#known.has(part)) this.#known.set(part, { beganAt: performance.now(), refused: 0 });
+    this.#log.warn({ part }, text);
+  }
+
+  #end(part: string, text: string): void {
+    const outage = this.#known.get(part);
+    this.#known.delete(part);
+    this.#log.warn({ part, ...(outage && logFields(outage)) }, text);
+  }
+
+  #beginUnknown(err: unknown) {
+    const outage = { beganAt: performance.now(), refused: 0 };
+    this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
+    return { outage, timer: setTimeout(() => this.#endUnknown(), this.#quietMs).unref() };
+  }
+
+  #endUnknown(): void {
+    const ended = this.#unknown;
+    this.#unknown = undefined;
+    if (ended === undefined) return;
+    clearTimeout(ended.timer);
+    this.#log.warn(logFields(ended.outage), 'requests no longer fail with 503');
+  }
+}
+
+function logFields({ beganAt, refused }: OngoingOutage) {
+  return { seconds: Number(((performance.now() - beganAt) / 1_000).toFixed(1)), refused };
+}

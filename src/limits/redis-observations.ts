@@ -1,0 +1,33 @@
+/** The identity that a process has read from its Redis. Times are those of PostgreSQL (Unix ms). */
+export interface RedisObservation {
+  readonly process: string;
+  /** Where the process runs and its REDIS_URL, without passwords. */
+  readonly origin: string;
+  /** The server's identity. */
+  readonly server: string;
+  /** Time by which the process had first read this identity. */
+  readonly since: number;
+  /** A time before the last reading; 0 if the process has not read any, and has the server of other processes. */
+  readonly from: number;
+  /** A time after the last reading, at which the process was running. */
+  readonly until: number;
+  /** Whether the server was that of the other processes when this process began to use it. */
+  readonly isConfirmed: boolean;
+}
+
+export interface RedisObservationStore {
+  /** The readings of all processes, the current time, and a new identity for a server that has none. */
+  list(): Promise<{
+    readonly now: number;
+    readonly proposed: string;
+    readonly readings: readonly RedisObservation[];
+  }>;
+  /** Stores a reading that began after the time `from`. The stored `since` never increases while the server is the same. */
+  save(reading: Omit<RedisObservation, 'until'>): Promise<void>;
+  /**
+   * Stores that a process is running although it cannot read its server. Its last reading remains. If it has none, it
+   * gets the server `server`.
+   */
+  keep(reading: Pick<RedisObservation, 'process' | 'origin' | 'server'>): Promise<void>;
+  remove(process: string): Promise<void>;
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeError, type Notify, Outage } from './outage.ts';
+
+interface BreakerOptions {
+  readonly name: string;
+  readonly probe: () => Promise<void>;
+  readonly probeEveryMs: number;
+  readonly notice: Notify;
+}
+
+/** Keeps requests from waiting for a server that is down, and probes the server until it works again. */
+export class CircuitBreaker implements Disposable {
+  readonly #options: BreakerOptions;
+  readonly #outage: Outage;
+  readonly #stopped = new AbortController();
+
+  constructor(options: BreakerOptions) {
+    this.#options = options;
+    this.#outage = new Outage(options.name, options.notice);
+  }
+
+  get trouble(): string | undefined {
+    return this.#outage.trouble;
+  }
+
+  trip(reason: unknown): void {
+    if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
+    this.#outage.begin(describeError(reason));
+    void this.#recover();
+  }
+
+  /** Ends the outage and stops probing a server that is no longer needed. */
+  retire(reason: string): void {
+    this[Symbol.dispose]();
+    this.#outage.end(reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopped.abort();
+  }
+
+  async #recover(): Promise<void> {
+    const { probe, probeEveryMs } = this.#options;
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      try {
+        await probe();
+        this.#outage.end();
+        return;
+      } catch (error) {
+        this.#outage.begin(describeError(error));
+        await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+  }
+}
