@@ -9,7 +9,7 @@ import { dayMs } from './domain/clock.ts';
 type SettingName = keyof typeof settings;
 type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['parse']> };
 
-interface ShownSetting {
+interface SettingView {
   readonly name: string;
   readonly value: string;
   readonly source: 'default' | 'environment';
@@ -17,7 +17,7 @@ interface ShownSetting {
 }
 
 export type Config = ReturnType<typeof toConfig> & {
-  readonly settings: readonly ShownSetting[];
+  readonly settings: readonly SettingView[];
   /** Sentences about variables that are probably misspelled settings. */
   readonly warnings: readonly string[];
 };
@@ -58,7 +58,7 @@ export function readConfig(
   });
 }
 
-function shownSettings(environment: Readonly<Record<string, string | undefined>>): ShownSetting[] {
+function shownSettings(environment: Readonly<Record<string, string | undefined>>): SettingView[] {
   return Object.entries(settings).map(([name, { default: defaultText, about }]) => {
     const set = environment[name]?.trim();
     const source = set ? 'environment' : 'default';

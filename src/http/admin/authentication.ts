@@ -4,7 +4,7 @@ import { toResult } from '../../contract/operation.ts';
 import { formatActor } from '../../domain/actor.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/errors.ts';
-import { type SessionSecrets, sessionLifetimeMs, toShownSession } from '../../operations/sign-in/sessions.ts';
+import { presentSession, type SessionSecrets, sessionLifetimeMs } from '../../operations/sign-in/sessions.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
 import { readCredential } from '../pipeline/request-head.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
@@ -130,7 +130,7 @@ export async function signIn(
       fields,
       isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
     );
-    const shown = { ...toShownSession(signedIn), secret: secrets.inPage };
+    const shown = { ...presentSession(signedIn), secret: secrets.inPage };
     const { status, body: text = null } = toResult(operation, shown);
     const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
     return { status, body: text, headers };

@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import type {
+  Account as AccountView,
   accountOperations,
   ListAccountsQuery,
-  Account as ShownAccount,
 } from '../../contract/admin/accounts.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { decodeCursor, encodeCursor, encodeFilters } from '../../contract/cursor.ts';
@@ -16,9 +16,9 @@ import type { Account, Key } from '../../tables/accounts.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { expectFoundById } from '../errors.ts';
+import { presentAccount, presentLimits, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { buildPage } from '../resources/pages.ts';
-import { toIsoOrNull, toShownAccount, toShownLimits } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
@@ -119,16 +119,16 @@ interface Services extends Lists {
 export const accountHandlers = {
   listAccounts: (services, { query }) => accountPage(services, query),
   createAccount: async ({ accounts }, { body: { name, plan, perMinute, perDay } }) =>
-    toShownAccount(await rejectInvalidPlan(accounts.create(name, plan, { perMinute, perDay }))),
-  getAccount: async ({ accounts }, { params }) => toShownAccount(await accounts.find(idOf(params))),
+    presentAccount(await rejectInvalidPlan(accounts.create(name, plan, { perMinute, perDay }))),
+  getAccount: async ({ accounts }, { params }) => presentAccount(await accounts.find(idOf(params))),
   updateAccount: async ({ accounts }, { params, body }, { preconditions }) => {
     const { name, plan, perMinute, perDay, note } = body;
     const change = { name, plan, custom: { perMinute, perDay }, note, preconditions };
-    return toShownAccount(await rejectInvalidPlan(accounts.update(idOf(params), change)));
+    return presentAccount(await rejectInvalidPlan(accounts.update(idOf(params), change)));
   },
-  closeAccount: async ({ accounts }, { params }) => toShownAccount(await accounts.close(idOf(params))),
-  reopenAccount: async ({ accounts }, { params }) => toShownAccount(await accounts.reopen(idOf(params))),
-  getAccountLimits: async ({ accounts }, { params }) => toShownLimits(await accounts.limits(idOf(params))),
+  closeAccount: async ({ accounts }, { params }) => presentAccount(await accounts.close(idOf(params))),
+  reopenAccount: async ({ accounts }, { params }) => presentAccount(await accounts.reopen(idOf(params))),
+  getAccountLimits: async ({ accounts }, { params }) => presentLimits(await accounts.limits(idOf(params))),
   getAccountUsage: async ({ accounts, usage }, { params, query }) => {
     const { id: accountId } = await accounts.find(idOf(params));
     return usage.periods({ accountId }, query);
@@ -168,7 +168,7 @@ const noUse: AccountUse = { requestsToday: 0, lastUsedAt: 0 };
 const rowBatch = 2_000;
 
 /** Throws `invalid_cursor`. */
-function accountPage(services: Lists, query: Query): Promise<Page<ShownAccount>> {
+function accountPage(services: Lists, query: Query): Promise<Page<AccountView>> {
   const { sort = query.name === undefined ? 'id' : 'name' } = query;
   return sort === 'id' || sort === 'name'
     ? pageByIdOrName(services, query, sort)
@@ -185,7 +185,7 @@ async function pageByIdOrName(
   services: Lists,
   query: Query,
   sort: 'id' | 'name',
-): Promise<Page<ShownAccount>> {
+): Promise<Page<AccountView>> {
   const { limit, cursor } = query;
   const filters = encodeFilters('/accounts', { ...query });
   const isByName = sort === 'name' || query.name !== undefined;
@@ -216,7 +216,7 @@ async function pageByUse(
   services: Lists,
   query: Query,
   sort: 'requestsToday' | 'lastUsedAt',
-): Promise<Page<ShownAccount>> {
+): Promise<Page<AccountView>> {
   const { limit, cursor } = query;
   const filters = encodeFilters('/accounts', { ...query });
   const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, true);
@@ -289,9 +289,9 @@ async function readAmounts(
   return amounts;
 }
 
-function toAccountWithUse(account: Account, uses: AccountUses): ShownAccount {
+function toAccountWithUse(account: Account, uses: AccountUses): AccountView {
   const { requestsToday, lastUsedAt } = uses.get(account.id) ?? noUse;
-  return { ...toShownAccount(account), requestsToday, lastUsedAt: toIsoOrNull(lastUsedAt || null) };
+  return { ...presentAccount(account), requestsToday, lastUsedAt: toIsoOrNull(lastUsedAt || null) };
 }
 
 async function listAccountIds({ accounts }: Lists['store'], filter: AccountFilter): Promise<number[]> {

@@ -4,9 +4,9 @@ import { Pacer } from '../../domain/pacer.ts';
 import type { AuditFilter } from '../../storage/admin.ts';
 import type { Key } from '../../tables/accounts.ts';
 import type { AuditEntry } from '../../tables/operators.ts';
+import { presentEntry } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
-import { toShownEntry } from '../to-shown.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -81,11 +81,11 @@ export const auditHandlers = {
       path: '/audit',
       read: (before, limit) => audit.list(before, limit, filter),
     });
-    return { items: items.map(toShownEntry), next };
+    return { items: items.map(presentEntry), next };
   },
   exportAudit: ({ audit }, { query }) => exportLines(audit, query),
 } satisfies HandlersOf<{ readonly audit: AuditOperations }, typeof auditOperations>;
 
 async function* exportLines(audit: AuditOperations, filter: AuditQuery): AsyncGenerator<string> {
-  for await (const entry of audit.all(filter)) yield auditEntryJson(toShownEntry(entry));
+  for await (const entry of audit.all(filter)) yield auditEntryJson(presentEntry(entry));
 }

@@ -19,7 +19,7 @@ import { type Actor, formatActor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { FairQueue } from '../../domain/fair-queue.ts';
 import { toAuditEntry } from '../changes/by-operator.ts';
-import { toIso } from '../to-shown.ts';
+import { toIso } from '../presenters.ts';
 import type { UnitWriter } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -94,7 +94,7 @@ export class BackupOperations implements AsyncDisposable {
       keep,
       running: this.#running === undefined ? null : { done: this.#running.done, total: this.#running.total },
       lastError: this.#lastError ?? unreadable ?? null,
-      backups: files.map(toShownBackup),
+      backups: files.map(presentBackup),
     };
   }
 
@@ -260,7 +260,7 @@ export class BackupOperations implements AsyncDisposable {
       this.#latest = now;
       this.#seconds = (clock.steady() - begunAt) / 1_000;
       this.#made++;
-      return toShownBackup({ name, bytes, createdAt: now, label, verified: null });
+      return presentBackup({ name, bytes, createdAt: now, label, verified: null });
     } catch (error) {
       if (backupFault(error) === 'exists') throw new ApiError('backup_in_progress');
       this.#lastError = describeFailure(error);
@@ -273,7 +273,7 @@ export class BackupOperations implements AsyncDisposable {
   }
 }
 
-function toShownBackup({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
+function presentBackup({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
   return {
     name,
     label,

@@ -1,11 +1,11 @@
-import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
+import type { Ban as BanView, banOperations } from '../../contract/admin/bans.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { banSeconds } from '../../limits/limit.ts';
 import type { Ban } from '../../limits/limit-store.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
 import { type OperatorContext, toAuditEntry } from '../changes/by-operator.ts';
 import { expectFoundById } from '../errors.ts';
-import { toIso } from '../to-shown.ts';
+import { toIso } from '../presenters.ts';
 import type { HandlersOf } from './handlers.ts';
 
 export class BanOperations {
@@ -15,7 +15,7 @@ export class BanOperations {
     this.#context = context;
   }
 
-  async list(): Promise<ShownBan[]> {
+  async list(): Promise<BanView[]> {
     const { store } = this.#context;
     const bans = await store.limits.bans();
     const keys = mapById(await store.keys.findMany(bans.map(({ keyId }) => keyId)));
@@ -30,7 +30,7 @@ export class BanOperations {
       // After a restore, a ban may belong to a key that no longer exists.
       return key === undefined || account === undefined
         ? []
-        : [toShownBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
+        : [presentBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
     });
   }
 
@@ -61,12 +61,12 @@ export class BanOperations {
   }
 }
 
-function toShownBan(
+function presentBan(
   { keyId, bannedUntil, level }: Ban,
   seconds: number,
   key: Key,
   account: Account,
-): ShownBan {
+): BanView {
   return {
     ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
     ...{ accountId: account.id, accountName: account.name },

@@ -5,9 +5,9 @@ import { type EventSelector, expandSelectors } from '../../domain/event-type.ts'
 import type { EventStore } from '../../storage/storage.ts';
 import { skippedIdsPerRestore } from '../../tables/events.ts';
 import type { EventFeed, EventFilter } from '../events/feed.ts';
+import { toIso } from '../presenters.ts';
 import { readFeedPage } from '../resources/events.ts';
 import type { EventRetention } from '../sweeper.ts';
-import { toIso } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** Selects the events of all accounts. */

@@ -1,4 +1,4 @@
-import type { BanStatus, FoundKey, keyOperations, Key as ShownKey } from '../../contract/admin/keys.ts';
+import type { BanStatus, FoundKey, Key as KeyView, keyOperations } from '../../contract/admin/keys.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { startOfDay } from '../../domain/clock.ts';
@@ -10,9 +10,9 @@ import type { Account, Key, NewKey } from '../../tables/accounts.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { expectFoundById, ifAvailable } from '../errors.ts';
+import { toAuditedKey, toIso, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
-import { toAuditedKey, toIso, toIsoOrNull } from '../to-shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
@@ -117,7 +117,7 @@ export class KeyOperations {
   }
 
   /** The state of a key. `banned` is the result of `bannedIds`, or undefined if bans cannot be read. */
-  stateOf(key: Key, banned: ReadonlySet<number> | undefined): ShownKey['state'] {
+  stateOf(key: Key, banned: ReadonlySet<number> | undefined): KeyView['state'] {
     return keyState(key, banned?.has(key.id), this.#context.clock.now());
   }
 
@@ -125,7 +125,7 @@ export class KeyOperations {
    * Returns the keys with their usage, in the same order. `banned` is the result of `bannedIds`, or undefined if bans
    * cannot be read.
    */
-  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
+  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<KeyView[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);
     const uses = await this.#context.store.usage.lastUses(ids, startOfDay(now));
@@ -177,7 +177,7 @@ function keyState(
   { revokedAt, expiresAt }: Key,
   isBanned: boolean | undefined,
   now: number,
-): ShownKey['state'] {
+): KeyView['state'] {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt !== null && expiresAt <= now) return 'expired';
   if (isBanned === undefined) return 'unknown';
@@ -215,7 +215,7 @@ export const keyHandlers = {
   },
   createKey: async ({ keys }, { params, body: { name, scopes, expiresAt } }) => {
     const lifetime = expiresAt === undefined ? null : { until: expiresAt };
-    return toShownIssuedKey(await keys.create(Number(params.accountId), name, lifetime, scopes));
+    return presentIssuedKey(await keys.create(Number(params.accountId), name, lifetime, scopes));
   },
   getKey: async ({ keys, store }, { params }): Promise<FoundKey> => {
     const shown = await findShown(keys, params);
@@ -227,7 +227,7 @@ export const keyHandlers = {
     return findShown(keys, params);
   },
   rotateKey: async ({ keys }, { params, body: { graceSeconds = defaultGraceSeconds } }) =>
-    toShownIssuedKey(await keys.rotate(Number(params.keyId), graceSeconds * 1_000)),
+    presentIssuedKey(await keys.rotate(Number(params.keyId), graceSeconds * 1_000)),
   revokeKey: async ({ keys }, { params }) => {
     await keys.revoke(Number(params.keyId));
     return findShown(keys, params);
@@ -249,12 +249,12 @@ const examinedBatch = 500;
 /** Up to `limit` keys in the given state, or in any state. */
 async function listKeysByState(
   keys: KeyOperations,
-  state: ShownKey['state'] | undefined,
+  state: KeyView['state'] | undefined,
   read: (after: number | undefined, limit: number) => Awaitable<Key[]>,
   after: number | undefined,
   limit: number,
-): Promise<ShownKey[]> {
-  if (state === undefined) return toShownKeys(keys, await read(after, limit));
+): Promise<KeyView[]> {
+  if (state === undefined) return presentKeys(keys, await read(after, limit));
   const banned = await ifAvailable(() => keys.bannedIds());
   const found: Key[] = [];
   const readAfter = (last?: Key) => read(last?.id ?? after, examinedBatch);
@@ -265,17 +265,17 @@ async function listKeysByState(
   return keys.inUse(found.slice(0, limit), banned);
 }
 
-async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigint }): Promise<ShownKey> {
-  const [shown] = await toShownKeys(keys, [await keys.find(Number(keyId))]);
-  return shown as ShownKey;
+async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigint }): Promise<KeyView> {
+  const [shown] = await presentKeys(keys, [await keys.find(Number(keyId))]);
+  return shown as KeyView;
 }
 
 /** Keys are returned even if bans cannot be read. */
-export async function toShownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
+export async function presentKeys(keys: KeyOperations, found: readonly Key[]): Promise<KeyView[]> {
   const banned = await ifAvailable(() => keys.bannedIds());
   return keys.inUse(found, banned);
 }
 
-function toShownIssuedKey({ id, accountId, key, scopes, expiresAt }: IssuedKey) {
+function presentIssuedKey({ id, accountId, key, scopes, expiresAt }: IssuedKey) {
   return { id, accountId, key, scopes: [...scopes], expiresAt: toIsoOrNull(expiresAt) };
 }

@@ -3,7 +3,7 @@ import { computeFingerprint, generateKey, lastFour, type RandomBytes } from '../
 import type { Role } from '../../domain/role.ts';
 import type { Operator } from '../../tables/operators.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
-import { toShownOperator } from '../to-shown.ts';
+import { presentOperator } from '../presenters.ts';
 import type { HandlersOf } from './handlers.ts';
 
 /** A new token. This object holds the only cleartext copy of the token. */
@@ -56,15 +56,15 @@ interface Services extends Pick<OperatorContext, 'store'> {
 }
 
 export const operatorHandlers = {
-  listOperators: async ({ store }) => (await store.operators.list()).map(toShownOperator),
+  listOperators: async ({ store }) => (await store.operators.list()).map(presentOperator),
   createOperator: async ({ operators }, { body: { name, role } }) =>
-    toShownToken(await operators.create(name, role)),
+    presentToken(await operators.create(name, role)),
   rotateOperator: async ({ operators }, { params }) =>
-    toShownToken(await operators.rotate(Number(params.operatorId))),
+    presentToken(await operators.rotate(Number(params.operatorId))),
   revokeOperator: async ({ operators }, { params }) =>
-    toShownOperator(await operators.revoke(Number(params.operatorId))),
+    presentOperator(await operators.revoke(Number(params.operatorId))),
 } satisfies HandlersOf<Services, typeof operatorOperations>;
 
-function toShownToken({ operator, token }: IssuedToken) {
-  return { ...toShownOperator(operator), token };
+function presentToken({ operator, token }: IssuedToken) {
+  return { ...presentOperator(operator), token };
 }

@@ -21,7 +21,7 @@ import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import { type KeyOperations, toShownKeys } from './keys.ts';
+import { type KeyOperations, presentKeys } from './keys.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
@@ -85,7 +85,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
     const byId = id === undefined ? undefined : await store.keys.find(Number(id));
     const others = await store.keys.findMany(ids.map(Number));
     const found = unique([byId, ...others.toSorted((one, other) => one.id - other.id)]);
-    return (await toShownKeys(keys, found)).map((key) => ({
+    return (await presentKeys(keys, found)).map((key) => ({
       ...{ kind: 'key', id: BigInt(key.id), name: key.name, state: key.state, lastFour: key.lastFour },
       ...{ accountId: key.accountId, matched: matchedMember(key, byId?.id, text) },
     }));

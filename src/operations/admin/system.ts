@@ -16,8 +16,8 @@ import {
 } from '../observability/traffic.ts';
 import { stoppedAt } from '../observability/usage-recorder.ts';
 import type { LoggingControl } from '../observability/worker-queries.ts';
+import { toIso } from '../presenters.ts';
 import type { EventRetention } from '../sweeper.ts';
-import { toIso } from '../to-shown.ts';
 import type { Store } from '../units.ts';
 import type { BackupOperations } from './backups.ts';
 import type { HandlersOf } from './handlers.ts';

@@ -18,7 +18,7 @@ import type {
 } from '../../storage/admin.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import { toOutcome } from '../observability/traffic.ts';
-import { toIso } from '../to-shown.ts';
+import { toIso } from '../presenters.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { HandlersOf } from './handlers.ts';

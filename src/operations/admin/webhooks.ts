@@ -31,7 +31,7 @@ export const webhookHandlers = {
           enabled: state === undefined ? undefined : state === 'enabled',
         }),
     });
-    return { items: await toShownWebhooks({ store, clock }, items), next };
+    return { items: await presentWebhooks({ store, clock }, items), next };
   },
   getAccountWebhook: (services, { params }) => findShown(services, params.webhookId),
   listAccountDeliveries: ({ store }, { params: { webhookId }, query }) =>
@@ -96,12 +96,12 @@ async function findShown(
   services: Pick<WebhookServices, 'store' | 'clock'>,
   id: bigint,
 ): Promise<AccountWebhook> {
-  const [webhook] = await toShownWebhooks(services, [await find(services.store, id)]);
+  const [webhook] = await presentWebhooks(services, [await find(services.store, id)]);
   return webhook as AccountWebhook;
 }
 
 /** The webhooks with the names of their accounts, without secrets. */
-async function toShownWebhooks(
+async function presentWebhooks(
   { store: { accounts, deliveries }, clock }: Pick<WebhookServices, 'store' | 'clock'>,
   webhooks: readonly StoredWebhook[],
 ): Promise<AccountWebhook[]> {

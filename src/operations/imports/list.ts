@@ -2,7 +2,7 @@ import type { Import, ImportReport } from '../../contract/admin/imports.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { errors } from '../../contract/errors.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { toIso, toIsoOrNull } from '../to-shown.ts';
+import { toIso, toIsoOrNull } from '../presenters.ts';
 
 const maxEnded = 20;
 /** Maximum total length of the stored rejected lines, in characters. If exceeded, the oldest reports are dropped. */

@@ -5,7 +5,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { toIso } from '../to-shown.ts';
+import { toIso } from '../presenters.ts';
 
 /**
  * Limits the memory used for failed requests to about 2 MB. Each key has a separate list, so that one key with many
@@ -63,7 +63,7 @@ export class FailedRequests implements FailedRequestSource {
 
   list({ keyId, requestId, limit }: FailedRequestFilter): FailedRequest[] {
     const all = keyId === undefined ? [...this.#byKey.values()].flat() : (this.#byKey.peek(keyId) ?? []);
-    const found = all.map(toShownRequest);
+    const found = all.map(presentRequest);
     return takeNewest(
       requestId === undefined ? found : found.filter((one) => one.requestId === requestId),
       limit,
@@ -71,7 +71,7 @@ export class FailedRequests implements FailedRequestSource {
   }
 }
 
-function toShownRequest({ at, operationId, code, requestId, caller }: RecordedRequest): FailedRequest {
+function presentRequest({ at, operationId, code, requestId, caller }: RecordedRequest): FailedRequest {
   return {
     at: toIso(at),
     requestId,

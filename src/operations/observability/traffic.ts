@@ -1,4 +1,4 @@
-import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
+import type { TrafficSecond as TrafficSecondView } from '../../contract/admin/system.ts';
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { AttemptOutcome } from '../../domain/delivery.ts';
 import { type LatencyHistogram, latencyQuantiles } from '../../domain/latency.ts';
@@ -163,7 +163,7 @@ export function fillSeconds(
   seconds: readonly TrafficSecond[],
   startedAt: number,
   now: number,
-): ShownSecond[] {
+): TrafficSecondView[] {
   const bySecond = new Map(seconds.map((second) => [second.at, second]));
   const first = Math.max(now - retainedSeconds + 1, startedAt);
   return Array.from({ length: Math.max(0, now - first) }, (_, index) => {

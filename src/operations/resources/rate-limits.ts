@@ -6,13 +6,13 @@ import type { OperationReaders } from './rows.ts';
 export const rateLimitReaders: OperationReaders<typeof rateLimitOperations, [Authenticated]> = {
   getRateLimit: (_store, _input, { caller, verdict }) => ({
     plan: caller.plan,
-    minute: toShownWindow(verdict.minute),
-    day: toShownWindow(verdict.day),
+    minute: presentWindow(verdict.minute),
+    day: presentWindow(verdict.day),
     bannedUntil: verdict.errorCode === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
   }),
 };
 
-function toShownWindow({ limit, remaining, resetAt }: WindowState) {
+function presentWindow({ limit, remaining, resetAt }: WindowState) {
   return { limit, remaining, resetAt: secondsToIso(resetAt) };
 }
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type {
   OwnSession,
-  Session as ShownSession,
+  Session as SessionView,
   SignIn,
   sessionOperations,
 } from '../../contract/admin/sessions.ts';
@@ -14,8 +14,8 @@ import type { UnitInput } from '../../storage/transaction.ts';
 import type { Session } from '../../tables/operators.ts';
 import type { HandlerContext, HandlersOf, SignedIn } from '../admin/handlers.ts';
 import { isUnavailable } from '../errors.ts';
+import { toIso } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
-import { toIso } from '../to-shown.ts';
 import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
 import type { OneTimeCode } from './one-time-code.ts';
@@ -188,7 +188,7 @@ function toActor(name: string): Actor {
   return { kind: 'operator', name };
 }
 
-export function toShownSession({ actor, role, expiresAt }: SignedIn): ShownSession {
+export function presentSession({ actor, role, expiresAt }: SignedIn): SessionView {
   return {
     operator: formatActor(actor),
     role,
@@ -197,7 +197,7 @@ export function toShownSession({ actor, role, expiresAt }: SignedIn): ShownSessi
 }
 
 export const sessionHandlers = {
-  getSession: (_services, _input, context) => toShownSession(context),
+  getSession: (_services, _input, context) => presentSession(context),
 } satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
 
 interface Services {
@@ -225,7 +225,7 @@ async function listOwnSessions(
 const publicSessionId = ({ fingerprint }: Pick<Session, 'fingerprint'>) =>
   Math.max(1, Number.parseInt(fingerprint.slice(0, 12), 16));
 
-function toShownOwnSession(session: Session, context: HandlerContext, clock: Clock): OwnSession {
+function presentOwnSession(session: Session, context: HandlerContext, clock: Clock): OwnSession {
   const { fingerprint } = session;
   const expiresAt = toSystemTime(clock, session.expiresAt);
   return {
@@ -245,7 +245,7 @@ export const ownSessionHandlers: HandlersOf<
     const own = await listOwnSessions(services, context);
     return own
       .toSorted((one, other) => other.usedAt - one.usedAt)
-      .map((session) => toShownOwnSession(session, context, services.clock));
+      .map((session) => presentOwnSession(session, context, services.clock));
   },
   endSession: async (services, { params: { sessionId } }, context) => {
     const own = await listOwnSessions(services, context);

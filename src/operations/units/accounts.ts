@@ -5,7 +5,7 @@ import type { Transaction } from '../../storage/transaction.ts';
 import type { Account, NewAccount } from '../../tables/accounts.ts';
 import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
-import { toShownAccount } from '../to-shown.ts';
+import { presentAccount } from '../presenters.ts';
 import { webhookDisabledEvent } from './webhooks.ts';
 
 interface Limits {
@@ -42,7 +42,7 @@ async function change(
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
-  checkPreconditions(preconditions, JSON.stringify(toShownAccount(account)));
+  checkPreconditions(preconditions, JSON.stringify(presentAccount(account)));
   if (basis !== undefined && !hasSameLimits(account, basis)) throw new ApiError('precondition_failed');
   const changed: Account = {
     ...account,
@@ -77,7 +77,7 @@ function hasSameLimits(one: Limits, other: Limits): boolean {
 const subject = defineSubject(
   'account',
   ({ accounts }, id) => accounts.find(Number(id)),
-  (account) => JSON.stringify(toShownAccount(account)),
+  (account) => JSON.stringify(presentAccount(account)),
 );
 
 const changing = { writes: ['callers'], subject: subject.byId, run: change } as const;

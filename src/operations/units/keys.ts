@@ -7,7 +7,7 @@ import type { Key, NewKey } from '../../tables/accounts.ts';
 import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
 import { invalidMemberError } from '../errors.ts';
-import { toAuditedKey } from '../to-shown.ts';
+import { toAuditedKey } from '../presenters.ts';
 
 const subject = defineSubject(
   'key',

@@ -3,12 +3,12 @@ import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewOperator, Operator, Session } from '../../tables/operators.ts';
 import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { expectFoundById } from '../errors.ts';
-import { toShownOperator } from '../to-shown.ts';
+import { presentOperator } from '../presenters.ts';
 
 const subject = defineSubject(
   'operator',
   ({ operators }, id) => operators.find(Number(id)),
-  (operator) => JSON.stringify(toShownOperator(operator)),
+  (operator) => JSON.stringify(presentOperator(operator)),
 );
 
 export const operatorUnits = {
