@@ -6,6 +6,7 @@ interface BreakerOptions {
   readonly probe: () => Promise<void>;
   readonly probeEveryMs: number;
   readonly notice: Notify;
+  readonly failsRequests?: boolean;
 }
 
 /** Keeps requests from waiting for a server that is down, and probes the server until it works again. */
@@ -16,7 +17,7 @@ export class CircuitBreaker implements Disposable {
 
   constructor(options: BreakerOptions) {
     this.#options = options;
-    this.#outage = new Outage(options.name, options.notice);
+    this.#outage = new Outage(options.name, options.notice, options.failsRequests);
   }
 
   get trouble(): string | undefined {

@@ -1,6 +1,8 @@
 interface OutageNotice {
   readonly part: string;
   readonly works: boolean;
+  /** Whether requests fail with 503 during the outage. */
+  readonly failsRequests?: boolean;
 }
 
 /** Reports an event to operators. `outage` is set if an outage begins or ends. */
@@ -14,14 +16,16 @@ const maxReasons = 10;
 export class Outage {
   readonly #part: string;
   readonly #notice: Notify;
+  readonly #failsRequests: boolean;
   readonly #reported = new Set<string>();
   #repeats = 0;
   /** Reason for the current outage; undefined if there is no outage. */
   trouble: string | undefined;
 
-  constructor(part: string, notice: Notify) {
+  constructor(part: string, notice: Notify, failsRequests = false) {
     this.#part = part;
     this.#notice = notice;
+    this.#failsRequests = failsRequests;
   }
 
   /**
@@ -39,7 +43,7 @@ export class Outage {
       !this.#reported.has(trouble);
     if (!isNew && !stays) return;
     this.#reported.add(trouble);
-    this.#notice(trouble, { part: this.#part, works: false });
+    this.#notice(trouble, { part: this.#part, works: false, failsRequests: this.#failsRequests });
   }
 
   end(how = 'available again'): void {

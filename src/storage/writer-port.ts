@@ -61,7 +61,7 @@ export class PortWriter implements Writer<Units> {
   /** `onOutcome` is called whenever a write may have been committed. */
   constructor(port: Port, notice: Notify, onOutcome: () => void) {
     this.#port = port;
-    this.#outage = new Outage('animal storage', notice);
+    this.#outage = new Outage('animal storage', notice, true);
     port.listen((message) => {
       this.#silence = undefined;
       onOutcome();

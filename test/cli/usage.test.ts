@@ -78,7 +78,7 @@ test('status shows the store and its instances', async () => {
   const status = await place.json<{ troubles: string[]; store: object; instances: object[] }>('status');
   expect(status).toMatchObject({ troubles: [], store: { engine: 'SQLite' } });
   expect(status.instances).toContainEqual(expect.objectContaining({ name: 'one', version: '1.1.0' }));
-  expect((await place.run(['status'])).stdout).toContain('The store has no problems.');
+  expect((await place.run(['status'])).stdout).toContain('No problems found in the store.');
 });
 
 test.each([

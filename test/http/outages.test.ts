@@ -46,7 +46,7 @@ const refusal = (requestId: string) => {
 test('an outage is logged as two lines, with its duration and the number of rejected requests', () => {
   const { log, lines } = keptLog('info');
   using outages = new OutageLog(log);
-  const database = new Outage('PostgreSQL', outages.notice);
+  const database = new Outage('PostgreSQL', outages.notice, true);
   database.begin('Connection refused');
   database.begin('the database system is starting up');
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
@@ -62,7 +62,7 @@ test('an outage is logged as two lines, with its duration and the number of reje
 test('if the reason for an outage changes, the new reason is logged once it persists, and the number of rejected requests is not reset', () => {
   const { log, lines } = keptLog('info');
   using outages = new OutageLog(log);
-  const database = new Outage('PostgreSQL', outages.notice);
+  const database = new Outage('PostgreSQL', outages.notice, true);
   database.begin('terminating connection');
   outages.refused(refusal('a'));
   for (let index = 0; index < 20; index++) database.begin('database "animals" does not exist');
@@ -85,6 +85,41 @@ test('rejections while every server is available (for example, because a queue i
     ['requests fail with 503', 'the disk is full', undefined],
     ['requests no longer fail with 503', undefined, 1_000],
     ['requests fail with 503', 'the disk is full', undefined],
+  ]);
+});
+
+test('rejections before their cause is known are counted in the outage that causes them, whose end is the only one', async () => {
+  const { log, lines } = keptLog('info');
+  using outages = new OutageLog(log, 10);
+  outages.refused(refusal('a'));
+  const database = new Outage('PostgreSQL', outages.notice, true);
+  database.begin('Connection refused');
+  // An outage of unknown cause that began later has ended.
+  const other = keptLog('info');
+  new OutageLog(other.log, 10).refused(refusal('other'));
+  await other.said('requests no longer fail with 503');
+  outages.refused(refusal('b'));
+  database.end();
+  expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
+    ['requests fail with 503', undefined],
+    ['degraded: PostgreSQL unavailable: Connection refused', undefined],
+    ['PostgreSQL available again', 2],
+  ]);
+});
+
+test('rejections during an outage that fails no requests are logged with their own reason', async () => {
+  const { log, lines, said } = keptLog('info');
+  using outages = new OutageLog(log, 10);
+  const redis = new Outage('Redis', outages.notice);
+  redis.begin('connection closed');
+  outages.refused(refusal('a'));
+  await said('requests no longer fail with 503');
+  redis.end();
+  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+    ['degraded: Redis unavailable: connection closed', undefined, undefined],
+    ['requests fail with 503', 'the disk is full', undefined],
+    ['requests no longer fail with 503', undefined, 1],
+    ['Redis available again', undefined, 0],
   ]);
 });
 

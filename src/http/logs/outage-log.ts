@@ -1,7 +1,14 @@
 import type { Logger } from 'pino';
 
+interface OutageNotice {
+  readonly part: string;
+  readonly works: boolean;
+  readonly failsRequests?: boolean;
+}
+
 interface OngoingOutage {
   readonly beganAt: number;
+  readonly failsRequests: boolean;
   refused: number;
 }
 
@@ -27,19 +34,21 @@ export class OutageLog implements Disposable {
     this.#quietMs = quiet;
   }
 
-  readonly notice = (text: string, outage?: { readonly part: string; readonly works: boolean }): void => {
+  readonly notice = (text: string, outage?: OutageNotice): void => {
     if (outage === undefined) this.#log.warn(text);
     else if (outage.works) this.#end(outage.part, text);
-    else this.#begin(outage.part, text);
+    else this.#begin(outage, text);
   };
 
   /** Counts a request that is answered with 503; `fields` identify the request and the reason (`err`). */
   refused(fields: { readonly err: unknown }): void {
     this.#log.debug(fields, 'request refused');
-    if (this.#known.size > 0) {
-      for (const outage of this.#known.values()) outage.refused++;
-      return;
-    }
+    const causes = this.#known
+      .values()
+      .filter(({ failsRequests }) => failsRequests)
+      .toArray();
+    for (const outage of causes) outage.refused++;
+    if (causes.length > 0) return;
     this.#unknown ??= this.#beginUnknown(fields.err);
     this.#unknown.outage.refused++;
     this.#unknown.timer.refresh();
@@ -49,9 +58,20 @@ export class OutageLog implements Disposable {
     if (this.#unknown !== undefined) this.#endUnknown();
   }
 
-  #begin(part: string, text: string): void {
-    if (!this.#known.has(part)) this.#known.set(part, { beganAt: performance.now(), refused: 0 });
+  #begin({ part, failsRequests = false }: OutageNotice, text: string): void {
     this.#log.warn({ part }, text);
+    if (this.#known.has(part)) return;
+    // Requests may fail shortly before their cause is known.
+    const earlier = failsRequests ? this.#unknown : undefined;
+    if (earlier !== undefined) {
+      clearTimeout(earlier.timer);
+      this.#unknown = undefined;
+    }
+    this.#known.set(part, {
+      beganAt: earlier?.outage.beganAt ?? performance.now(),
+      failsRequests,
+      refused: earlier?.outage.refused ?? 0,
+    });
   }
 
   #end(part: string, text: string): void {
@@ -61,7 +81,7 @@ export class OutageLog implements Disposable {
   }
 
   #beginUnknown(err: unknown) {
-    const outage = { beganAt: performance.now(), refused: 0 };
+    const outage = { beganAt: performance.now(), failsRequests: true, refused: 0 };
     this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
     return { outage, timer: setTimeout(() => this.#endUnknown(), this.#quietMs).unref() };
   }

@@ -162,6 +162,7 @@ export class SharedRedis implements AsyncDisposable {
     this.#options.notice(text ?? 'all instances use the same Redis again', {
       part: 'shared Redis',
       works: other === undefined,
+      failsRequests: true,
     });
   }
 }

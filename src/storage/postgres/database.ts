@@ -55,10 +55,9 @@ export class PostgresDatabase implements AsyncDisposable {
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
-    const breaker = (name: string, probeEveryMs: number, probe: () => Promise<void>) => {
-      return new CircuitBreaker({ name, probe, probeEveryMs, notice });
-    };
-    this.#reaching = breaker('PostgreSQL', retryIntervalMs, async () => {
+    const breaker = (name: string, probe: () => Promise<void>) =>
+      new CircuitBreaker({ name, probe, probeEveryMs: retryIntervalMs, notice, failsRequests: true });
+    this.#reaching = breaker('PostgreSQL', async () => {
       const [row] = await this.#pool.read(
         (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
       );
@@ -68,8 +67,13 @@ export class PostgresDatabase implements AsyncDisposable {
         throw new Error(standbyReason);
       }
     });
-    this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
-    this.#working = breaker('PostgreSQL queries', retryIntervalMs, () => this.#trialWrite());
+    this.#connecting = new CircuitBreaker({
+      name: 'PostgreSQL connections',
+      probe: () => this.#pool.connections.fill(),
+      probeEveryMs: growEveryMs,
+      notice,
+    });
+    this.#working = breaker('PostgreSQL queries', () => this.#trialWrite());
   }
 
   /** Begins an outage that ends when the address leads to a primary. Throws `StorageUnavailable`. */

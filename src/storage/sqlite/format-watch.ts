@@ -32,7 +32,7 @@ export class FormatWatch {
     if (isKnown === (this.trouble === undefined)) return;
     this.trouble = isKnown ? undefined : this.#changedTo(version);
     const text = this.trouble ?? `the format of ${this.#path} is ${this.#known} again`;
-    this.#notice(text, { part: `format of ${this.#path}`, works: isKnown });
+    this.#notice(text, { part: `format of ${this.#path}`, works: isKnown, failsRequests: true });
   }
 
   /** Throws `StorageUnavailable` if the last `refresh` found a changed format. */
