@@ -4,7 +4,7 @@ import { WriteUncertainError } from '../../src/outages/errors.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-import { ban, caller, type LimitBench, type LimitInstance, limitBench, take } from './limit-bench.ts';
+import { ban, caller, type LimitBench, type LimitInstance, limitBench, take, takes } from './limit-bench.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -114,6 +114,53 @@ describe.skipIf(servers === undefined)('a ban', () => {
     }
     await until(() => isSaved(bench), soonMs);
     await until(() => isBanned(other), soonMs);
+  });
+
+  /** An account that Redis knows, whose key has been rejected before, is banned by an instance that cannot reach Redis. */
+  const bannedApart = async () => {
+    const { bench, one, other } = await open();
+    await takes(other.store, caller.quota.perMinute + 1);
+    bench.clock.advance(60);
+    await take(other.store);
+    await cutOff(one);
+    await ban(one, bench.clock);
+    await until(() => isSaved(bench));
+    return { bench, one, other };
+  };
+
+  test.each([
+    ['an instance that starts later', true],
+    ['the running instances', false],
+  ])(
+    'imposed by an instance that cannot reach Redis and is then killed is restored in Redis by %s',
+    async (_, starts) => {
+      const { bench, one, other } = await bannedApart();
+      await using _bench = bench;
+      await kill(one);
+      if (starts) await bench.open();
+      await until(() => isBanned(other));
+    },
+  );
+
+  test('imposed by an instance that cannot reach Redis is listed and can be lifted by the others', async () => {
+    const { bench, one, other } = await bannedApart();
+    await using _ = bench;
+    expect((await other.store.limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
+    expect(await other.store.limits.lift(caller.keyId)).toBe(true);
+    await until(() => isAdmitted(one));
+    expect(await isAdmitted(other)).toBe(true);
+  });
+
+  test('that has ended in Redis is neither listed nor restored, although PostgreSQL has its end', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    await ban(one, bench.clock);
+    await until(() => isSaved(bench));
+    const [{ until: end }] = await bench.sql`SELECT banned_until AS until FROM ban_snapshots`;
+    bench.clock.advance(Number(end) - bench.clock.now() / 1_000);
+    await using third = await bench.open();
+    expect(await other.store.limits.bans()).toEqual([]);
+    expect(await isAdmitted(third)).toBe(true);
   });
 
   test('imposed while PostgreSQL is unavailable is saved as soon as PostgreSQL is back', async () => {

@@ -3,7 +3,7 @@ import { maxEntries } from '../../domain/max-entries.ts';
 import { pollIntervalMs } from '../../domain/shared-versions.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
 import type { AccountBan } from '../snapshots.ts';
-import { restoreBan, restoreBans } from './ban-list.ts';
+import { restoreBan, restoreBans, restoreMissingBans } from './ban-list.ts';
 import type { RedisContext } from './context.ts';
 import type { Shard } from './shard.ts';
 
@@ -11,6 +11,8 @@ const maxUnconfirmed = 100_000;
 const groupSize = 500;
 /** Unsaved bans of other instances are read once a second, because only an instance that stopped leaves them unsaved. */
 const pollsPerTakeOver = 4;
+/** Redis is compared with PostgreSQL every 10 s. */
+const pollsPerComparison = 40;
 
 /**
  * Saves bans in PostgreSQL, and restores bans that Redis lost before they were saved. Every instance that learns of a
@@ -31,11 +33,13 @@ export class BanKeeper implements AsyncDisposable {
     this.#context = context;
   }
 
-  /** Starts periodic retries of pending bans. */
+  /** Starts periodic retries of pending bans, and restores bans that Redis lacks. */
   start(): void {
-    this.#task = new PeriodicTask(pollIntervalMs, () =>
-      this.#keepPending(++this.#polls % pollsPerTakeOver === 0),
-    );
+    void this.keepAll();
+    this.#task = new PeriodicTask(pollIntervalMs, () => {
+      const polls = ++this.#polls;
+      return this.#keepPending(polls % pollsPerTakeOver === 0, polls % pollsPerComparison === 0);
+    });
   }
 
   keep(ban: AccountBan): void {
@@ -47,15 +51,16 @@ export class BanKeeper implements AsyncDisposable {
 
   /** Retries pending bans. Resolves when Redis has the bans or is unavailable. Saving the bans may take longer. */
   keepAll(): Promise<void> {
-    return this.#keepPending(true);
+    return this.#keepPending(true, true);
   }
 
-  async #keepPending(takesOver: boolean): Promise<void> {
+  async #keepPending(takesOver: boolean, compares: boolean): Promise<void> {
     void this.#save();
     if (this.#context.servers.anyAvailable() === undefined) return;
     const unconfirmed = [...this.#unconfirmed.values()].slice(0, groupSize);
     const taken = takesOver ? this.#takeOver() : undefined;
-    await Promise.allSettled([this.#restoreLost(), taken, this.#confirm(unconfirmed)]);
+    const missing = compares ? restoreMissingBans(this.#context) : undefined;
+    await Promise.allSettled([this.#restoreLost(), taken, missing, this.#confirm(unconfirmed)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

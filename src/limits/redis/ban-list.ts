@@ -1,4 +1,4 @@
-/** Current bans, for operators. A ban that Redis has lost is restored on the next request with the banned key. */
+/** Lists, lifts and restores bans. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxStaleMs } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
@@ -50,39 +50,53 @@ async function listActiveBans(context: RedisContext): Promise<AccountBan[]> {
 async function listShardBans(shard: Shard, savedBans: readonly AccountBan[]): Promise<AccountBan[]> {
   const second = Math.floor(shard.clock.now() / 1_000);
   const saved = savedBans.filter(({ bannedUntil }) => bannedUntil > second);
-  const { running, known } = await readBansInRedis(shard, saved).catch((error) => {
+  try {
+    const [running, missing] = await Promise.all([readBans(shard), findMissingBans(shard, saved)]);
+    return [...new Map([...missing, ...running].map((ban) => [ban.keyId, ban])).values()];
+  } catch (error) {
     // The snapshots contain all bans, except bans that are still being saved.
-    if (error instanceof StorageUnavailable) return { running: [], known: [] };
+    if (error instanceof StorageUnavailable) return saved;
     throw error;
-  });
-  const bans = new Map(running.map((ban) => [ban.keyId, ban]));
-  for (const [index, ban] of saved.entries()) {
-    // If Redis has the key's penalty but does not list the ban, the ban has ended. The clock may have been stepped
-    // since the snapshot with the ban's end time was saved.
-    if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
   }
-  return [...bans.values()];
+}
+
+async function readBans({ link, keys, clock }: Shard): Promise<AccountBan[]> {
+  return parseBans(await link.run('bans', [keys.bans, keys.clock], clock.arguments()));
+}
+
+/** Returns the saved bans that Redis lacks. */
+async function findMissingBans(
+  { link, keys, clock }: Shard,
+  saved: readonly AccountBan[],
+): Promise<AccountBan[]> {
+  const missing: AccountBan[] = [];
+  for (let from = 0; from < saved.length; from += batchSize) {
+    const batch = saved.slice(from, from + batchSize);
+    const penalties = batch.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
+    const ends = batch.map(({ bannedUntil }) => bannedUntil);
+    const reply = await link.run('missingBans', [keys.clock, ...penalties], [...ends, ...clock.arguments()]);
+    missing.push(...batch.filter((_, index) => (reply as number[])[index] === 1));
+  }
+  return missing;
 }
 
 /**
- * Returns the current bans in Redis, and a number for each saved ban: 1 if Redis has the key's penalty, otherwise 0.
+ * Restores saved bans that Redis lacks: an instance imposed them while it could not reach Redis, and may have stopped
+ * since.
  */
-async function readBansInRedis(
-  { link, keys, clock }: Shard,
-  saved: readonly AccountBan[],
-): Promise<{ running: AccountBan[]; known: number[] }> {
-  const known: number[] = [];
-  for (let from = 0; ; from += batchSize) {
-    const asked = saved.slice(from, from + batchSize);
-    const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
-    const reply = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
-    const [running, isKnown] = reply as [unknown, number[]];
-    known.push(...isKnown);
-    if (from + batchSize >= saved.length) return { running: parseBans(running), known };
-  }
+export async function restoreMissingBans(context: RedisContext): Promise<void> {
+  const { servers, snapshotStore } = context;
+  const saved = await snapshotStore.listBans(servers.earliestSecond);
+  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.of(accountId));
+  const restored = [...ofShards].map(async ([shard, bans]) => {
+    const missing = await findMissingBans(shard, bans);
+    for (let from = 0; from < missing.length; from += batchSize) {
+      const accountIds = new Set(missing.slice(from, from + batchSize).map(({ accountId }) => accountId));
+      await Promise.allSettled([...accountIds].map((accountId) => restoreBans(context, accountId)));
+    }
+  });
+  await Promise.allSettled(restored);
 }
-
-const groupSize = 500;
 
 /**
  * Ends a ban in Redis, unless the key already has a newer ban. `version` is the version of `callers` after the ban was
@@ -134,8 +148,8 @@ export class LiftedBans {
     const lifted = await snapshotStore.listLifted(servers.earliestSecond);
     const missing = lifted.filter(({ keyId, bannedUntil }) => applied.get(keyId) !== bannedUntil);
     let isComplete = true;
-    for (let from = 0; from < missing.length; from += groupSize) {
-      const group = missing.slice(from, from + groupSize).map(async (ban) => {
+    for (let from = 0; from < missing.length; from += batchSize) {
+      const group = missing.slice(from, from + batchSize).map(async (ban) => {
         await liftInRedis(this.#context, ban, callers);
         applied.set(ban.keyId, ban.bannedUntil);
       });

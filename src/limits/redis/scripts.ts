@@ -5,6 +5,7 @@ import bans from './scripts/bans.lua' with { type: 'text' };
 import common from './scripts/common.lua' with { type: 'text' };
 import fail from './scripts/fail.lua' with { type: 'text' };
 import lift from './scripts/lift.lua' with { type: 'text' };
+import missingBans from './scripts/missing-bans.lua' with { type: 'text' };
 import refund from './scripts/refund.lua' with { type: 'text' };
 import restore from './scripts/restore.lua' with { type: 'text' };
 import restoreBan from './scripts/restore-ban.lua' with { type: 'text' };
@@ -25,6 +26,7 @@ const sources = {
   versions,
   announce,
   bans,
+  missingBans,
   unsaved,
   saved,
   lift,
