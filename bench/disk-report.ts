@@ -2,7 +2,7 @@
 import { backgroundLoads, caseName, type Disk, type DiskResults, reads } from './disk.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
-import { conditions, goalsTable, table } from './report.ts';
+import { describeConditions, goalsTable, table } from './report.ts';
 import { scenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { rates, ratio } from './summary.ts';
@@ -17,7 +17,7 @@ const p99 = (sample: Sample) => sample.p99Ms;
 export function diskMarkdown(results: DiskResults): string {
   const { samples, disks, animals } = results;
   return [
-    `${conditions(results)} Every store contains ${animals.toLocaleString('en')} animals. strace delays each sync by the ` +
+    `${describeConditions(results)} Every store contains ${animals.toLocaleString('en')} animals. strace delays each sync by the ` +
       'time in the table. There are four Free accounts for each Pro account.',
     goalsTable(
       disks

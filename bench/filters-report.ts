@@ -3,7 +3,7 @@ import { filterTargets } from './filter-targets.ts';
 import { type FilterResults, sizeName } from './filters.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
-import { conditions, goalsTable, table } from './report.ts';
+import { describeConditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
 import { ratio } from './summary.ts';
 
@@ -39,7 +39,7 @@ export function filtersMarkdown(results: FilterResults): string {
     met: worst.growth <= maxGrowth,
   };
   return [
-    conditions(results),
+    describeConditions(results),
     goalsTable([goal], samples),
     table(
       ['CPU µs/request', said(small), said(large), 'growth'],

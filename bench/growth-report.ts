@@ -2,7 +2,7 @@
 import type { Goal } from './goals.ts';
 import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
-import { conditions, goalsTable, table } from './report.ts';
+import { describeConditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
 import { ratio } from './summary.ts';
 
@@ -19,7 +19,7 @@ export function growthMarkdown(results: GrowthResults): string {
   const byAnimals = sizes.filter(({ accounts }) => accounts === 1);
   const byAccounts = sizes.filter(({ accounts }) => accounts > 1);
   return [
-    `${conditions(results)}`,
+    `${describeConditions(results)}`,
     goalsTable(goalsOf(results), samples),
     '### By number of animals and page depth (20 available animals per page)',
     costTable(

@@ -17,7 +17,7 @@ import { maxForeignShare } from './wait-until-quiet.ts';
 
 export function comparisonMarkdown(results: Results): string {
   return [
-    `${conditions(results)} Every store contains ${results.animals.toLocaleString('en')} animals.`,
+    `${describeConditions(results)} Every store contains ${results.animals.toLocaleString('en')} animals.`,
     goalsTable(checkGoals(results), results.samples),
     ...scenarios.flatMap(({ name, title, callers }) => {
       const figures = summarize(results, name);
@@ -35,7 +35,7 @@ export function comparisonMarkdown(results: Results): string {
 }
 
 /** Describes the conditions of the measurement. */
-export function conditions(results: Omit<Results, 'animals' | 'entrants'>): string {
+export function describeConditions(results: Omit<Results, 'animals' | 'entrants'>): string {
   const { measuredAt, machine, rounds, seconds, connections, samples } = results;
   return (
     `Measured ${measuredAt.slice(0, 10)}: ${connections} connections, ${rounds} interleaved rounds of ${seconds} s, ` +

@@ -178,7 +178,7 @@ function randomly(
   return Array.from({ length }, () => requestOf(1 + Math.floor(chance() * animals)));
 }
 
-/** Returns a scenario in which each request reads another page, as clients do that follow links or search. */
+/** Returns a scenario in which each request reads a different page, like clients that follow links or search. */
 function pages(name: string, title: string, isAvailable: boolean): Scenario {
   return {
     name,

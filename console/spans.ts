@@ -46,7 +46,7 @@ export type SpanName = keyof typeof spans;
 export const spanChoices = Object.entries(spans).map(([name, { text }]) => [name as SpanName, text] as const);
 
 /** Returns the name if there is a span with that name; otherwise undefined. */
-export function findSpan(name: string): SpanName | undefined {
+export function parseSpanName(name: string): SpanName | undefined {
   return Object.hasOwn(spans, name) ? (name as SpanName) : undefined;
 }
 

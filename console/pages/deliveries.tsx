@@ -1,7 +1,7 @@
 /** Lists the deliveries of a webhook and their attempts. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
-import type { InputOf, SentDelivery } from '../contract.ts';
+import type { InputOf, WebhookDelivery } from '../contract.ts';
 import { formatInteger, formatTime, pluralize } from '../format.ts';
 import { deliveryStatusLabels, eventTypeLabel, type Label } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -18,15 +18,15 @@ import { currentRoute } from '../router.ts';
 import { quoteName } from '../text.ts';
 import { useLoaded } from '../use-loaded.ts';
 
-type Attempt = SentDelivery['attempts'][number];
+type Attempt = WebhookDelivery['attempts'][number];
 type Query = InputOf<'GET /webhooks/{webhookId}/deliveries'>['query'];
 
 const everyMs = 5_000;
 
 export function Deliveries({ webhookId }: { webhookId: number }) {
   const { query } = currentRoute.value;
-  const [opened, setOpened] = useState<SentDelivery>();
-  const [chosen, setChosen] = useState<SentDelivery>();
+  const [opened, setOpened] = useState<WebhookDelivery>();
+  const [chosen, setChosen] = useState<WebhookDelivery>();
   const load = () =>
     callPage('GET /webhooks/{webhookId}/deliveries', {
       params: { webhookId },
@@ -69,16 +69,16 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
 const retryingWord: Label = { ...deliveryStatusLabels.pending, tone: 'warn' };
 
 function columnsOf(
-  open: (delivery: SentDelivery) => void,
-  choose: (delivery: SentDelivery) => void,
-): readonly Column<SentDelivery>[] {
+  open: (delivery: WebhookDelivery) => void,
+  choose: (delivery: WebhookDelivery) => void,
+): readonly Column<WebhookDelivery>[] {
   return [
     {
       title: 'Event',
       show: ({ id, eventId }) => (
         <>
           <span class="name">Event {String(eventId)}</span>
-          <span class="under">Delivery {String(id)}</span>
+          <span class="under">WebhookDelivery {String(id)}</span>
         </>
       ),
     },
@@ -144,9 +144,9 @@ const attemptColumns: readonly Column<Attempt>[] = [
   { title: 'Duration', show: ({ milliseconds }) => `${formatInteger(milliseconds)} ms`, kind: 'number' },
 ];
 
-function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery; onClose: () => void }) {
+function Attempts({ of: { id, eventId, attempts }, onClose }: { of: WebhookDelivery; onClose: () => void }) {
   return (
-    <Dialog title={`Delivery ${id}`} onClose={onClose}>
+    <Dialog title={`WebhookDelivery ${id}`} onClose={onClose}>
       <p>Attempts to send event {String(eventId)}. Only the account can see the responses.</p>
       <Table label="Attempts" columns={attemptColumns} items={attempts} keyOf={({ at }) => at} />
     </Dialog>
@@ -155,7 +155,7 @@ function Attempts({ of: { id, eventId, attempts }, onClose }: { of: SentDelivery
 
 interface RedeliverProps extends DialogCallbacks {
   readonly webhookId: number;
-  readonly delivery: SentDelivery;
+  readonly delivery: WebhookDelivery;
 }
 
 function Redeliver({ webhookId, delivery: { id, eventId, status }, ...ends }: RedeliverProps) {

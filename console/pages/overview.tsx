@@ -11,7 +11,7 @@ import { Card, Page } from '../parts/layout.tsx';
 import { ServiceStatus, useOverview } from '../parts/service-status.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { LatencyPlot, RequestsPlot, type TrafficProps } from '../parts/traffic-plots.tsx';
-import { findSpan, loadHistory, type SpanName, spanChoices, spans, toTraffic } from '../spans.ts';
+import { loadHistory, parseSpanName, type SpanName, spanChoices, spans, toTraffic } from '../spans.ts';
 import { showClock, showSecond } from '../time-labels.ts';
 import { useLoaded } from '../use-loaded.ts';
 
@@ -23,7 +23,7 @@ const nowSeconds = 10;
 export function OverviewPage() {
   const loaded = useOverview(everyMs);
   const { data } = loaded;
-  const span = findSpan(getFilter('span'));
+  const span = parseSpanName(getFilter('span'));
   return (
     <Page
       title="Overview"

@@ -13,7 +13,7 @@ import { Card, EmptyMessage, Page } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RequestsPlot } from '../parts/traffic-plots.tsx';
-import { findSpan, loadHistory, type SpanName, spanChoices, toTraffic } from '../spans.ts';
+import { loadHistory, parseSpanName, type SpanName, spanChoices, toTraffic } from '../spans.ts';
 import { useLoaded } from '../use-loaded.ts';
 import { Operations } from './usage-operations.tsx';
 
@@ -22,7 +22,7 @@ type Caller = ResponseOf<'GET /usage/callers'>[number];
 const everyMs = 15_000;
 
 export function UsagePage() {
-  const span = findSpan(getFilter('span')) ?? 'day';
+  const span = parseSpanName(getFilter('span')) ?? 'day';
   const [operation, code, requestId] = [getFilter('operation'), getFilter('code'), getFilter('requestId')];
   const failed = <FailedRequests {...{ operation, code, requestId }} />;
   return (

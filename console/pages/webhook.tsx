@@ -1,7 +1,7 @@
 /** The webhook page: endpoint and deliveries. */
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
-import type { SentDelivery, Webhook } from '../contract.ts';
+import type { Webhook, WebhookDelivery } from '../contract.ts';
 import { formatInteger } from '../format.ts';
 import { webhookStateLabel } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -93,7 +93,7 @@ function RecentDeliveries({ webhookId }: { webhookId: number }) {
   if (loaded.data === undefined) return <LoadState loaded={loaded} />;
   const { items } = loaded.data;
   if (items.length === 0) return null;
-  const withStatus = (status: SentDelivery['status']) =>
+  const withStatus = (status: WebhookDelivery['status']) =>
     items.filter((delivery) => delivery.status === status);
   const [succeeded, failed, pending] = [withStatus('succeeded'), withStatus('failed'), withStatus('pending')];
   const retrying = pending.filter(({ attempts }) => attempts.length > 0).length;

@@ -33,7 +33,7 @@ export function AuditList({ entries, empty }: { entries: readonly AuditLogEntry[
 }
 
 /**
- * Omits the entry for the start of an import or of the end of a ban if a newer entry has the outcome, so that each action
+ * Omits the entry that records the start of an import or of lifting a ban if a newer entry records its outcome, so that each action
  * is listed once. The entries are sorted newest first.
  */
 function omitStarts(entries: readonly AuditLogEntry[]): readonly AuditLogEntry[] {

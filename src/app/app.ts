@@ -23,7 +23,7 @@ import { type Admin, startAdmin } from './admin.ts';
 import { startBackups } from './backups.ts';
 import { createSystemRuntime, type Runtime } from './runtime.ts';
 import { startReencryption } from './secrets.ts';
-import { type CreateOpenapi, startService, supervisorPoolSize, withPoolSize } from './service.ts';
+import { type BuildOpenApiDocument, startService, supervisorPoolSize, withPoolSize } from './service.ts';
 import { type ServiceWatch, type Watch, watchWorkers } from './service-watch.ts';
 import { type AdminServices, openAdminServices } from './services.ts';
 import { isEmbedded } from './store.ts';
@@ -33,7 +33,7 @@ export { localUrl } from '../http/listener/host.ts';
 export { createFile, inheritOwner, isStoreFile, makeFolder } from '../store-files/files.ts';
 export { WorkerExitedError } from '../supervisor/worker-process.ts';
 export { createSystemRuntime, type Runtime } from './runtime.ts';
-export { type CreateOpenapi, type Service, startService } from './service.ts';
+export { type BuildOpenApiDocument, type Service, startService } from './service.ts';
 export { type AdminServices, type OpenOptions, openAdminServices } from './services.ts';
 export { openCopy } from './store.ts';
 
@@ -73,7 +73,7 @@ export type SaveFirstKey = (key: IssuedKey) => void;
  */
 export async function startApp(
   config: Config,
-  openapi: CreateOpenapi,
+  openapi: BuildOpenApiDocument,
   log: Logger,
   runtime = createSystemRuntime(),
   keepFirstKey?: SaveFirstKey,

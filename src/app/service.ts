@@ -29,7 +29,7 @@ export interface Service extends AsyncDisposable {
   readonly watch: ServiceWatch;
 }
 
-export type CreateOpenapi = (listening: string) => string;
+export type BuildOpenApiDocument = (listening: string) => string;
 
 /**
  * Maximum time to drain and finish pending requests. The store is closed afterwards; shutdown must take at most 10 s in
@@ -114,7 +114,7 @@ function watchServer(server: Listener, streams: EventStreams, { tail }: EventFee
  */
 export async function startService(
   config: Config,
-  openapi: CreateOpenapi,
+  openapi: BuildOpenApiDocument,
   log: Logger,
   runtime = createSystemRuntime(),
   worker?: ServingWorker & { readonly startedAt: number },

@@ -113,6 +113,6 @@ function createFollower({ events }: Store, tail: EventTail): (wake: () => void) 
     const end = () => {
       isListening = false;
     };
-    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, isOwn: true, take: wake, end });
+    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, isOwn: true, receive: wake, end });
   };
 }

@@ -188,7 +188,7 @@ export function publicUrl(value: string): string {
   return base;
 }
 
-export function webAddress(value: string): string {
+export function httpUrl(value: string): string {
   if (!/^https?:\/\/./.test(value) || !URL.canParse(value)) {
     throw new Error('must be an http or https URL such as https://example.com/support');
   }

@@ -8,6 +8,7 @@ import {
   emailAddress,
   host,
   httpsOrigin,
+  httpUrl,
   instanceName,
   instant,
   integer,
@@ -25,7 +26,6 @@ import {
   replicaUrls,
   secretKeys,
   text,
-  webAddress,
   workers,
 } from './parsers.ts';
 
@@ -118,7 +118,7 @@ export const settings = {
   OPERATOR_URL: setting(
     '',
     'URL of your contact page. Listed as the contact in the OpenAPI document.',
-    optional(webAddress),
+    optional(httpUrl),
   ),
   OPERATOR_EMAIL: setting(
     '',

@@ -514,8 +514,7 @@ export const schemaChanges: readonly SchemaChange[] = [
   },
   {
     postgres: `
-    -- The gap is different each time, even if a state is promoted or restored twice within 1,000 s of its last gap, or
-    -- at the same time on two servers. See restoreGap in tables/events.ts.
+    -- The gap is different each time, even if copies of the same state are promoted or restored twice within 1,000 s of the last gap, or at the same time on two servers. See restoreGap in tables/events.ts.
     CREATE OR REPLACE FUNCTION skip_lost_ids() RETURNS trigger LANGUAGE plpgsql AS $$
     DECLARE
       current text := server_history();

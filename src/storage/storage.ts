@@ -110,8 +110,7 @@ export interface EventStore {
 export interface DeliveryStore extends EntityReads<typeof deliveries> {
   backlog(): Awaitable<DeliveryBacklog>;
   /**
-   * The scopes of the events that may be sent to the webhooks of these accounts at `now` (Unix ms): of those that an
-   * active key may read, while the account is open.
+   * The scopes whose events may be sent to the webhooks of these accounts at `now` (Unix ms). The account must be open and have an active key with the scope.
    */
   sendable(accountIds: readonly number[], now: number): Awaitable<readonly SendableEvents[]>;
 }

@@ -157,7 +157,7 @@ export class WriteServer {
   readonly #ports = new Set<Port>();
   /** Failure of the last write; undefined if the write succeeded. */
   #failure: SentError | undefined;
-  #lossCheck: NodeJS.Timeout | undefined;
+  #lostFilesCheck: NodeJS.Timeout | undefined;
   /** Whether the failure is a lost file of the store, which may be put back without a write. */
   #isLost = false;
 
@@ -190,20 +190,20 @@ export class WriteServer {
       }
     });
     this.#ports.add(port);
-    this.#lossCheck ??= setInterval(() => this.#checkLoss(), lossCheckIntervalMs).unref();
+    this.#lostFilesCheck ??= setInterval(() => this.#checkForLostFiles(), lossCheckIntervalMs).unref();
     if (this.#failure !== undefined) port.post(this.#outcomes([{ id: statusOnlyId, error: this.#failure }]));
     return {
       [Symbol.dispose]: () => {
         this.#ports.delete(port);
         if (this.#ports.size > 0) return;
-        clearInterval(this.#lossCheck);
-        this.#lossCheck = undefined;
+        clearInterval(this.#lostFilesCheck);
+        this.#lostFilesCheck = undefined;
       },
     };
   }
 
   /** Notifies all ports even if no process writes. */
-  #checkLoss(): void {
+  #checkForLostFiles(): void {
     const { loss } = this.#writer;
     if (loss !== undefined)
       this.#note({ id: statusOnlyId, error: serializeError(new StorageUnavailable(loss)) });

@@ -195,7 +195,7 @@ const maxDistrusted = 1_000;
 export class IdleConnections implements Disposable {
   readonly #idleMs: number;
   readonly #idle = new Map<string, Map<Connection, () => void>>();
-  /** Endpoints to which no connection is kept open, with the time (ms, monotonic) when that ends, earliest first. */
+  /** Endpoints whose connections are not reused, with the time (ms, monotonic) at which reuse is allowed again, earliest first. */
   readonly #distrusted = new Map<string, number>();
 
   constructor(idleMs = defaultIdleMs) {

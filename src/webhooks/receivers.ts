@@ -84,8 +84,7 @@ class ThreadLostError extends Error {
 }
 
 /**
- * Talks to receivers in a thread, which starts at the first use. Clients choose the receivers and name servers. Their
- * certificates and answers can take a second to process, without interruption.
+ * Talks to receivers in a thread, which starts at the first use. Clients choose the receivers and name servers. Processing their certificates and responses can block the thread for up to a second.
  */
 export class ReceiverThread implements Receivers {
   readonly #allowed: readonly string[];

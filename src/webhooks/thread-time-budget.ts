@@ -13,7 +13,7 @@ const exemptMs = 5;
 const allowanceMs = 200 * restFactor;
 const maxRestMs = 60_000;
 const maxAccounts = 10_000;
-/** Interval of the readings while lookups are in flight, so that a lookup is not charged for earlier work. */
+/** Interval between CPU-time readings while lookups are in flight. Prevents a lookup from being charged for earlier work. */
 const readEveryMs = 10;
 
 interface TimeSources {

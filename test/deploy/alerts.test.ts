@@ -58,7 +58,7 @@ interface Expectation {
 }
 
 // Checked without promtool as well, because these texts are edited more often than the rules.
-test('the tests of the alerts expect the texts of the alerts', async () => {
+test('the annotations expected in alerts.test.yml match those in alerts.yml', async () => {
   const parsed = async <T>(name: string) => Bun.YAML.parse(await Bun.file(join(folder, name)).text()) as T;
   const rules = (await parsed<Rules>('alerts.yml')).groups.flatMap((group) => group.rules);
   const { tests } = await parsed<RuleTests>('alerts.test.yml');

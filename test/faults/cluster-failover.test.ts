@@ -24,7 +24,7 @@ interface FailoverPlace {
   /** Starts an instance that uses the address. */
   startInstance(): Promise<Service>;
   /** Stops the replica, so that later changes will be lost. */
-  stopReplicating(lastId: number): Promise<void>;
+  stopReplicating(lastEvent: number): Promise<void>;
   /** Kills the primary, promotes the replica and moves the address to it. */
   failOver(): Promise<void>;
 }
@@ -41,8 +41,10 @@ async function makePlace(): Promise<FailoverPlace> {
     key,
     startInstance: () =>
       cluster.startInstance({ DATABASE_URL: address.url, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }),
-    async stopReplicating(lastId) {
-      await until(async () => (await runOn(standby, `SELECT FROM pets WHERE id = ${lastId}`)).length === 1);
+    async stopReplicating(lastEvent) {
+      await until(
+        async () => (await runOn(standby, `SELECT FROM events WHERE id = ${lastEvent}`)).length === 1,
+      );
       await standby.stop('SIGTERM');
     },
     async failOver() {
@@ -113,7 +115,7 @@ describe.skipIf(!hasServers)('after a failover that lost transactions', () => {
 
       const kept = idOf(await writer.add('kept'));
       const keptEvent = eventIds(await writer.get('/events')).at(-1) as number;
-      await stopReplicating(kept);
+      await stopReplicating(keptEvent);
       const lost = [];
       for (let count = 0; count < 5; count++) lost.push(idOf(await writer.add(`lost ${count}`)));
       const lostKey = await cluster.operator.keys.create(1, 'lost');

@@ -433,7 +433,7 @@ test.each([
   },
 );
 
-/** Checkpoints a WAL up to a page, as a process does that ends early, and returns without closing the WAL. */
+/** Checkpoints part of a WAL and leaves the WAL open, like a process that exits in the middle of a checkpoint. */
 function checkpointPartly(data: string): void {
   const pageBytes = 4_096;
   const before = readFileSync(data);

@@ -107,7 +107,7 @@ async function timeOf(work: () => unknown): Promise<number> {
 /** Number of comparisons before a request is found to be expensive, because other processes delay some of them. */
 const maxComparisons = 50;
 
-/** Returns those of the inputs that take too long. */
+/** Returns the inputs that take too long to process. */
 async function expensive<Of>(inputs: readonly Of[], work: (input: Of) => unknown): Promise<string[]> {
   const found: string[] = [];
   const times = [];

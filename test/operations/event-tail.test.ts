@@ -29,7 +29,7 @@ class Recorder {
     this.until = app.clock.steady() + seconds * 1_000;
   }
 
-  take(events: readonly StoreEvent[]): void {
+  receive(events: readonly StoreEvent[]): void {
     this.ids.push(...events.map(({ id }) => id));
   }
 
@@ -121,11 +121,11 @@ test('a change that may make deliveries due triggers a check without a new event
   const parts = clientDependencies(app);
   using events = parts.events;
   let looks = 0;
-  const take = () => {
+  const receive = () => {
     looks++;
   };
   const after = await last();
-  events.tail.listen(after, { until: Number.POSITIVE_INFINITY, isOwn: true, take, end: () => undefined });
+  events.tail.listen(after, { until: Number.POSITIVE_INFINITY, isOwn: true, receive, end: () => undefined });
   const reader = new Recorder();
   events.tail.listen(after, reader);
   // Metrics count only listeners of clients and operators.

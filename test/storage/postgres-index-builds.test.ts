@@ -1,7 +1,7 @@
 /** Upgrades of a PostgreSQL store build indexes while instances of an older version change the tables. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
-import { migrationSteps, take, takeWithIndexes } from '../../src/storage/postgres/migration-steps.ts';
+import { apply, applyWithIndexes, migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -140,12 +140,12 @@ describe.skipIf(servers === undefined)('building indexes during an upgrade of Po
     const blocking: string[] = [];
     for (const [format, step] of migrationSteps.entries()) {
       if (format < formatOf11) {
-        await takeWithIndexes(step, session);
+        await applyWithIndexes(step, session);
         continue;
       }
       for (const { create } of step.indexes) await session.unsafe(create);
       const earlier = await relationsOf(session);
-      await take(step, session);
+      await apply(step, session);
       for (const { name, file, table } of (await relationsOf(session)).values()) {
         const isChanged = earlier.get(name)?.file !== file;
         // One step empties this table, which was added after version 1.1.0.

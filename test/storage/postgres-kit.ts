@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import { StorageUnavailable, WriteUncertainError } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { migrationSteps, takeWithIndexes } from '../../src/storage/postgres/migration-steps.ts';
+import { applyWithIndexes, migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
@@ -124,7 +124,7 @@ export async function writeStoreOfFormat(session: SQL, format: number): Promise<
     CREATE TABLE animal_store_format (version integer NOT NULL);
     INSERT INTO animal_store_format VALUES (${format})`);
   for (const step of migrationSteps.slice(0, format)) {
-    await takeWithIndexes(step, session);
+    await applyWithIndexes(step, session);
   }
 }
 

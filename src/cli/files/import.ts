@@ -139,7 +139,7 @@ async function findProgress(
  * added twice.
  */
 async function expectNoParts(imports: ImportOperations, name: string, content: string): Promise<void> {
-  const parts = await imports.partsOf(content);
+  const parts = await imports.findParts(content);
   if (parts.length === 0) return;
   throw new CommandError(
     `Part of ${name} was already imported with ${parts.map(formatOptions).join(' and ')}. ` +
@@ -157,7 +157,7 @@ async function expectNoOverlap(
   content: string,
   part: ImportPart,
 ): Promise<void> {
-  const others = (await imports.partsOf(content)).filter(
+  const others = (await imports.findParts(content)).filter(
     (other) =>
       formatPartSource(content, other) !== formatPartSource(content, part) && canOverlap(part, other),
   );

@@ -157,7 +157,7 @@ export class LimitFile implements Disposable {
   }
 
   /** Maps the extent that contains a 32-bit word. Returns false for word 0, or if the file is too short. */
-  hasWord(word: number): boolean {
+  mapWord(word: number): boolean {
     const extent = Math.floor((word * 4) / extentBytes);
     if (word <= 0 || extent >= this.extentsBySize) return false;
     this.reach(extent);

@@ -71,7 +71,7 @@ interface LimitsOptions {
  * Limit state in a file that all processes map into memory. The lock of an account also guards the account's keys, and
  * is held for less than a microsecond.
  */
-export class SqliteLimits implements Limits {
+export class FileLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
   readonly #notice: Notify;

@@ -9,7 +9,7 @@ import { createCommandLimits } from './command-limits.ts';
 import { createLimitFile, fillFromPrevious, surveyFile, writeDirectory } from './create-limit-file.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
-import { type FindNextAccount, type Limits, SqliteLimits } from './limits.ts';
+import { FileLimits, type FindNextAccount, type Limits } from './limits.ts';
 import { recordServed, recordState } from './served-files.ts';
 
 interface OpenLimitsOptions {
@@ -80,7 +80,7 @@ function openCounting(options: OpenLimitsOptions): Limits {
   const file = opened.use(isSyncing ? openIntact(options) : new LimitFile(files.limits));
   if (isSyncing) beginRun(file, options);
   else if (!file.isSound) throw new StoreUnusableError(`${files.limits} is not being served.`);
-  const limits = new SqliteLimits(file, {
+  const limits = new FileLimits(file, {
     ...{ clock, rules, notice, worker, isSyncing, identity },
     onSync: () => record(file, options),
   });

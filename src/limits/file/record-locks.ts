@@ -69,7 +69,7 @@ export class RecordLocks {
     const announced = i32[place + 1] as number;
     if (owner === 0) return;
     for (const word of [announced, header.growing, header.stepping]) {
-      if (this.#file.hasWord(word)) Atomics.compareExchange(this.#file.i32, word, owner, 0);
+      if (this.#file.mapWord(word)) Atomics.compareExchange(this.#file.i32, word, owner, 0);
     }
   }
 

@@ -177,7 +177,7 @@ function wordsIn(limits: string): BigUint64Array | undefined {
   return words && recordIn(words.buffer);
 }
 
-/** The first words of the limit file; undefined if it is missing or damaged. */
+/** The leading 64-bit words of the limit file; undefined if the file is missing or damaged. */
 function wordsOf(limits: string): BigUint64Array | undefined {
   const bytes = Buffer.alloc((header.changes + 1) * 8);
   try {

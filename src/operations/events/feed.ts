@@ -202,7 +202,7 @@ export class EventFeed implements Disposable {
       let empty = page;
       const listener = {
         until: this.#clock.steady() + waitMs,
-        take: (events: readonly StoreEvent[]) => {
+        receive: (events: readonly StoreEvent[]) => {
           const next = filterPage(events, limit, eventFilter);
           if (next.items.length === 0) {
             empty = next;

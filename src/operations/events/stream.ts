@@ -114,7 +114,7 @@ export class EventStream implements StreamSource, Listener, EventReader {
     this.end();
   }
 
-  take(events: readonly StoreEvent[]): void {
+  receive(events: readonly StoreEvent[]): void {
     for (const chunk of this.#dependencies.frames.encode(events, this.filter)) {
       if (this.#behindBytes > maxBufferedBytes) this.end();
       else this.#write(chunk);

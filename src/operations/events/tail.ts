@@ -19,7 +19,7 @@ export interface Listener {
   /** Whether the listener belongs to the service itself rather than a client or an operator. */
   readonly isOwn?: boolean;
   /** Receives every event after the listener's position, in order and exactly once. */
-  take(events: readonly StoreEvent[]): void;
+  receive(events: readonly StoreEvent[]): void;
   end(reason: EndReason): void;
 }
 
@@ -82,7 +82,7 @@ export class EventTail implements Disposable {
 
   /** Wakes the service's listener even if there are no new events. */
   nudge(): void {
-    for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.take([]);
+    for (const listener of this.#listeners.keys()) if (listener.isOwn) listener.receive([]);
   }
 
   /** Ends all listeners, including any that are added later. */
@@ -140,7 +140,7 @@ export class EventTail implements Disposable {
       for (const [listener, after] of this.#listeners) {
         // A listener that read the store after the last poll may be ahead of the tail.
         const unseen = after <= from ? events : eventsAfter(events, after);
-        if (unseen.length > 0) listener.take(unseen);
+        if (unseen.length > 0) listener.receive(unseen);
       }
     }
     if (events.length < found.length || (await this.#hasGap())) this.#end('gap', () => true);

@@ -112,7 +112,7 @@ class ImportRun {
   async report(): Promise<ImportReport> {
     const { sha256: source, read } = this.#options.file;
     const stored = await this.#imports.find(source);
-    if (stored === undefined && (await this.#imports.partsOf(source)).length > 0) {
+    if (stored === undefined && (await this.#imports.findParts(source)).length > 0) {
       throw invalidFileError(
         'Part of this file was imported with the command line. Use the command line to import the rest, or all of it again.',
       );

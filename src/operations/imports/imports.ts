@@ -118,7 +118,7 @@ export class ImportOperations {
     return this.#context?.store.imports.find(source);
   }
 
-  async partsOf(content: string): Promise<ImportPart[]> {
+  async findParts(content: string): Promise<ImportPart[]> {
     const parts = (await this.#context?.store.imports.findParts(content)) ?? [];
     return parts
       .map(({ source }) => parsePartSource(source, content))

@@ -32,7 +32,7 @@ export const sessionUnits = {
   },
 } as const satisfies Units;
 
-/** Maximum number of sessions of an operator. The next sign-in ends the least recently used session. */
+/** Maximum number of sessions per operator. The next sign-in ends the least recently used session. */
 const maxSessions = 100;
 
 interface SessionToAdd {

@@ -11,14 +11,14 @@ export interface MigrationStep {
 }
 
 /** Takes a step whose indexes have been built. */
-export async function take({ change }: MigrationStep, transaction: SQL): Promise<void> {
+export async function apply({ change }: MigrationStep, transaction: SQL): Promise<void> {
   await (typeof change === 'string' ? transaction.unsafe(change) : change(transaction));
 }
 
-/** Takes a step of a store that no instance uses yet. */
-export async function takeWithIndexes(step: MigrationStep, transaction: SQL): Promise<void> {
+/** Applies a step and creates its indexes, in a store that no instance uses yet. */
+export async function applyWithIndexes(step: MigrationStep, transaction: SQL): Promise<void> {
   for (const { create } of step.indexes) await transaction.unsafe(create);
-  await take(step, transaction);
+  await apply(step, transaction);
 }
 
 const usageOfKeys = (period: 'hour' | 'day') => `

@@ -4,7 +4,7 @@ import type { Notify } from '../../outages/outage.ts';
 import { outdatedStoreError } from '../store-errors.ts';
 import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-builds.ts';
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
-import { type MigrationStep, migrationSteps, take, takeWithIndexes } from './migration-steps.ts';
+import { apply, applyWithIndexes, type MigrationStep, migrationSteps } from './migration-steps.ts';
 
 /**
  * First half of the key of the advisory lock that allows only one process to migrate a store at a time ("AnSt" in ASCII).
@@ -98,7 +98,7 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
     const unbuilt = await unbuiltOf(transaction, steps[0]?.indexes ?? []);
     if (unbuilt !== undefined) return { from: version, to: version, unbuilt };
   }
-  for (const step of steps) await (version === 0 ? takeWithIndexes : take)(step, transaction);
+  for (const step of steps) await (version === 0 ? applyWithIndexes : apply)(step, transaction);
   await transaction`UPDATE animal_store_format SET version = ${next}`;
   return { from: version, to: next };
 }

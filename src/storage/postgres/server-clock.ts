@@ -64,8 +64,7 @@ export class ServerClock implements Clock {
 
   /**
    * Applies a time (Unix ms) that the server read after `sentAt` (`steady`) and before the call. Changes the offset only
-   * if it contradicts this reading, so that the round trip of a slow reading adds no error. `stepsMs` is the sum of all
-   * steps that the server returned with its time. Returns the new sum if the server's clock was stepped since the previous
+   * if it contradicts this reading, so that the round trip of a slow reading adds no error. `stepsMs` is the sum of all clock steps, which the server returned together with its time. Returns the new sum if the server's clock was stepped since the previous
    * reading.
    */
   apply(serverMs: number, sentAt: number, stepsMs: number): number | undefined {

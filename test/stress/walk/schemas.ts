@@ -17,7 +17,7 @@ export function isInteger(schema: z.ZodType): boolean {
   return overriddenType(innermost(schema)) === 'integer';
 }
 
-/** Whether a parameter of a query has several values, which may be repeated. */
+/** Whether a query parameter accepts a list of values, and so may be repeated. */
 export function isListParameter(schema: z.ZodType): boolean {
   return overriddenType(schema) === 'array';
 }
