@@ -6,7 +6,7 @@ import { compare } from './compare.ts';
 import { measureDisk } from './disk.ts';
 import { diskMarkdown } from './disk-report.ts';
 import { measureDistance } from './distance.ts';
-import { distanceMarkdown } from './distance-report.ts';
+import { formatLatencyReport } from './distance-report.ts';
 import { measureFilters } from './filters.ts';
 import { filtersMarkdown } from './filters-report.ts';
 import { measureGrowth } from './growth.ts';
@@ -28,7 +28,7 @@ const measurements: Readonly<Record<Measurement, Measure>> = {
   disk: reported('disk', measureDisk, diskMarkdown),
   workers: reported('workers', measureWorkers, workersMarkdown),
   scaling: reported('scaling', measureScaling, scalingMarkdown),
-  distance: reported('distance', measureDistance, distanceMarkdown),
+  distance: reported('distance', measureDistance, formatLatencyReport),
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));

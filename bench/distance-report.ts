@@ -3,7 +3,7 @@ import { type DistanceResults, type DistanceSample, writes } from './distance.ts
 import { machineSentence, table } from './report.ts';
 import { median } from './statistics.ts';
 
-export function distanceMarkdown({
+export function formatLatencyReport({
   measuredAt,
   machine,
   rounds,

@@ -9,7 +9,7 @@ import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type Conditions, readConditions } from './machine.ts';
 import type { Options } from './options.ts';
 import type { ServerProcess } from './server-process.ts';
-import { fill, issueKeys, orderableIds, startService } from './service.ts';
+import { fill, issueKeys, makeAnimalsOrderable, startService } from './service.ts';
 import { progress } from './terminal.ts';
 
 const delaysMs = [0, 2, 10];
@@ -116,7 +116,7 @@ async function callsOf(
     });
   }
   await using admin = await openAdminServices(readConfig(store));
-  const ids = await orderableIds(admin, maxOrders);
+  const ids = await makeAnimalsOrderable(admin, maxOrders);
   return (number) => {
     const petId = ids[number];
     return petId === undefined

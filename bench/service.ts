@@ -148,7 +148,7 @@ function orderingOn(store: StoreSettings, key: string): Ordering {
     key,
     async orderable() {
       await using admin = await openAdminServices(readConfig(store));
-      return await orderableIds(admin);
+      return await makeAnimalsOrderable(admin);
     },
   };
 }
@@ -174,7 +174,7 @@ async function availableIds({ storage }: AdminServices, limit = Number.POSITIVE_
 }
 
 /** Cancels the orders of the last run, and returns the ids of available animals, at most `limit`. */
-export async function orderableIds(admin: AdminServices, limit?: number): Promise<bigint[]> {
+export async function makeAnimalsOrderable(admin: AdminServices, limit?: number): Promise<bigint[]> {
   await cancelOrders(admin);
   return await availableIds(admin, limit);
 }

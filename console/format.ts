@@ -64,7 +64,7 @@ export function localizeTimes(sentence: string): string {
 /** The current time (Unix ms), updated every ten seconds, for relative times. */
 export const now = signal(Date.now());
 
-export function watchTime(): void {
+export function startClock(): void {
   setInterval(() => {
     now.value = Date.now();
   }, 10_000);

@@ -2,7 +2,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { watchConnection } from './connection.ts';
-import { watchTime } from './format.ts';
+import { startClock } from './format.ts';
 import { watchSearchKeys } from './parts/search.tsx';
 import { watchAddress } from './router.ts';
 import { watchSession } from './session.ts';
@@ -15,7 +15,7 @@ for (const event of ['dragover', 'drop']) addEventListener(event, (dropped) => d
 watchTheme();
 watchAddress();
 watchConnection();
-watchTime();
+startClock();
 watchSession();
 watchUploads();
 watchSearchKeys();

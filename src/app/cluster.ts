@@ -139,7 +139,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
   };
 }
 
-/** Tries again after a timeout, because a server that is briefly busy or locked must not prevent a start. */
+/** Retries once after a timeout, so that a server that is briefly busy or locked does not prevent startup. */
 async function retryOnce<T>(notice: Notify, open: () => Promise<T>): Promise<T> {
   try {
     return await open();

@@ -142,7 +142,7 @@ export function watchWorkers(
   const ask = (question: WorkerQuery) => supervisor.ask(question, replyTimeoutMs);
   const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
   const logging = createLoggingControl(own, ask, ({ level, requests }) =>
-    supervisor.change({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
+    supervisor.updateEnvironment({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
   );
   return {
     traffic: new WorkersTraffic(ask),

@@ -6,7 +6,7 @@ import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import type { Notify } from '../outages/outage.ts';
-import { createSend, maxDelayMs, sendTest, type TestedWebhook } from '../webhooks/attempt.ts';
+import { createSender, maxDelayMs, sendTest, type TestedWebhook } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
 import { createReceivers, ReceiverThread } from '../webhooks/receivers.ts';
 import { decryptSecret, encryptSecret, reencryptSecret } from '../webhooks/secrets.ts';
@@ -30,7 +30,7 @@ export function createWebhookServices(
     seal: (secret: string) => encryptSecret(secret, keys, randomBytes),
     open: (sealed: string) => decryptSecret(sealed, keys),
   };
-  const send = aroundSend(createSend(receivers, secrets.open));
+  const send = aroundSend(createSender(receivers, secrets.open));
   return {
     checkEndpoint: async (url: string, accountId: number) => {
       const { mistake, inward } = await receivers.check(url, accountId);

@@ -14,7 +14,7 @@ import { BackupError, type BackupFacts } from './backup.ts';
 import { checkStore, countRows, limitTable, newestFormat, readLimitBytes } from './backup-file.ts';
 import { createDigestTable, findDigestPage, writeDigest } from './verify.ts';
 
-export interface MakeTask {
+export interface BackupOptions {
   readonly data: string;
   readonly limits: string;
   /** The path at which the unfinished backup is created. */
@@ -32,7 +32,7 @@ const limitCopyPath = (target: string) => `${target}.limits`;
  * Copies a store, which may be served at the same time. Blocks the thread. Throws `BackupError`; the caller removes the
  * unfinished file.
  */
-export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
+export function makeBackup({ data, limits, target, now, madeBy }: BackupOptions): BackupFacts {
   try {
     makeFile(target);
     // Copies the limit state first, because it must not contain ids that are missing from the copied data. A restored
@@ -83,7 +83,8 @@ function completeBackup(
     const counts = countRows(database);
     const format = readPragma(database, 'user_version');
     const notes = database.transaction(() => {
-      // A store whose restore was interrupted contains its limit state. The limit file is that of the former store.
+      // A store whose restore was interrupted contains its limit state. The limit file on disk still belongs to the
+      // replaced store.
       const isRestored = hasTable(database, limitTable);
       if (!isRestored)
         database.run(`CREATE TABLE ${limitTable} (extent INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT`);
@@ -122,7 +123,7 @@ function addLimits(database: Database, path: string): void {
 }
 
 function toBackupError(
-  { data, limits, target }: Pick<MakeTask, 'data' | 'limits' | 'target'>,
+  { data, limits, target }: Pick<BackupOptions, 'data' | 'limits' | 'target'>,
   error: unknown,
 ): BackupError {
   if (error instanceof BackupError) return error;

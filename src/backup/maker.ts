@@ -13,11 +13,11 @@ import {
 } from './backup.ts';
 import { isBackup } from './backup-file.ts';
 import { partialName, removeLeftovers, removePartial } from './leftovers.ts';
-import type { MakeTask } from './make.ts';
+import type { BackupOptions } from './make.ts';
 import { isStoreIntact } from './verify.ts';
 
 export type BackupTask =
-  | ({ readonly kind: 'make' } & MakeTask)
+  | ({ readonly kind: 'make' } & BackupOptions)
   | { readonly kind: 'verify'; readonly path: string };
 
 /** Runs a task until it ends or `signal` aborts. Rejects with `BackupError`. */

@@ -92,11 +92,11 @@ export async function runWorker(): Promise<0 | 1> {
       },
     );
     link.answer((question) => service.watch.answer(question as WorkerQuery));
-    link.serving({ url: service.url, port: service.port });
+    link.reportServing({ url: service.url, port: service.port });
     await link.stopped;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
-    link.failed({ message: errorMessage(error), code });
+    link.reportFailure({ message: errorMessage(error), code });
     return 1;
   }
   return 0;

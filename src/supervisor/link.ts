@@ -44,11 +44,11 @@ export class SupervisorLink implements Disposable {
     this.#answerTo = answerTo;
   }
 
-  serving(listening: Listening): void {
+  reportServing(listening: Listening): void {
     this.#send({ kind: 'serving', listening });
   }
 
-  failed(failure: Failure): void {
+  reportFailure(failure: Failure): void {
     this.#send({ kind: 'failed', failure });
   }
 

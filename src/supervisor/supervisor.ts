@@ -76,7 +76,7 @@ export class Supervisor {
     return new Map(answers.filter(([, answer]) => answer !== undefined));
   }
 
-  change(settings: Start['environment']): void {
+  updateEnvironment(settings: Start['environment']): void {
     if (this.#serve === undefined) throw new Error('Not serving yet.');
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
   }

@@ -64,7 +64,7 @@ export class WorkerProcess {
       reject(error);
     }
     this.pid = this.#process?.pid;
-    this.ended = this.#end(reject);
+    this.ended = this.#waitForExit(reject);
   }
 
   get hasServed(): boolean {
@@ -91,7 +91,7 @@ export class WorkerProcess {
     this.#process?.kill('SIGKILL');
   }
 
-  async #end(reject: (error: Error) => void): Promise<WorkerExit> {
+  async #waitForExit(reject: (error: Error) => void): Promise<WorkerExit> {
     await this.#process?.exited;
     this.#questions[Symbol.dispose]();
     const ending = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };

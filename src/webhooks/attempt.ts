@@ -27,7 +27,10 @@ export interface Message extends SealedSecrets {
 /** Sends a message with `nowMs` as its timestamp (Unix ms). Never rejects. */
 export type Send = (message: Message, nowMs: number, signal?: AbortSignal) => Promise<Outcome | NotSent>;
 
-export function createSend(receivers: Pick<Receivers, 'send'>, openSecret: (sealed: string) => string): Send {
+export function createSender(
+  receivers: Pick<Receivers, 'send'>,
+  openSecret: (sealed: string) => string,
+): Send {
   return async (message, nowMs, signal) => {
     try {
       return await receivers.send({ ...toRequest(message, nowMs, openSecret), ...(signal && { signal }) });

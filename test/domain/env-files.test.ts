@@ -109,7 +109,7 @@ describe('a .env file', () => {
     });
   });
 
-  test('takes precedence over .env in the order of Bun: .env, .env.production, .env.local', async () => {
+  test("is overridden by later files in Bun's order: .env, .env.production, .env.local", async () => {
     await using folder = await temporaryFolder();
     writeFileSync(join(folder.path, '.env'), 'A=1\nB=1\nC=1');
     writeFileSync(join(folder.path, '.env.production'), 'B=2\nC=2');

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, startService } from '../support/process.ts';
-import { breakOff, exchange } from '../support/raw.ts';
+import { exchange, sendAndHalfClose } from '../support/raw.ts';
 
 test('a failed request is logged with its route instead of its URL, which may contain a key', async () => {
   await using folder = await temporaryFolder();
@@ -40,7 +40,7 @@ test('an incomplete or malformed body is not logged, because it is a client erro
     `POST /v1/pets HTTP/1.1\r\nHost: animals.example\r\nAuthorization: Bearer ${key}\r\n` +
     'Content-Type: application/json\r\n';
   await exchange(service.url, `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
-  await breakOff(service.url, `${head}Content-Length: 50\r\n\r\n{"name"`);
+  await sendAndHalfClose(service.url, `${head}Content-Length: 50\r\n\r\n{"name"`);
   // The log is read after the process has exited, so that it is complete.
   service.signal('SIGTERM');
   await service.exited;

@@ -7,7 +7,7 @@ import { maxStreams } from '../../src/contract/events.ts';
 import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
-import { breakOff, exchange } from '../support/raw.ts';
+import { exchange, sendAndHalfClose } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
 import { until } from '../support/wait.ts';
@@ -146,7 +146,7 @@ describe.each([
 
   proxyTest.each(['FOO', 'GETS'])('the unknown method %s gets 405 with Allow', async (method) => {
     await using proxy = await deliveredProxy(name, [app.url, app.url]);
-    const [response] = await breakOff(proxy?.url ?? '', head(`${method} /v1/pets`));
+    const [response] = await sendAndHalfClose(proxy?.url ?? '', head(`${method} /v1/pets`));
     expect([response?.status, response?.headers.get('allow'), JSON.parse(response?.body ?? '')]).toEqual([
       405,
       'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
@@ -340,7 +340,7 @@ describe('behind haproxy', () => {
     let attacks = 0;
     const attack = async () => {
       for (let sent = 0; sent < 200; sent++) {
-        await breakOff(
+        await sendAndHalfClose(
           url,
           'POST /v1/pets HTTP/1.1\r\nHost: animals.example\r\nTransfer-Encoding: chunked\r\n\r\n' +
             '2\r\n{}\r\n0\r\nX-Checksum: 1\r\n\r\n',

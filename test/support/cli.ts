@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { totalAnimals } from '../../src/contract/pets.ts';
 import { petJson } from '../../src/contract/representations.ts';
-import { commandLine, runHere } from './command.ts';
+import { commandLine, runInProcess } from './command.ts';
 import { temporaryFolder } from './folder.ts';
 import { type Ended, makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
 
@@ -83,7 +83,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
 
   async function run(args: readonly string[], { stdin, environment }: RunOptions = {}): Promise<Ended> {
     if (args[0] === 'serve') return ended(start(args, environment));
-    return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment }, stdin });
+    return runInProcess(args, { cwd: folder.path, environment: { ...inFolder, ...environment }, stdin });
   }
 
   const kept = made.move();

@@ -20,7 +20,7 @@ export interface Surroundings {
  */
 let last: Promise<unknown> = Promise.resolve();
 
-export function runHere(
+export function runInProcess(
   args: readonly string[],
   { cwd, environment, stdin = '' }: Surroundings,
 ): Promise<Ended> {

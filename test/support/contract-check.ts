@@ -66,8 +66,8 @@ export class Contract {
       .filter((name) => !response.headers.has(name))
       .map((name) => `lacks the header ${name}`);
     const operation = this.#operationAt(method, target);
-    if (operation === undefined) mistakes.push(...this.#undeclaredMistakes(method, response));
-    else mistakes.push(...this.#declaredMistakes(operation, method, response));
+    if (operation === undefined) mistakes.push(...this.#nonOperationViolations(method, response));
+    else mistakes.push(...this.#operationViolations(operation, method, response));
     if (mistakes.length > 0) {
       const name = operation?.operationId ?? 'no operation';
       throw new Error(
@@ -87,7 +87,7 @@ export class Contract {
   }
 
   /** A response that does not belong to an operation must be an error or the empty 204 of a preflight. */
-  #undeclaredMistakes(method: string, { status, headers, text }: Checkable): string[] {
+  #nonOperationViolations(method: string, { status, headers, text }: Checkable): string[] {
     if (method === 'OPTIONS' && status === 204) return [];
     const declared = this.#options.document.components.headers;
     const mistakes = Object.entries(this.#options.ofNoOperation(status)).flatMap(([name, component]) =>
@@ -98,7 +98,7 @@ export class Contract {
     return [...mistakes, ...this.#bodyMistakes({ $ref: 'openapi.json#/components/schemas/Error' }, text)];
   }
 
-  #declaredMistakes(operation: DeclaredOperation, method: string, response: Checkable): string[] {
+  #operationViolations(operation: DeclaredOperation, method: string, response: Checkable): string[] {
     const found = operation.responses[String(response.status)];
     if (found === undefined) return [`is a status the operation does not declare`];
     const declared = this.#resolved<DeclaredResponse>(found);

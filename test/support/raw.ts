@@ -17,7 +17,7 @@ export function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promi
 }
 
 /** Like `exchange`, but the client closes its side of the connection after the bytes, as if it aborted a request. */
-export function breakOff(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
+export function sendAndHalfClose(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
   return converse(url, pieces, true);
 }
 

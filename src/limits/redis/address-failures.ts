@@ -7,7 +7,7 @@ import type { RedisContext } from './context.ts';
 import { maxAttempts } from './reconciliation.ts';
 
 export function countFailure(context: RedisContext, address: string): Promise<FailureVerdict> {
-  return context.servers.ofAddress(address).shared(
+  return context.servers.shardForAddress(address).shared(
     async () => (await ask(context, address, 1)) as FailureVerdict,
     async () => fallback(context, address),
   );
@@ -20,7 +20,7 @@ export function countFailureAtVersion(
   callersVersion: number,
 ): Promise<FailureVerdict | undefined> {
   const { servers, versions } = context;
-  const shard = servers.ofAddress(address);
+  const shard = servers.shardForAddress(address);
   return shard.shared(
     async () => {
       for (let tries = 0; tries < maxAttempts && callersVersion === versions.now.callers; tries++) {
@@ -41,7 +41,7 @@ export function countFailureAtVersion(
  */
 export async function peekFailures(context: RedisContext, address: string): Promise<WindowState> {
   const { servers, localLimits } = context;
-  const { link, clock } = servers.ofAddress(address);
+  const { link, clock } = servers.shardForAddress(address);
   const known = () => localLimits.peek(address, clock.now());
   if (link.trouble !== undefined || link.isBusy) return known();
   try {
@@ -53,7 +53,7 @@ export async function peekFailures(context: RedisContext, address: string): Prom
 }
 
 function fallback({ servers, localLimits }: RedisContext, address: string): FailureVerdict {
-  return localLimits.fail(address, servers.ofAddress(address).clock.now());
+  return localLimits.fail(address, servers.shardForAddress(address).clock.now());
 }
 
 async function ask(
@@ -62,7 +62,7 @@ async function ask(
   count: 0 | 1,
   callersVersion: number | 'any' = 'any',
 ): Promise<FailureVerdict | undefined> {
-  const { link, keys, clock } = servers.ofAddress(address);
+  const { link, keys, clock } = servers.shardForAddress(address);
   const limit = rules.failuresPerMinute;
   const names = [keys.failures(address), keys.clock, keys.callers];
   const reply = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);

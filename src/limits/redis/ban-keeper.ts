@@ -44,7 +44,7 @@ export class BanKeeper implements AsyncDisposable {
 
   keep(ban: AccountBan): void {
     const { snapshotStore, servers } = this.#context;
-    const { callers } = servers.of(ban.accountId).lastReported;
+    const { callers } = servers.shardFor(ban.accountId).lastReported;
     snapshotStore.unsavedBans.set(ban.keyId, { ...ban, callers });
     void this.#save();
   }
@@ -96,7 +96,7 @@ export class BanKeeper implements AsyncDisposable {
    */
   async #confirm(bans: readonly AccountBan[]): Promise<void> {
     const { servers } = this.#context;
-    const groups = Map.groupBy(bans, ({ accountId }) => servers.of(accountId));
+    const groups = Map.groupBy(bans, ({ accountId }) => servers.shardFor(accountId));
     await Promise.all([...groups].map(([shard, group]) => this.#confirmIn(shard, group)));
   }
 

@@ -29,7 +29,7 @@ export async function liftBan(context: RedisContext, keyId: number): Promise<boo
   const version = await snapshotStore.deleteBan(ban);
   try {
     await liftInRedis(context, ban, version);
-    const others = servers.shards.filter((shard) => shard !== servers.of(ban.accountId));
+    const others = servers.shards.filter((shard) => shard !== servers.shardFor(ban.accountId));
     // If an announcement fails, the shard receives the version from an instance that reads it from PostgreSQL.
     await Promise.allSettled(others.map((shard) => shard.announce('callers', version)));
   } catch (error) {
@@ -42,7 +42,7 @@ export async function liftBan(context: RedisContext, keyId: number): Promise<boo
 async function listActiveBans(context: RedisContext): Promise<AccountBan[]> {
   const { servers, snapshotStore } = context;
   const saved = await snapshotStore.listBans(servers.earliestSecond);
-  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.of(accountId));
+  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.shardFor(accountId));
   const lists = servers.shards.map((shard) => listShardBans(shard, ofShards.get(shard) ?? []));
   return (await Promise.all(lists)).flat().sort((one, other) => one.keyId - other.keyId);
 }
@@ -87,7 +87,7 @@ async function findMissingBans(
 export async function restoreMissingBans(context: RedisContext): Promise<void> {
   const { servers, snapshotStore } = context;
   const saved = await snapshotStore.listBans(servers.earliestSecond);
-  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.of(accountId));
+  const ofShards = Map.groupBy(saved, ({ accountId }) => servers.shardFor(accountId));
   const restored = [...ofShards].map(async ([shard, bans]) => {
     const missing = await findMissingBans(shard, bans);
     for (let from = 0; from < missing.length; from += batchSize) {
@@ -107,7 +107,7 @@ async function liftInRedis(
   { keyId, accountId, bannedUntil }: Omit<AccountBan, 'level'>,
   version: number,
 ): Promise<void> {
-  const { link, keys, clock } = servers.of(accountId);
+  const { link, keys, clock } = servers.shardFor(accountId);
   await link.run(
     'lift',
     [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
@@ -169,7 +169,7 @@ const maxReads = 4;
  */
 export async function restoreBans(context: RedisContext, accountId: number): Promise<AccountSnapshot> {
   const { snapshotStore, servers } = context;
-  const { link, keys } = servers.of(accountId);
+  const { link, keys } = servers.shardFor(accountId);
   for (let reading = 0; reading < maxReads; reading++) {
     const [, callers] = (await link.run('versions', [keys.process, keys.callers], [0, 0])) as [
       string,
@@ -191,7 +191,7 @@ export async function restoreBan(
   { keyId, accountId, bannedUntil, level }: AccountBan,
   callers: number,
 ): Promise<boolean> {
-  const { link, keys, clock } = servers.of(accountId);
+  const { link, keys, clock } = servers.shardFor(accountId);
   const isUnsaved = snapshotStore.unsavedBans.has(keyId) ? 1 : 0;
   const reply = await link.run(
     'restoreBan',

@@ -142,7 +142,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
     this.servers.expectShared();
-    const { link } = this.servers.of(caller.accountId);
+    const { link } = this.servers.shardFor(caller.accountId);
     if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
     return this.#takeFromRedis(caller, callersVersion);
   }
@@ -153,7 +153,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
     const { localLimits } = this.#context;
-    const shard = this.servers.of(caller.accountId);
+    const shard = this.servers.shardFor(caller.accountId);
     const { link, keys, clock } = shard;
     return shard.shared(
       async () => {
@@ -218,7 +218,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async #takeFromRedis(caller: Caller, callersVersion: number): Promise<Admission> {
     const { accountId, keyId, quota } = caller;
     const { versions, localLimits, process, nextNumber } = this.#context;
-    const shard = this.servers.of(accountId);
+    const shard = this.servers.shardFor(accountId);
     const { link, keys, clock } = shard;
     for (let tries = 0; tries < maxAttempts; tries++) {
       const { now } = versions;
@@ -260,7 +260,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       return undefined;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      const { link } = this.servers.of(caller.accountId);
+      const { link } = this.servers.shardFor(caller.accountId);
       if (link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
       // The account could not be restored in Redis. If this instance has no state for the account either, the client
       // must retry.
@@ -272,7 +272,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   #read(caller: Caller, reply: StateReply): Admission {
     const { localLimits } = this.#context;
-    const shard = this.servers.of(caller.accountId);
+    const shard = this.servers.shardFor(caller.accountId);
     const [kind, reported] = reply;
     const versions = this.#context.versions.applyRedis(shard, parseVersions(reported));
     if (kind === replyKinds.stale) return { verdict: undefined, versions };
@@ -302,7 +302,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   #decide(caller: Caller): Verdict {
-    const { clock } = this.servers.of(caller.accountId);
+    const { clock } = this.servers.shardFor(caller.accountId);
     const { verdict, newBan } = this.#context.localLimits.take(caller, clock.now());
     if (newBan !== undefined) this.#keepBan(caller, newBan);
     return verdict;

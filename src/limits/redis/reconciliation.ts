@@ -116,7 +116,7 @@ export class Reconciliation {
 
   async #restore(accountId: number, { usage, minute, day }: LocalState, number: number): Promise<unknown> {
     const { servers, process } = this.#context;
-    const { link, keys, clock } = servers.of(accountId);
+    const { link, keys, clock } = servers.shardFor(accountId);
     const windows = [
       [usage.minute.openedAt, usage.minute.count, minute.count, encodeDoubts(minute)],
       [usage.day.openedAt, usage.day.count, day.count, encodeDoubts(day)],

@@ -89,11 +89,11 @@ export class RedisServers implements AsyncDisposable {
     return this.#shards.map(({ link }) => link.trouble).find((trouble) => trouble !== undefined);
   }
 
-  of(accountId: number): Shard {
+  shardFor(accountId: number): Shard {
     return this.#shards[accountId % this.#shards.length] as Shard;
   }
 
-  ofAddress(address: string): Shard {
+  shardForAddress(address: string): Shard {
     const { length } = this.#shards;
     return this.#shards[length === 1 ? 0 : crc16(address) % length] as Shard;
   }

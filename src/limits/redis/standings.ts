@@ -14,7 +14,7 @@ export function readStanding(
   reconciliation: Reconciliation,
   caller: LimitedCaller,
 ): Promise<Found> {
-  const shard = context.servers.of(caller.accountId);
+  const shard = context.servers.shardFor(caller.accountId);
   return shard.shared(
     () => standingInRedis(context, reconciliation, caller),
     async () => {
@@ -30,7 +30,7 @@ async function standingInRedis(
   reconciliation: Reconciliation,
   { accountId, keyId, quota }: LimitedCaller,
 ): Promise<Found> {
-  const shard = servers.of(accountId);
+  const shard = servers.shardFor(accountId);
   const { link, keys, clock } = shard;
   for (let tries = 0; tries < maxAttempts; tries++) {
     reconciliation.reportFirst(accountId);

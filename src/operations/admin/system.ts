@@ -65,7 +65,7 @@ export class SystemOperations {
   readonly #dependencies: SystemDependencies;
   readonly #slow: () => Promise<CachedStatus>;
   readonly #traffic: () => Promise<readonly Traffic[]>;
-  /** Without the settings, which an operator who changes them reads again at once. */
+  /** Excludes the settings, so that an operator sees a change immediately. */
   readonly #state: () => Promise<Omit<System, 'settings'>>;
   readonly overview: () => Promise<Overview>;
   readonly metrics: () => Promise<readonly Metric[]>;

@@ -140,12 +140,12 @@ export class UsageReports {
 
   /** The keys with the most requests. Defaults to today (UTC). Covers whole days only, up to 31. */
   async topCallers(asked: RequestedRange, limit: number) {
-    return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
+    return this.#named(await this.#store.usage.topKeys('all', this.#wholeDays(asked, 0), limit));
   }
 
   /** The keys with the most requests to deprecated operations. Defaults to the last 30 days. */
   async deprecatedCallers(asked: RequestedRange, limit: number) {
-    const range = this.#days(asked, defaultMs.deprecated);
+    const range = this.#wholeDays(asked, defaultMs.deprecated);
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
   }
 
@@ -153,7 +153,7 @@ export class UsageReports {
     return { since: since ?? until - defaultLength, until };
   }
 
-  #days(asked: RequestedRange, defaultLength: number): TimeRange {
+  #wholeDays(asked: RequestedRange, defaultLength: number): TimeRange {
     const { since, until } = this.#range(asked, defaultLength);
     return { since: startOfDay(Math.max(since, until - maxRangeMs.days)), until };
   }

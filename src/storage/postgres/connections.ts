@@ -148,7 +148,7 @@ export class Connections {
     let connection: Connection;
     this.#opening++;
     try {
-      connection = await this.#opened();
+      connection = await this.#openConnection();
     } catch (error) {
       throw new ConnectionError(error);
     } finally {
@@ -161,7 +161,7 @@ export class Connections {
     this.#options.onChange();
   }
 
-  async #opened(): Promise<Connection> {
+  async #openConnection(): Promise<Connection> {
     const connection = new Connection(this.#options.connection, {
       throughPooler: this.#throughPooler,
       onClose: (closed) => this.#lost(closed),
@@ -173,7 +173,7 @@ export class Connections {
       connection.close();
       if (!(error instanceof BehindPooler)) throw error;
       this.#throughPooler = true;
-      return this.#opened();
+      return this.#openConnection();
     }
   }
 

@@ -3,7 +3,7 @@ import type { SqlValue } from '../../tables/table.ts';
 import { type Engine, postgresDialect } from '../queries/engine.ts';
 import type { Runner } from './statements.ts';
 
-/** Runs statements in a transaction, or reads. */
+/** Runs statements in a transaction, or as standalone reads. */
 export class PostgresEngine implements Engine {
   readonly dialect = postgresDialect;
   readonly #runner: Runner;

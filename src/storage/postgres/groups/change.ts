@@ -3,7 +3,7 @@ import { toStoredValues } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
-import type { Cell, GroupRows, Search } from './rows.ts';
+import type { GroupRows, Search, TrackedRow } from './rows.ts';
 import { containsIds, idMark, parts, shaped, type TableChange, type TablePart } from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { Component, SettledUnit } from './units.ts';
@@ -96,7 +96,7 @@ class ChangeBuilder {
     };
   }
 
-  add(component: number, touched: Cell | Search): void {
+  add(component: number, touched: TrackedRow | Search): void {
     if ('lookup' in touched) {
       const { table, lookup, value, found } = touched;
       this.#part(table);
@@ -121,14 +121,14 @@ class ChangeBuilder {
     }
   }
 
-  #addRead(component: number, { table, key, stored }: Cell): void {
+  #addRead(component: number, { table, key, stored }: TrackedRow): void {
     this.#part(table);
     const columns =
       stored === undefined ? { [table.key[0] ?? '']: plain(key) } : this.#columns(table, stored);
     this.#push(parts.read(table), { component, is_there: stored !== undefined, ...columns });
   }
 
-  #addChanged(component: number, cell: Cell): void {
+  #addChanged(component: number, cell: TrackedRow): void {
     const { table, key, stored, now } = cell;
     const { resource, raisesOnInsert } = table;
     if (resource !== undefined && (stored !== undefined || raisesOnInsert)) {
@@ -147,7 +147,7 @@ class ChangeBuilder {
     }
   }
 
-  #addAdded(component: number, { table, key, now }: Cell): void {
+  #addAdded(component: number, { table, key, now }: TrackedRow): void {
     if (table.isCounted) {
       const ids = this.#added.get(table.name) ?? [];
       this.#marks.set(key as bigint, idMark(table.name, ids.push(key as bigint)));

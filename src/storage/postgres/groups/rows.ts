@@ -7,7 +7,7 @@ export type Row = Readonly<Record<string, unknown>>;
 export type Key = string | bigint | number;
 
 /** A row in the database, and its state after the units of the group have run. */
-export interface Cell {
+export interface TrackedRow {
   readonly name: string;
   readonly table: Table;
   readonly key: Key;
@@ -35,35 +35,35 @@ interface Wanted {
 /** Rows read by a group of units. Each row is read once, and concurrent reads of a table share a statement. */
 export class GroupRows {
   readonly #runner: Runner;
-  readonly #cells = new Map<string, Awaitable<Cell>>();
+  readonly #cells = new Map<string, Awaitable<TrackedRow>>();
   readonly #searches = new Map<string, Awaitable<Search>>();
   readonly #wanted = new Map<string, Wanted>();
-  readonly #changed = new Set<Cell>();
+  readonly #changed = new Set<TrackedRow>();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(runner: Runner) {
     this.#runner = runner;
   }
 
-  /** Cells whose rows the units have changed. */
-  get changed(): ReadonlySet<Cell> {
+  /** TrackedRows whose rows the units have changed. */
+  get changed(): ReadonlySet<TrackedRow> {
     return this.#changed;
   }
 
-  change(cell: Cell, row: Row | undefined): void {
+  change(cell: TrackedRow, row: Row | undefined): void {
     cell.now = row;
     this.#changed.add(cell);
   }
 
   /** Adds a cell for a row that is not in the database. */
-  add(table: Table, key: Key, row: Row | undefined): Cell {
+  add(table: Table, key: Key, row: Row | undefined): TrackedRow {
     const cell = { name: `${table.name}:${key}`, table, key, stored: undefined, now: row };
     this.#cells.set(cell.name, cell);
     this.#changed.add(cell);
     return cell;
   }
 
-  cell(table: Table, key: Key): Awaitable<Cell> {
+  cell(table: Table, key: Key): Awaitable<TrackedRow> {
     const name = `${table.name}:${key}`;
     const known = this.#cells.get(name);
     if (known !== undefined) return known;
@@ -92,7 +92,7 @@ export class GroupRows {
     return this.#failure;
   }
 
-  #cellOf(table: Table, key: Key, stored: Row | undefined): Cell {
+  #cellOf(table: Table, key: Key, stored: Row | undefined): TrackedRow {
     const name = `${table.name}:${key}`;
     const known = this.#cells.get(name);
     // A search may have loaded the row in the meantime.

@@ -4,7 +4,7 @@ import { matchesLookup } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
-import type { Cell, GroupRows, Key, Row, Search } from './rows.ts';
+import type { GroupRows, Key, Row, Search, TrackedRow } from './rows.ts';
 
 /**
  * A unit read a row that another unit of the group adds. The id of the row is unknown before the commit, so the reading
@@ -14,14 +14,14 @@ export class ReadsUncommitted extends Error {}
 
 /** Reads and changes of one unit. The changes are merged into the group's rows after the unit has succeeded. */
 export class UnitChanges {
-  readonly touched = new Set<Cell | Search>();
+  readonly touched = new Set<TrackedRow | Search>();
   readonly events: NewEvent[] = [];
   /** Responses stored before this time (Unix ms) may be removed. */
   responsesSince: number | undefined;
   readonly #rows: GroupRows;
   readonly #ids: ProvisionalIds;
-  readonly #own = new Map<Cell, Row | undefined>();
-  readonly #added: Cell[] = [];
+  readonly #own = new Map<TrackedRow, Row | undefined>();
+  readonly #added: TrackedRow[] = [];
 
   constructor(rows: GroupRows, ids: ProvisionalIds) {
     this.#rows = rows;
@@ -80,7 +80,7 @@ export class UnitChanges {
     for (const { table, key, now } of this.#added) this.touched.add(this.#rows.add(table, key, now));
   }
 
-  #read(cell: Cell): Row | undefined {
+  #read(cell: TrackedRow): Row | undefined {
     this.touched.add(cell);
     if (this.#own.has(cell)) return this.#own.get(cell);
     const isOfGroup = this.#rows.changed.has(cell);
