@@ -76,10 +76,11 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '20' });
     const body = '{"name":"Ozzy","categoryId":1}';
     using busy = await Connection.open(service.url);
-    const live = 'GET /livez HTTP/1.1\r\nHost: test\r\n\r\n';
+    const key = await issueKey(folder.path, 'pro');
+    const list = `GET /v1/pets HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`;
     // The response to the first request shows that the service has read the second request, which was sent in the same
     // packet.
-    busy.write(live + beginPost(await issueKey(folder.path, 'pro'), body, 10));
+    busy.write(list + beginPost(key, body, 10));
     expect((await busy.reply()).status).toBe(200);
     using idle = new DisposableStack();
     const closed: Promise<unknown>[] = [];
@@ -88,7 +89,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
       // is refused or reset.
       const connection = await Connection.open(service.url).catch(() => undefined);
       if (connection === undefined) continue;
-      idle.use(connection).write(live);
+      idle.use(connection).write(list);
       // The connection is closed before a second response.
       const replies = connection.reply().then(() => connection.reply());
       closed.push(replies.catch(() => 'closed'));

@@ -98,12 +98,13 @@ workersTest(
 
 embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
   await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
+  const { key } = await stores.issueKey();
   using open = new DisposableStack();
   // One of the two workers gets at least 30 of the 60 connections, but may have only 20 (half of MAX_CONNECTIONS). If
   // each worker allowed 40 connections, the limit would usually not be reached.
   for (let count = 0; count < 60; count++) {
     const connection = open.use(await Connection.open(service.url));
-    connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
+    connection.write(`GET /v1/pets HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`);
   }
   await service.logged(/too many connections/);
 });
