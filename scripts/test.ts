@@ -3,7 +3,7 @@
  * `--tiers=quick,slow,environment,elsewhere`:
  *
  * - `quick` (default, used by `npm test`): formatting, types, and the tests in all folders that are not slow.
- * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
+ * - `slow`: tests that kill processes, break servers, exhaust connections, drive browsers or install packages.
  * - `environment`: the tests of both kinds whose outcome could depend on the user, the folder, the locale, the time zone or
  *   the number of cores.
  * - `elsewhere`: `environment` again, as another user, on one core, in another locale and order (.ci/elsewhere).
@@ -30,8 +30,8 @@ interface Step {
   readonly beside?: true;
 }
 
-/** Slow tests that install packages, or run commands as a user would. */
-const environmentFolders = ['client-package', 'deploy', 'process', 'sandbox', 'supervisor'];
+/** Slow tests that install packages, run commands as a user would, or wait for timeouts. */
+const environmentFolders = ['client-package', 'deploy', 'postgres', 'process', 'sandbox', 'supervisor'];
 
 /** Slow tests whose servers, proxies and browsers are the same in every environment. */
 const otherSlowFolders = ['console', 'faults', 'generators', 'robustness'];

@@ -1,5 +1,5 @@
 /** The request log. Request logging is optional; changes to keys are always logged. */
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createRequestLog } from '../../src/http/logs/request-log.ts';
 import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -39,8 +39,14 @@ async function callInEveryWay(app: TestApp): Promise<void> {
 }
 
 describe('the request log', () => {
+  let under: Awaited<ReturnType<typeof appWith>>;
+  beforeAll(async () => {
+    under = await appWith({ LOG_REQUESTS: 'all', TRUSTED_PROXIES: '127.0.0.1' });
+  });
+  beforeEach(() => under.lines.splice(0));
+  afterAll(() => under[Symbol.asyncDispose]());
+
   test('contains every request with its caller, address and outcome if LOG_REQUESTS=all', async () => {
-    await using under = await appWith({ LOG_REQUESTS: 'all' });
     await callInEveryWay(under.app);
     const seen = under.requests().map((line) => {
       expect(line).toMatchObject({ level: 30, address: '127.0.0.1' });
@@ -71,7 +77,6 @@ describe('the request log', () => {
   });
 
   test('contains the size of each response body', async () => {
-    await using under = await appWith({ LOG_REQUESTS: 'all' });
     const { app } = under;
     await app.call('POST', '/pets', { body: newPet() });
     const sent: number[] = [];
@@ -92,7 +97,6 @@ describe('the request log', () => {
   });
 
   test('contains the trace id of a valid traceparent header', async () => {
-    await using under = await appWith({ LOG_REQUESTS: 'all' });
     const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = '00f067aa0ba902b7';
     const cases: [traceparent: string, traceId: string | undefined][] = [
@@ -149,7 +153,6 @@ describe('the request log', () => {
   });
 
   test('contains the address of the client behind a trusted proxy', async () => {
-    await using under = await appWith({ LOG_REQUESTS: 'all', TRUSTED_PROXIES: '127.0.0.1' });
     for (const sent of ['203.0.113.7:4711', '2001:db8::7', 'junk']) {
       await under.app.call('GET', '/pets', { headers: { 'X-Forwarded-For': sent } });
     }

@@ -10,13 +10,16 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
 import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, finished, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
 import { idOf } from '../support/replicas.ts';
+import { testWith } from '../support/requirements.ts';
 
 let sampleFolder: TemporaryFolder;
 let sample: SampleStore;
@@ -36,7 +39,11 @@ async function sampleCopy(): Promise<TemporaryFolder> {
 
 /** Runs a command on the store in a folder. */
 function run(folder: string, ...words: string[]) {
-  return finished([...commandLine, ...words], { cwd: folder, environment: settingsIn(folder) });
+  return finish(folder, [...commandLine, ...words]);
+}
+
+function finish(folder: string, command: readonly string[]) {
+  return finished(command, { cwd: folder, environment: settingsIn(folder) });
 }
 
 async function succeed(folder: string, ...words: string[]): Promise<string> {
@@ -172,4 +179,33 @@ test('a failed backup is logged and retried until it succeeds', async () => {
   await service.logged('backup failed; trying again');
   await Bun.file(obstacle).delete();
   await service.logged('backup made');
+});
+
+testWith(...fileSizeLimits)('a backup on a full disk leaves no file, and prints the reason', async () => {
+  await using folder = await sampleCopy();
+  for (const bytes of [0, 5_000, 100_000]) {
+    const limited = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'new.backup'];
+    const { exitCode, stderr } = await finish(folder.path, limited);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Cannot make the backup')]);
+    expect(readdirSync(folder.path).filter((name) => name.startsWith('new'))).toEqual([]);
+  }
+});
+
+testWith(
+  { name: 'permission to create mounts (user namespaces)', package: 'util-linux', optional: true },
+  onSmallDisk(tmpdir(), 'rw', ['true']),
+)('a backup prints the required disk space before it starts if there is not enough', async () => {
+  await using folder = await sampleCopy();
+  // This rate-limit file makes the store too large for the disk.
+  await Bun.write(join(folder.path, 'store.limits'), new Uint8Array(8_000_000));
+  const small = join(folder.path, 'small');
+  mkdirSync(small);
+  const { exitCode, stderr } = await finish(
+    folder.path,
+    onSmallDisk(small, 'rw', [...commandLine, 'backup', 'small/made.backup']),
+  );
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringMatching(/Not enough space .*: about \d+ MiB needed, 4 MiB free/),
+  ]);
 });

@@ -20,7 +20,8 @@ export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSc
     const options = { url: schema.url, clock, rules, create: true, cluster };
     return {
       open: (serving) => openStore({ ...options, serving }),
-      openWith: (units) => openStorage({ ...options, serving: false, units }),
+      openWith: (units, statementTimeoutMs = patient.statementTimeoutMs) =>
+        openStorage({ ...options, serving: false, units, cluster: { ...cluster, statementTimeoutMs } }),
       [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose](),
     };
   };

@@ -15,13 +15,15 @@ export function ordersConform(check: StoreTest): void {
   check('no unit of work can create a second open order for an animal', async (bench) => {
     const { store, besideWith } = bench;
     const { write } = await besideWith(shopUnits);
+    // PostgreSQL repeats a conflicting unit until its timeout.
+    const impatient = await besideWith(shopUnits, 1_000);
+    const expectRejected = async (status: 'placed' | 'approved') =>
+      expect(await rejectionOf(impatient.write('addOrder', { ...placed, status }))).toBeDefined();
     const first = await write('addOrder', placed);
-    for (const status of ['placed', 'approved'] as const) {
-      expect(await rejectionOf(write('addOrder', { ...placed, status }))).toBeDefined();
-    }
+    await Promise.all([expectRejected('placed'), expectRejected('approved')]);
     await write('addOrder', { ...placed, status: 'cancelled' });
     await write('replaceOrder', { ...first, status: 'approved' });
-    expect(await rejectionOf(write('addOrder', placed))).toBeDefined();
+    await expectRejected('placed');
     expect((await store.orders.list(0n, 9)).map(({ status }) => status)).toEqual(['approved', 'cancelled']);
   });
 }

@@ -15,8 +15,11 @@ import { temporaryFolder } from '../support/folder.ts';
  */
 export interface Place extends AsyncDisposable {
   open(serving: boolean): Promise<Store>;
-  /** Opens the store a second time, with a test's units of work, which run in this process. */
-  openWith<All extends Units>(units: All): Promise<LimitedStore<All>>;
+  /**
+   * Opens the store a second time, with a test's units of work, which run in this process. PostgreSQL cancels statements
+   * after `timeoutMs`.
+   */
+  openWith<All extends Units>(units: All, timeoutMs?: number): Promise<LimitedStore<All>>;
 }
 
 export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
@@ -55,7 +58,7 @@ export interface Bench {
   /** Opens the store as the command line does, while the service has it open. */
   beside(): Promise<Store>;
   /** Like `beside`, with a test's units of work. */
-  besideWith<All extends Units>(units: All): Promise<LimitedStore<All>>;
+  besideWith<All extends Units>(units: All, timeoutMs?: number): Promise<LimitedStore<All>>;
   /** Closes the service's store and opens it again. */
   restart(): Promise<Store>;
 }
@@ -77,7 +80,8 @@ export function storeTests(makePlace: MakePlace): StoreTest {
         return store;
       };
       const beside = async () => opened.use(await place.open(false));
-      const besideWith = async <All extends Units>(units: All) => opened.use(await place.openWith(units));
+      const besideWith = async <All extends Units>(units: All, timeoutMs?: number) =>
+        opened.use(await place.openWith(units, timeoutMs));
       await run({ store, clock, beside, besideWith, restart });
     });
 }

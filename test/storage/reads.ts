@@ -17,8 +17,8 @@ import { type Entities, entities } from '../../src/tables/tables.ts';
 import { deliveries } from '../../src/tables/webhooks.ts';
 
 /** Number of rows in each table that have the same values. All other rows differ. */
-export const common = 8_000;
-export const rows = 12_000;
+export const common = 3_000;
+export const rows = 4_500;
 /** Number of rows per page. */
 export const limit = 21;
 

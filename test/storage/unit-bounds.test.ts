@@ -224,11 +224,11 @@ async function importPets(write: Write): Promise<void> {
   for await (const _ of imports.add(task));
 }
 
-/** Records the usage of 3,000 keys, each with 30 operations. */
+/** Records the usage of 300 keys, each with 30 operations. */
 async function recordUsage(write: Write): Promise<void> {
   const clock = new FakeClock();
   const counter = new TrafficCounter(clock);
-  for (let keyId = 1; keyId <= filledRows; keyId++)
+  for (let keyId = 1; keyId <= 300; keyId++)
     for (let operation = 0; operation < 30; operation++) {
       const counted = { operation: `operation ${operation}`, isDeprecated: false };
       counter.keys.count({ keyId, accountId: keyId } as Caller, 0, counted, 0);

@@ -8,7 +8,8 @@ export const maxWaitMs = 180_000;
 /** Timeout for one test. `timeout.ts` sets it in every test file, because Bun's default of 5 s is too short. */
 export const testTimeoutMs = 600_000;
 
-const lookAgainMs = 5;
+/** Interval between two checks, in ms. Grows with the time already waited, because many checks send requests. */
+const lookAgainAfter = (elapsedMs: number) => Math.min(50, Math.max(5, elapsedMs / 10));
 
 /** Resolves with the elapsed milliseconds once the condition is true. Rejects after the timeout. */
 export async function until(
@@ -17,10 +18,11 @@ export async function until(
 ): Promise<number> {
   const start = performance.now();
   while (!(await condition())) {
-    if (performance.now() - start > withinMs) {
+    const elapsedMs = performance.now() - start;
+    if (elapsedMs > withinMs) {
       throw new Error(`The condition was not met within ${withinMs} ms: ${condition}`);
     }
-    await Bun.sleep(lookAgainMs);
+    await Bun.sleep(lookAgainAfter(elapsedMs));
   }
   return performance.now() - start;
 }

@@ -2,9 +2,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { Transaction } from '../../src/storage/transaction.ts';
+import { now, openCatalogue } from '../storage/catalogue-kit.ts';
+import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
-import { now, openCatalogue } from './catalogue-kit.ts';
-import { lockAwaited } from './postgres-kit.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -8,11 +8,11 @@ import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Execute } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
+import { openDatabase, openSession, outcomeOf, untilDone } from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
-import { openDatabase, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

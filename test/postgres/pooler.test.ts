@@ -6,15 +6,6 @@ import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import {
-  ownPgBouncer,
-  type PgBouncerOptions,
-  pgBouncerProgram,
-  throughPgBouncer,
-} from '../support/pgbouncer.ts';
-import { rejectionOf } from '../support/rejection.ts';
-import { testServers } from '../support/servers.ts';
-import { until } from '../support/wait.ts';
-import {
   expectReadCommitted,
   lockAwaited,
   lockers,
@@ -23,8 +14,17 @@ import {
   outcomeOf,
   untilDone,
   writeStoreOf11,
-} from './postgres-kit.ts';
-import { newPet } from './samples.ts';
+} from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
+import {
+  ownPgBouncer,
+  type PgBouncerOptions,
+  pgBouncerProgram,
+  throughPgBouncer,
+} from '../support/pgbouncer.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -7,9 +7,6 @@ import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { readsOf } from '../../src/storage/postgres/reads.ts';
 import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
-import { testServers } from '../support/servers.ts';
-import { tcpProxy } from '../support/tcp-proxy.ts';
-import { until } from '../support/wait.ts';
 import {
   alive,
   expectReadCommitted,
@@ -19,8 +16,11 @@ import {
   openSession,
   outcomeOf,
   untilDone,
-} from './postgres-kit.ts';
-import { newPet } from './samples.ts';
+} from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
+import { testServers } from '../support/servers.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/wait.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
