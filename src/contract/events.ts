@@ -54,6 +54,9 @@ const dataByGroup = {
   webhook: WebhookDisabled,
 } satisfies Record<EventGroup, z.ZodType>;
 
+/** The data of events, by group. */
+export type EventData = { readonly [Group in EventGroup]: z.infer<(typeof dataByGroup)[Group]> };
+
 const eventShapes = eventTypes.map((type) => {
   const [group = 'pet', change = ''] = type.split('.');
   const name = [group, change].map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
