@@ -83,7 +83,8 @@ function printConcerns(concerns: readonly Concern[]): void {
     printLine(styleIfSupported('red', what));
     printLine(remedy);
   }
-  if (concerns.length === 0) printLine('No problems found in the store. `/readyz` reports those of the running service.');
+  if (concerns.length === 0)
+    printLine('No problems found in the store. `/readyz` reports those of the running service.');
 }
 
 async function showStatus(config: Config, { json }: { json?: true }): Promise<void> {
