@@ -4,7 +4,7 @@ import type { AuditEntry, AuditEntryRow } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
 import type { AccountWebhook } from '../src/contract/admin/webhooks.ts';
 import type { Delivery as DeliverySchema } from '../src/contract/deliveries.ts';
-import type { Event } from '../src/contract/events.ts';
+import type { Event, EventData as StoredEventData } from '../src/contract/events.ts';
 import type { Body, OperationOutcome, Page } from '../src/contract/operation.ts';
 import type { Order as OrderSchema } from '../src/contract/orders.ts';
 import type { Delivery, Order, PutCategoryResult, StoreEvent } from '../src/contract/representations.ts';
@@ -106,6 +106,8 @@ export type PlacedOrder = ItemOf<'GET /orders'>;
 export type Category = ItemOf<'GET /categories'>;
 export type AuditLogEntry = ItemOf<'GET /audit'>;
 export type StoredEvent = ItemOf<'GET /events'>;
+/** The data of events, by group of event types. */
+export type EventData = JsonValue<StoredEventData>;
 export type Webhook = ItemOf<'GET /webhooks'>;
 export type WebhookDelivery = ItemOf<'GET /webhooks/{webhookId}/deliveries'>;
 export type Ban = ResponseOf<'GET /bans'>[number];

@@ -3,7 +3,7 @@ import type { OperationId } from '../src/contract/operations.ts';
 import type { OrderStatus } from '../src/contract/orders.ts';
 import type { PetStatus } from '../src/contract/pets.ts';
 import type { DeliveryStatus } from '../src/domain/delivery-status.ts';
-import type { EventSelector, EventType } from '../src/domain/event-type.ts';
+import type { EventSelector, EventType, typeGroups } from '../src/domain/event-type.ts';
 import type { OrderTransition } from '../src/domain/order-status.ts';
 import type { PlanName } from '../src/domain/plan.ts';
 import type { Role } from '../src/domain/role.ts';
@@ -170,7 +170,7 @@ const groupWords: Readonly<Record<string, string>> = {
   'order.*': 'order.* (all order events)',
   'category.*': 'category.* (all category events)',
   'webhook.*': 'webhook.* (all webhook events)',
-};
+} satisfies Record<(typeof typeGroups)[number], string>;
 
 /** Display names for event selectors, with groups such as `webhook.*` first. */
 export function eventTypeLabels(selectors: readonly EventSelector[]) {

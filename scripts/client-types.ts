@@ -1,6 +1,6 @@
 /**
  * Generates the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: interfaces for all
- * bodies and list filters, with descriptions, and the error codes for each status.
+ * bodies and list filters, with descriptions, the error codes for each status, and those of a deleted resource.
  */
 
 /** The subset of JSON Schema that the document uses. */
@@ -161,10 +161,12 @@ function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   return exact;
 }
 
-/** Returns the error codes of all operations, grouped by status. */
+/** Returns the error codes of all operations, grouped by status, and those of a resource that is already deleted. */
 function errorCodes({ paths, components }: OpenapiDocument): string {
   const codes = new Map<string, Set<string>>();
-  for (const { responses } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+  const gone = new Set<string>();
+  const methods = Object.values(paths).flatMap((path) => Object.entries(path));
+  for (const [method, { responses }] of methods) {
     for (const [status, response] of Object.entries(responses).filter(([status]) => status >= '400')) {
       const { content } = response.$ref
         ? (components.responses[response.$ref.split('/').at(-1) ?? ''] ?? {})
@@ -173,8 +175,13 @@ function errorCodes({ paths, components }: OpenapiDocument): string {
       const enums = (schema?.allOf ?? []).flatMap(({ properties }) => properties?.code?.enum ?? []);
       if (enums.length === 0) throw new Error(`A response ${status} has no codes.`);
       codes.set(status, (codes.get(status) ?? new Set()).union(new Set(enums)));
+      if (method === 'delete' && status === '404') for (const code of enums) gone.add(code);
     }
   }
   const lines = [...codes].sort().map(([status, of]) => `  readonly ${status}: ${union([...of].sort())};\n`);
-  return `/** Error codes by HTTP status. New codes may be added within v1. Treat an unknown code like any other error with its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
+  const list = [...gone].sort().map((code) => `'${code}'`);
+  return `/** Error codes by HTTP status. New codes may be added within v1. Treat an unknown code like any other error with its status. */\nexport interface ErrorCodes {\n${lines.join('')}}
+
+/** The 404 codes of DELETE operations. */
+export const goneCodes: readonly string[] = [${list.join(', ')}];\n`;
 }

@@ -469,5 +469,8 @@ export interface ErrorCodes {
   readonly 503: 'service_unavailable';
 }
 
+/** The 404 codes of DELETE operations. */
+export const goneCodes: readonly string[] = ['category_not_found', 'pet_not_found', 'webhook_not_found'];
+
 /** Response members that are returned as `bigint`. */
 export const int64Members: readonly string[] = ['after', 'categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];

@@ -1,6 +1,6 @@
 /** Converts responses to data or errors. */
 import type { Reply } from './attempt.js';
-import type { ErrorDetail } from './contract.js';
+import { type ErrorDetail, goneCodes } from './contract.js';
 import { errorOf } from './error-of.js';
 import { ConnectionError, type Problem, ServerError } from './errors.js';
 import { parseJson } from './json.js';
@@ -27,7 +27,6 @@ export interface Received {
 
 /** Statuses that come from a proxy rather than the service. */
 const proxyStatuses = [502, 503, 504];
-const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found', 'delivery_not_found'];
 
 /**
  * Returns the data of a successful response; undefined if it has no data. Throws an AnimalStoreError for any

@@ -1,7 +1,7 @@
 /** The resource that an event is about, with a link to its page. */
-import type { StoredEvent } from '../contract.ts';
+import { type EventGroup, eventGroup } from '../../src/domain/event-type.ts';
+import type { EventData, StoredEvent } from '../contract.ts';
 import { pluralize } from '../format.ts';
-import type { Int64 } from '../json.ts';
 import { quoteName } from '../text.ts';
 
 interface Subject {
@@ -21,29 +21,28 @@ export function EventSubject({ event }: { event: StoredEvent }) {
   );
 }
 
+/** The subject of an event of each group. */
+const subjects: { readonly [Group in EventGroup]: (data: EventData[Group], isGone: boolean) => Subject } = {
+  pet: ({ id, name }, isGone) => ({
+    text: `Animal ${id}`,
+    more: name,
+    ...(!isGone && { href: `#/animals?id=${id}` }),
+  }),
+  pets: ({ count, firstId, lastId }) => ({
+    text: pluralize(count, 'animal'),
+    href: `#/animals?minId=${firstId}&maxId=${lastId}`,
+    more: `Animals ${firstId} to ${lastId}`,
+  }),
+  order: ({ id, petId }) => ({ text: `Order ${id}`, href: `#/orders?order=${id}`, more: `Animal ${petId}` }),
+  category: ({ id, name }, isGone) => ({
+    text: `Category ${id}`,
+    more: name,
+    ...(!isGone && { href: '#/categories' }),
+  }),
+  webhook: ({ id, reason }) => ({ text: `Webhook ${id}`, href: `#/webhooks/${id}`, more: reason }),
+};
+
 function eventSubject({ type, data }: StoredEvent): Subject {
-  if ('petId' in data)
-    return { text: `Order ${data.id}`, href: `#/orders?order=${data.id}`, more: `Animal ${data.petId}` };
-  if ('firstId' in data) return importSubject(data);
-  if ('reason' in data)
-    return { text: `Webhook ${data.id}`, href: `#/webhooks/${data.id}`, more: data.reason };
-  const isGone = type.endsWith('.deleted');
-  if ('categoryId' in data)
-    return {
-      text: `Animal ${data.id}`,
-      more: data.name,
-      ...(!isGone && { href: `#/animals?id=${data.id}` }),
-    };
-  return { text: `Category ${data.id}`, more: data.name, ...(!isGone && { href: '#/categories' }) };
-}
-
-interface Imported {
-  readonly count: number;
-  readonly firstId: Int64;
-  readonly lastId: Int64;
-}
-
-function importSubject({ count, firstId, lastId }: Imported): Subject {
-  const href = `#/animals?minId=${firstId}&maxId=${lastId}`;
-  return { text: pluralize(count, 'animal'), href, more: `Animals ${firstId} to ${lastId}` };
+  const subjectOf = subjects[eventGroup(type)] as (data: StoredEvent['data'], isGone: boolean) => Subject;
+  return subjectOf(data, type.endsWith('.deleted'));
 }

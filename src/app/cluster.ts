@@ -207,12 +207,12 @@ function createReplicas(
 }
 
 /**
- * Webhooks and deliveries are read from the primary, because some of their columns change without raising a version.
+ * All other resources are read from the primary: some columns of webhooks and deliveries change without raising a
+ * version.
  */
 function replicatedReads(runner: Runner, { select }: Replicas, primary: ReplicatedReads): ReplicatedReads {
   const { pets, orders, categories } = readsOf({ ...runner, select });
-  const { webhooks, deliveries } = primary;
-  return { pets, orders, categories, webhooks, deliveries };
+  return { ...primary, pets, orders, categories };
 }
 
 function findTroubles(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {

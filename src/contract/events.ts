@@ -1,5 +1,11 @@
 import * as z from 'zod';
-import { type EventSelector, eventSelectors, eventTypes } from '../domain/event-type.ts';
+import {
+  type EventGroup,
+  type EventSelector,
+  eventGroup,
+  eventSelectors,
+  eventTypes,
+} from '../domain/event-type.ts';
 import { Category } from './categories.ts';
 import { defineOperations, okPage, okStream } from './operation.ts';
 import { Order } from './orders.ts';
@@ -46,7 +52,10 @@ const dataByGroup = {
   order: Order,
   category: Category,
   webhook: WebhookDisabled,
-};
+} satisfies Record<EventGroup, z.ZodType>;
+
+/** The data of events, by group. */
+export type EventData = { readonly [Group in EventGroup]: z.infer<(typeof dataByGroup)[Group]> };
 
 const eventShapes = eventTypes.map((type) => {
   const [group = 'pet', change = ''] = type.split('.');
@@ -55,7 +64,7 @@ const eventShapes = eventTypes.map((type) => {
     id: assignedId('ID of the event'),
     type: z.literal(type),
     timestamp: instant('Time of the change (UTC).'),
-    data: dataByGroup[group as keyof typeof dataByGroup],
+    data: dataByGroup[eventGroup(type)],
   });
 });
 

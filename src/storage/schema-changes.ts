@@ -238,6 +238,14 @@ const dueByScope = `
   WHERE status = 'pending';
 `;
 
+const dueByEventScope = `
+  CREATE INDEX due_deliveries_by_event_scope ON deliveries (webhook_id, (CASE WHEN substr(type, 1, 4) = 'pet.' THEN 'pets:read'
+    WHEN substr(type, 1, 5) = 'pets.' THEN 'pets:read' WHEN substr(type, 1, 6) = 'order.' THEN 'orders:read'
+    WHEN substr(type, 1, 9) = 'category.' THEN 'pets:read' WHEN substr(type, 1, 8) = 'webhook.' THEN 'webhooks:write' END),
+    next_attempt_at, id)
+  WHERE status = 'pending';
+`;
+
 const addedIndexes = (id: '' | ', id') => `
   CREATE INDEX webhooks_by_state ON webhooks (enabled${id});
   CREATE INDEX webhooks_by_account_and_state ON webhooks (account_id, enabled${id});
@@ -548,5 +556,11 @@ export const schemaChanges: readonly SchemaChange[] = [
     -- Processes of earlier versions count as confirmed.
     ALTER TABLE redis_readings ADD COLUMN is_confirmed boolean NOT NULL DEFAULT true;
     `,
+  },
+  {
+    // In `due_deliveries_by_scope`, events of unknown groups required the scope of animals.
+    sqlite: `${dueByEventScope} DROP INDEX due_deliveries_by_scope;`,
+    postgres: 'DROP INDEX due_deliveries_by_scope;',
+    postgresIndexes: dueByEventScope,
   },
 ];

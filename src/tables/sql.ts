@@ -144,6 +144,16 @@ export function listSetFilters(
   return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
 }
 
+/** Whether a row has the values of a filter. */
+export function matchesFilter<Row extends object>(
+  row: Row,
+  filter: { readonly [Name in keyof Row]?: Row[Name] | undefined },
+): boolean {
+  return Object.entries(filter).every(
+    ([name, value]) => value === undefined || row[name as keyof Row] === value,
+  );
+}
+
 /** Converts every integer in a row to a number. Changes the row in place, because nothing else refers to it. */
 export function toNumbers<Row>(found: object): Row {
   const row = found as Record<string, unknown>;

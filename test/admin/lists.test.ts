@@ -1,8 +1,12 @@
 /** Lists for operators: both sort orders, filters by time, sorting by usage, and totals. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type * as z from 'zod';
+import { allAdminOperations } from '../../src/contract/admin/operations.ts';
+import { wordsOf } from '../stress/walk/schemas.ts';
 import { callAdmin } from '../support/admin.ts';
 import { nextOf, openDesk } from '../support/admin-answers.ts';
 import { newReport } from '../support/usage.ts';
+import { addDeliveries, addWebhook, failedDelivery } from '../support/webhooks.ts';
 
 interface Named {
   readonly id: number;
@@ -153,3 +157,60 @@ test('the audit log can be filtered by action', async () => {
   expect((await list(`/audit?operation=cancelOrder&actor=${actor}&object=order:2`)).items.length).toBe(1);
   expect((await list('/audit?operation=cancelOrder&object=order:1')).items).toEqual([]);
 });
+
+/** Parameters that do not select the contents of a list. `order` and `sort` are combined with every filter. */
+const how = new Set(['limit', 'cursor', 'wait', 'after']);
+const modes = new Set(['order', 'sort']);
+/** Values for filters of every type. Some match nothing. */
+const values = [
+  ...['1', '0', '999999', '1970-01-01T00:00:00Z', '2999-01-01T00:00:00Z'],
+  ...['z', 'order.placed', 'order:2'],
+];
+
+/** The settings of each parameter that may change the contents of a list, such as `status=sold`. */
+function settingsOf(shape: Readonly<Record<string, unknown>>) {
+  return Object.entries(shape as Record<string, z.ZodType>)
+    .filter(([name]) => !how.has(name))
+    .map(([name, schema]) => {
+      const accepted = [...values, ...(wordsOf(schema) ?? [])].filter(
+        (value) => schema.safeParse(value).success,
+      );
+      return { name, settings: accepted.map((value) => `${name}=${encodeURIComponent(value)}`) };
+    });
+}
+
+const filteredLists = allAdminOperations
+  .filter(({ paginated, feed }) => paginated || feed)
+  .map(({ path, query }) => [path, settingsOf(query?.shape ?? {})] as const);
+
+// The random walk requires the same of the lists for clients (test/stress/walk/ways.ts).
+test.each(filteredLists)(
+  'the list %s applies every filter, alone and together with any other parameter',
+  async (path, parameters) => {
+    await addWebhook(app.config.databaseUrl, { accountId: 1 });
+    await addDeliveries(app.config.databaseUrl, [failedDelivery(1n, 1n, app.clock.now())]);
+    await done('POST', '/accounts/1/keys', { name: 'filtered' });
+    const counted = new Map<string, number>();
+    const count = async (...settings: readonly string[]) => {
+      const target = `${path.replace('{webhookId}', '1')}?${['limit=100', ...settings].join('&')}`;
+      const known = counted.get(target) ?? (await done<unknown[]>('GET', target)).length;
+      counted.set(target, known);
+      return known;
+    };
+    // Of a filter, one value that matches some items; of `order` and `sort`, every value.
+    const bases = [{ name: '', setting: '' }];
+    for (const { name, settings } of parameters) {
+      const matching: string[] = [];
+      for (const setting of settings) if ((await count(setting)) > 0) matching.push(setting);
+      bases.push(...matching.slice(0, modes.has(name) ? undefined : 1).map((setting) => ({ name, setting })));
+    }
+    for (const { name, setting } of bases) {
+      const all = await count(setting);
+      expect(all).toBeGreaterThan(0);
+      for (const filter of parameters.filter((one) => one.name !== name && !modes.has(one.name))) {
+        const left = await Promise.all(filter.settings.map((one) => count(setting, one)));
+        expect([setting, filter.name, Math.min(...left) < all]).toEqual([setting, filter.name, true]);
+      }
+    }
+  },
+);

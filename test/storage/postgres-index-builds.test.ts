@@ -28,7 +28,10 @@ async function validityOf(session: SQL): Promise<Record<string, boolean>> {
 
 async function expectMigrated(session: SQL): Promise<void> {
   const found = await validityOf(session);
-  const wanted = migrationSteps.flatMap(({ indexes }) => indexes.map(({ name }) => name));
+  const built = migrationSteps.flatMap(({ indexes }) => indexes.map(({ name }) => name));
+  const wanted = built.filter(
+    (name) => !migrationSteps.some(({ change }) => String(change).includes(`DROP INDEX ${name};`)),
+  );
   expect(wanted.filter((name) => found[name] !== true)).toEqual([]);
   expect(Object.values(found)).not.toContain(false);
   const [{ version }] = await session`SELECT version FROM animal_store_format`;

@@ -4,7 +4,9 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
 import { openTables } from '../../src/app/store.ts';
+import { eventScopes, eventTypes, requiredScope } from '../../src/domain/event-type.ts';
 import { type Resource, resources } from '../../src/domain/resources.ts';
+import { deliveryScopeSql } from '../../src/storage/delivery-row.ts';
 import { lock } from '../../src/storage/postgres/versions.ts';
 import { openDatabase as openSqliteFile } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
@@ -114,6 +116,38 @@ test.skipIf(session === null)('every resource has a row in `counters` to lock on
 });
 
 const locked = (sql: SQL, resource: Resource) => lock(sql, new Set([resource])) as SQL.Query<unknown[]>;
+
+describe('the SQL for the scope that a delivery requires', () => {
+  const scopeOf = (type: string) => {
+    using database = new Database(':memory:');
+    return database.query(`SELECT ${deliveryScopeSql} AS scope FROM (SELECT ?1 AS type)`).get(type);
+  };
+
+  test('agrees with the domain for every event type', () => {
+    for (const type of eventTypes)
+      expect([type, scopeOf(type)]).toEqual([type, { scope: requiredScope(type) }]);
+  });
+
+  test('is no scope if the group of the event is unknown', () => {
+    expect(scopeOf('note.created')).toEqual({ scope: null });
+  });
+
+  test('is the same in an index of due deliveries', () => {
+    const isIndexed = sqliteParts(path).some((part) => String(part).includes(deliveryScopeSql));
+    demand(
+      'Replace the index of due deliveries in a new step of schema-changes.ts, so that it has the expression of deliveryScopeSql:',
+      isIndexed ? [] : [deliveryScopeSql],
+    );
+  });
+
+  test.each(eventScopes)('is answered by an index of the keys that may read events with %s', (scope) => {
+    const condition = `instr(scopes, 'events:read') > 0 AND instr(scopes, '${scope}') > 0`;
+    demand(
+      'Add an index `event_readers_of_…` in a new step of schema-changes.ts:',
+      sqliteParts(path).some((part) => String(part).includes(condition)) ? [] : [condition],
+    );
+  });
+});
 
 /** The parts of a schema that are not described, in any order of columns. */
 function sqliteParts(file: string): unknown[] {

@@ -21,8 +21,9 @@ export interface CommandOverrides {
   readonly byName?: 'operator';
 }
 
+/** Lines of at most 100 characters. */
 export const scopesNotes = [
-  `Scopes: ${scopes.join(', ')}.`,
+  ...(`Scopes: ${scopes.join(', ')}.`.match(/\S.{0,98}[,.](?= |$)/g) ?? []),
   'A 403 response names the required scope that the key lacks. getRateLimit requires no scope.',
 ];
 

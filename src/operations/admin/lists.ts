@@ -12,6 +12,8 @@ import { int64Max } from '../../contract/json.ts';
 import type { Order, Pet } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import { orderStatuses } from '../../domain/order-status.ts';
+import type { PetFilter } from '../../storage/storage.ts';
+import { matchesFilter } from '../../tables/sql.ts';
 import { readPage } from '../resources/pages.ts';
 import type { OperationReaders } from '../resources/rows.ts';
 import { sharedReaders } from '../resources/shared.ts';
@@ -53,15 +55,10 @@ async function pageWithin<Row extends { readonly id: bigint }>(
 function filterNamed(
   pets: Pick<Store['pets'], 'findMany'>,
   ids: readonly bigint[],
-  {
-    status,
-    categoryId,
-  }: { readonly status: Pet['status'] | undefined; readonly categoryId: bigint | undefined },
+  filter: PetFilter,
 ): ListReaders<Pet> {
   const matching = async () => {
-    const found = (await pets.findMany(ids)).filter(
-      (pet) => (status ?? pet.status) === pet.status && (categoryId ?? pet.categoryId) === pet.categoryId,
-    );
+    const found = (await pets.findMany(ids)).filter((pet) => matchesFilter(pet, filter));
     return found.sort((one, other) => (one.id < other.id ? -1 : 1));
   };
   return {
@@ -76,12 +73,10 @@ function filterNamed(
 
 export const operatorReaders = {
   getPet: sharedReaders.getPet,
-  listPets: ({ pets }, { query }) => {
-    const { minId = 1n, maxId = int64Max } = query;
-    return readPage(query, {
+  listPets: ({ pets }, { query }) =>
+    readPage(query, {
       path: '/pets',
-      read: (after, limit, { id: ids, status, categoryId, order }) => {
-        const filter = { status, categoryId };
+      read: (after, limit, { id: ids, minId = 1n, maxId = int64Max, order, ...filter }) => {
         const both: ListReaders<Pet> =
           ids === undefined
             ? {
@@ -91,13 +86,11 @@ export const operatorReaders = {
             : filterNamed(pets, ids, filter);
         return pageWithin(both, order, { minId, maxId }, after, limit);
       },
-    });
-  },
+    }),
   listOrders: ({ orders }, { query }) =>
     readPage(query, {
       path: '/orders',
-      read: async (after, limit, { status, petId, order, since, until }) => {
-        const filter = { status, petId };
+      read: async (after, limit, { order, since, until, ...filter }) => {
         const minId = since === undefined ? 1n : await findFirstPlacedAt(orders, since);
         const maxId = until === undefined ? int64Max : (await findFirstPlacedAt(orders, until)) - 1n;
         const both: ListReaders<Order> = {

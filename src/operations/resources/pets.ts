@@ -12,18 +12,17 @@ import { readJsonPage } from './pages.ts';
 import type { OperationReaders, OperationUnits } from './rows.ts';
 
 export const petReaders = {
-  listPets: ({ pets }, { query }) => {
-    const { minId = 1n, maxId } = query;
-    const lowerBound = minId - 1n;
-    return readJsonPage(query, {
+  listPets: ({ pets }, { query }) =>
+    readJsonPage(query, {
       path: '/pets',
-      read: (after = 0n, limit, { id: ids, status, categoryId }) =>
-        andThen(
-          pets.listJson(after < lowerBound ? lowerBound : after, limit, { status, categoryId, ids }),
+      read: (after = 0n, limit, { id: ids, minId = 1n, maxId, ...filter }) => {
+        const lowerBound = minId - 1n;
+        return andThen(
+          pets.listJson(after < lowerBound ? lowerBound : after, limit, { ...filter, ids }),
           (rows) => (maxId === undefined ? rows : truncateAfter(rows, maxId)),
-        ),
-    });
-  },
+        );
+      },
+    }),
   getPet: ({ pets }, { params }) =>
     andThen(pets.find(params.petId), (pet) => expectFound(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),

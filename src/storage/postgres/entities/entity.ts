@@ -244,7 +244,8 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   async put(row: RowOf<T>): Promise<void> {
     const others = toStoredValues(this.#table, row as object).filter(({ name }) => name !== this.texts.key);
     const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
-    await this.#insert(row, `ON CONFLICT (${this.texts.key}) DO UPDATE SET ${assignments.join(', ')}`);
+    const change = others.length === 0 ? 'DO NOTHING' : `DO UPDATE SET ${assignments.join(', ')}`;
+    await this.#insert(row, `ON CONFLICT (${this.texts.key}) ${change}`);
   }
 
   /** Locks the counter's row until the commit, so that rows are committed in the order of their ids. */

@@ -3,28 +3,35 @@ import type { Inventory, NewPet } from '../../../contract/pets.ts';
 import type { Pet } from '../../../contract/representations.ts';
 import type { JsonRows } from '../../../domain/json-rows.ts';
 import { pets } from '../../../tables/pets.ts';
+import { sqlName } from '../../../tables/sql.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { AddedEvents, PetWrites } from '../../transaction.ts';
 import type { Statements, Versioned } from '../statements.ts';
 import { incrementVersion } from '../versions.ts';
-import { PostgresEntity } from './entity.ts';
+import { casts, PostgresEntity } from './entity.ts';
 import type { PostgresEventWrites } from './events.ts';
 
 const named = '(SELECT * FROM pets WHERE id = ANY ($1::text::bigint[]) OFFSET 0) AS named';
+
+/** A filter whose parameter is null matches every animal. */
+const namedFilters = pets.filters.map((name, index) => {
+  const column = sqlName(name);
+  const type = casts[pets.columns[name]?.type ?? 'text'];
+  return `${column} = coalesce($${index + 3}::${type}, ${column})`;
+});
 
 const noneCounted = { available: 0n, pending: 0n, sold: 0n };
 
 export class PostgresPets extends PostgresEntity<typeof pets> implements PetStore {
   /** Looks up the animals by id first, because a request contains only a few ids. */
   readonly #named = this.texts.asJson(`${this.texts.select.replace('FROM pets', `FROM ${named}`)}
-    WHERE id > $2::bigint AND status = coalesce($3::text, status) AND category_id = coalesce($4::bigint, category_id)
-    ORDER BY id LIMIT $5`);
+    WHERE id > $2::bigint AND ${namedFilters.join(' AND ')} ORDER BY id LIMIT $${namedFilters.length + 3}`);
 
   override listJson(after: bigint | undefined, limit: number, filter: PetFilter = {}): Promise<JsonRows> {
     const { ids, ...others } = filter;
     if (ids === undefined) return super.listJson(after, limit, others);
-    const { status = null, categoryId = null } = others;
-    return this.jsonRows(limit, this.#named, `{${ids}}`, after ?? 0n, status, categoryId);
+    const values = pets.filters.map((name) => others[name as keyof typeof others] ?? null);
+    return this.jsonRows(limit, this.#named, `{${ids}}`, after ?? 0n, ...values);
   }
 
   async inventory(categoryId?: bigint): Promise<Inventory> {

@@ -203,10 +203,14 @@ function hasKeyIn(table: Table, member: string, source?: Source): string {
 }
 
 function changedRows(table: Table): string {
-  const [key, ...others] = sqlColumns(table);
+  const columns = sqlColumns(table);
+  const [key] = columns;
   const name = parts.changed(table);
   const source = containsIds(table) ? 'filled' : 'input';
-  const assignments = others.map((column) => `${column.name} = new.${column.name}`).join(', ');
+  const assignments = columns
+    .filter((column) => column !== key || columns.length === 1)
+    .map((column) => `${column.name} = new.${column.name}`)
+    .join(', ');
   return `${name} AS (
     UPDATE ${table.name} AS it SET ${assignments} FROM ${relation(name, typed(sqlColumns(table)), 'new', source)}
     WHERE it.${key?.name} = new.${key?.name} AND ${hasKeyIn(table, name, source)} AND ${isStored('new')} RETURNING 1)`;

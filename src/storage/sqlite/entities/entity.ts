@@ -175,7 +175,8 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const key = sqlKey(this.#table).map(({ name }) => name);
     const others = toStoredValues(this.#table, row as object).filter(({ name }) => !key.includes(name));
     const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
-    this.#insert(row, `ON CONFLICT (${key}) DO UPDATE SET ${assignments.join(', ')}`);
+    const change = others.length === 0 ? 'DO NOTHING' : `DO UPDATE SET ${assignments.join(', ')}`;
+    this.#insert(row, `ON CONFLICT (${key}) ${change}`);
   }
 
   #insert(row: unknown, conflict: string): Changed {

@@ -3,6 +3,7 @@ import type { Inventory, NewPet } from '../../../contract/pets.ts';
 import { type Pet, petJson } from '../../../contract/representations.ts';
 import type { JsonRows } from '../../../domain/json-rows.ts';
 import { pets } from '../../../tables/pets.ts';
+import { matchesFilter } from '../../../tables/sql.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { AddedEvents, PetWrites } from '../../transaction.ts';
 import type { DeferredChanges } from './changes.ts';
@@ -33,18 +34,12 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
   }
 
   /** Looks up each animal by id, because a request contains only a few ids. */
-  #listNamed(
-    ids: readonly bigint[],
-    after: bigint,
-    limit: number,
-    { status, categoryId }: PetFilter,
-  ): JsonRows {
+  #listNamed(ids: readonly bigint[], after: bigint, limit: number, filter: PetFilter): JsonRows {
     const named: Pet[] = [];
     for (const id of [...new Set(ids)].filter((id) => id > after).sort((a, b) => (a < b ? -1 : 1))) {
       if (named.length > limit) break;
       const pet = this.find(id);
-      if (pet === undefined || (status ?? pet.status) !== pet.status) continue;
-      if ((categoryId ?? pet.categoryId) === pet.categoryId) named.push(pet);
+      if (pet !== undefined && matchesFilter(pet, filter)) named.push(pet);
     }
     const page = named.slice(0, limit);
     return { json: `[${page.map(petJson)}]`, last: page.at(-1)?.id, next: named[limit]?.id };

@@ -6,8 +6,9 @@ import type { RequestInputs } from '../scene.ts';
 import { type Outcome, type RecordedEvent, refusal, type World } from '../world.ts';
 
 const defaultLimit = 20;
-/** Number of events that the service examines for a filtered page. */
+/** Number of events that the service examines at once for a filtered page, and at most until one of them matches. */
 const examinedAtOnce = 500;
+const maxExamined = 10_000;
 
 interface Asked {
   readonly after: bigint | undefined;
@@ -68,39 +69,59 @@ function page({ events }: World, asked: Asked): Outcome {
   const { after, query, types } = asked;
   const end = BigInt(events.length);
   if (after !== undefined && after > end) return refusal(410, 'events_expired', [`${after}`, `${end}`]);
-  const { items, last } = shown(events, asked);
-  const textOf = (found: readonly RecordedEvent[]) => `[${found.map(eventText).join()}]`;
-  const due = textOf(items);
+  const textOf = ({ items }: Shown) => `[${items.map(eventText).join()}]`;
+  const pages = possiblePages(events, asked);
+  const texts = pages.map(textOf);
   const names = [...(after ? ['after'] : []), ...(types.length > 0 ? ['type'] : [])];
   const others = {
-    after: shown(events, { ...asked, after: 0n }),
-    type: shown(events, { ...asked, types: [] }),
+    after: possiblePages(events, { ...asked, after: 0n }),
+    type: possiblePages(events, { ...asked, types: [] }),
   };
   const excluding = names.filter((name) => {
-    return items.length > 0 && textOf(others[name as keyof typeof others].items) !== due;
+    const [other] = others[name as keyof typeof others];
+    return pages[0].items.length > 0 && textOf(other) !== texts[0];
   });
   return {
     status: 200,
-    matches: (text) => (timeless(text) === due ? undefined : `the page is ${text}, not ${due}`),
-    isLink: linkTo(query, `${last}`),
+    matches: (text) =>
+      texts.includes(timeless(text)) ? undefined : `the page is ${text}, not ${texts.join(' or ')}`,
+    isLink: (link) => pages.some(({ last }) => linkTo(query, `${last}`)(link)),
     ways: excluding.map((name) => excludes(name, names)),
   };
 }
 
-function shown(
+interface Shown {
+  readonly items: readonly RecordedEvent[];
+  /** The position after the page. */
+  readonly last: bigint;
+}
+
+/**
+ * The pages that the service may return. If none of the events examined first match, it examines more, but ends with an
+ * empty page when its time is up.
+ */
+function possiblePages(
   events: readonly RecordedEvent[],
   { after = 0n, limit, types, isNewestFirst }: Asked,
-): { items: readonly RecordedEvent[]; last: bigint } {
-  const end = BigInt(events.length);
+): [Shown, ...Shown[]] {
+  const matching = (some: readonly RecordedEvent[]) =>
+    some
+      .filter(({ type }) => types.length === 0 || types.some((selector) => isOf(type, selector)))
+      .slice(0, limit);
   const examined = types.length === 0 ? limit : Math.max(limit, examinedAtOnce);
-  const behind = isNewestFirst ? events.toReversed() : events.slice(Number(after));
-  const items = behind
-    .slice(0, examined)
-    .filter(({ type }) => types.length === 0 || types.some((selector) => isOf(type, selector)))
-    .slice(0, limit);
-  if (isNewestFirst) return { items, last: end };
-  const window = after + BigInt(examined);
-  return { items, last: items.length === limit ? (items.at(-1)?.id ?? end) : window < end ? window : end };
+  if (isNewestFirst)
+    return [{ items: matching(events.toReversed().slice(0, examined)), last: BigInt(events.length) }];
+  const pageFrom = (from: number): Shown => {
+    const items = matching(events.slice(from, from + examined));
+    const end = BigInt(Math.min(from + examined, events.length));
+    return { items, last: items.length === limit ? (items.at(-1)?.id ?? end) : end };
+  };
+  const pages: [Shown, ...Shown[]] = [pageFrom(Number(after))];
+  for (let from = Number(after) + examined; from < Number(after) + maxExamined; from += examined) {
+    if (types.length === 0 || pages.at(-1)?.items.length !== 0 || from >= events.length) break;
+    pages.push(pageFrom(from));
+  }
+  return pages;
 }
 
 /** The page may contain other clients' events, so only its length and its link are checked. */

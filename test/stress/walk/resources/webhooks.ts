@@ -1,3 +1,4 @@
+import { typeGroups } from '../../../../src/domain/event-type.ts';
 import { anyName, jsonString } from '../../generate/json-text.ts';
 import { words } from '../../words.ts';
 import { type Filter, listRequest, memberFilters } from '../lists.ts';
@@ -26,8 +27,11 @@ const kind: Kind<Webhook> = { name: 'webhooks', textOf: webhookText };
 
 const most = 16;
 /** Event selectors in the order in which the service returns them. */
-const selectors = words`pet.created pets.imported order.cancelled webhook.disabled pet.* order.* category.* webhook.*`;
-const defaultTypes = selectors.slice(4);
+const selectors: readonly string[] = [
+  ...words`pet.created pets.imported order.cancelled webhook.disabled`,
+  ...typeGroups,
+];
+const defaultTypes: readonly string[] = typeGroups;
 
 const withSecret = (webhook: Webhook, secret: string) =>
   `${webhookText(webhook).slice(0, -1)},"secret":"${secret}"}`;
