@@ -561,6 +561,6 @@ export const schemaChanges: readonly SchemaChange[] = [
     // In `due_deliveries_by_scope`, events of unknown groups required the scope of animals.
     sqlite: `${dueByEventScope} DROP INDEX due_deliveries_by_scope;`,
     postgres: 'DROP INDEX due_deliveries_by_scope;',
-    postgresIndexes: dueByEventScope,
+    postgresIndexes: `${dueByEventScope} CREATE INDEX current_bans ON ban_snapshots (banned_until) WHERE banned_until > 0`,
   },
 ];

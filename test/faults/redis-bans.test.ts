@@ -1,6 +1,7 @@
 /** A ban survives as long as any instance or server knows of it, and lifting a ban ends it on all instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { WriteUncertainError } from '../../src/outages/errors.ts';
+import { strictRules } from '../storage/place.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -161,6 +162,37 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await using third = await bench.open();
     expect(await other.store.limits.bans()).toEqual([]);
     expect(await isAdmitted(third)).toBe(true);
+  });
+
+  test('imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was stepped since', async () => {
+    const { bench, one, other } = await open();
+    await using _ = bench;
+    await ban(one, bench.clock);
+    await until(() => isSaved(bench));
+    bench.clock.advance(strictRules.ban.firstBanSeconds);
+    bench.clock.step(3);
+    expect(await isAdmitted(other)).toBe(true);
+    await cutOff(one);
+    await ban(one, bench.clock);
+    await until(async () => (await bench.sql`SELECT FROM ban_snapshots WHERE ban_level = 1`).length === 1);
+    await kill(one);
+    await using _third = await bench.open();
+    await until(() => isBanned(other));
+  });
+
+  test('is restored only once if Redis lost it and its clock was set back', async () => {
+    const { bench, one } = await open();
+    await using _ = bench;
+    await ban(one, bench.clock);
+    await until(() => isSaved(bench));
+    await bench.empty();
+    bench.clock.step(-3_600);
+    await using third = await bench.open();
+    await until(() => isBanned(third));
+    bench.clock.advance(strictRules.ban.firstBanSeconds);
+    expect(await third.store.limits.bans()).toEqual([]);
+    await using fourth = await bench.open();
+    expect(await isAdmitted(fourth)).toBe(true);
   });
 
   test('imposed while PostgreSQL is unavailable is saved as soon as PostgreSQL is back', async () => {

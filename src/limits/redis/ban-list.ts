@@ -73,7 +73,7 @@ async function findMissingBans(
   for (let from = 0; from < saved.length; from += batchSize) {
     const batch = saved.slice(from, from + batchSize);
     const penalties = batch.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
-    const ends = batch.map(({ bannedUntil }) => bannedUntil);
+    const ends = batch.flatMap(({ bannedUntil, level }) => [bannedUntil, level]);
     const reply = await link.run('missingBans', [keys.clock, ...penalties], [...ends, ...clock.arguments()]);
     missing.push(...batch.filter((_, index) => (reply as number[])[index] === 1));
   }

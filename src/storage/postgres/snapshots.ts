@@ -92,7 +92,7 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 
   async listBans(second: number): Promise<AccountBan[]> {
-    return this.#bans((sql) => sql`banned_until > ${second}`);
+    return this.#bans((sql) => sql`banned_until > 0 AND banned_until > ${second}`);
   }
 
   async deleteBan({ keyId, accountId, bannedUntil }: AccountBan): Promise<number> {

@@ -135,6 +135,13 @@ local function ban_seconds(level)
   return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
 end
 
+-- Whether a saved ban is later than the key's last ban in Redis: it has a higher level, or began after the last ban was
+-- forgiven. The ends alone do not tell, because the clock may have been stepped since the ban was saved.
+local function is_later_ban(saved_end, saved_level, banned, level)
+  local began = saved_end - ban_seconds(saved_level)
+  return banned == 0 or saved_level > level or began >= banned + rules.forgiven_after
+end
+
 -- Key of the list of bans that PostgreSQL may lack. Every instance saves them, because the instance that decided a ban
 -- may have stopped before saving it.
 local function unsaved_bans(bans_key)
