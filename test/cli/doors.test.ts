@@ -115,6 +115,7 @@ const writtenChanges: readonly Change[] = [
   ['pets remove', ['2'], ['deletePet']],
   ['categories set', ['3', 'Dogs'], ['putCategory']],
   ['categories remove', ['3'], ['deleteCategory']],
+  ['categories set', ['1', 'Cats'], ['putCategory']],
   ['webhooks disable', ['1', '--reason', 'Overloaded.'], ['disableWebhookByOperator']],
   ['webhooks enable', ['1'], ['enableWebhookByOperator']],
   ['webhooks test', ['1'], ['testAccountWebhook']],
@@ -125,6 +126,13 @@ const writtenChanges: readonly Change[] = [
 
 const place = await sharedWorkplace();
 
+/** The arguments of the first example in a command's help. */
+async function firstExample(command: string): Promise<string[]> {
+  const { stdout } = await place.run([...command.split(' '), '--help']);
+  const example = stdout.split(`$ animal-store ${command} `)[1]?.split('\n')[0] ?? '';
+  return Array.from(example.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
+}
+
 const isChange = (operation: Operation) => !isRead(operation) && requiredRole(operation) === 'admin';
 
 /** The other commands that make changes, each run like the first example in its help. */
@@ -133,12 +141,7 @@ const otherChanges = await Promise.all(
     .filter(
       ([id, command]) => isChange(adminOperations[id]) && !writtenChanges.some(([one]) => one === command),
     )
-    .map(async ([id, command]): Promise<Change> => {
-      const { stdout } = await place.run([...command.split(' '), '--help']);
-      const example = stdout.split(`$ animal-store ${command} `)[1]?.split('\n')[0] ?? '';
-      const words = Array.from(example.matchAll(/"([^"]*)"|\S+/g), ([word, quoted]) => quoted ?? word);
-      return [command, words, [id]];
-    }),
+    .map(async ([id, command]): Promise<Change> => [command, await firstExample(command), [id]]),
 );
 
 const changes = [...writtenChanges, ...otherChanges];
@@ -192,6 +195,21 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
     }
   },
 );
+
+/** The other commands with the first example in their help, except one that writes a file. */
+const readings = derived.filter(
+  ([id, command]) =>
+    isRead(adminOperations[id]) && command !== 'audit export' && !changes.some(([one]) => one === command),
+);
+
+test.each(readings.map(([, command]) => command))('%s prints text and JSON', async (command) => {
+  const example = command === 'bans status' ? ['1'] : await firstExample(command);
+  for (const form of [[], ['--json']]) {
+    const words = [...command.split(' '), ...example.filter((word) => word !== '--json'), ...form];
+    const { exitCode, stdout, stderr } = await place.run(words);
+    expect([words, exitCode, stdout === '' && stderr]).toEqual([words, 0, false]);
+  }
+});
 
 test('the audit log contains no keys, no tokens, and no fingerprints of either', async () => {
   const secrets = done

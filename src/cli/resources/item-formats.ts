@@ -5,6 +5,7 @@ import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
 import { AuditEntry } from '../../contract/admin/audit.ts';
 import { Ban } from '../../contract/admin/bans.ts';
 import { BanStatus, FoundKey, Key } from '../../contract/admin/keys.ts';
+import { Totals } from '../../contract/admin/lists.ts';
 import { Operator } from '../../contract/admin/operators.ts';
 import { SearchResults } from '../../contract/admin/search.ts';
 import {
@@ -100,8 +101,13 @@ function cellFormatter({ shape }: z.ZodObject, name: string): (item: Cells) => s
     if (value === null || value === undefined) return '';
     if (override?.format === 'date-time') return formatIsoTime(String(value));
     if (typeof value === 'bigint') return override?.minimum === 0 ? formatInteger(value) : String(value);
-    return typeof value === 'object' ? JSON.stringify(value) : String(value);
+    return formatValue(value);
   };
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value !== 'object') return String(value);
+  return JSON.stringify(value, (_name, member) => (typeof member === 'bigint' ? String(member) : member));
 }
 
 const formatTimeOrNever = (iso: string | null) => (iso === null ? 'never' : formatIsoTime(iso));
@@ -116,6 +122,17 @@ define(Account, {
     const closed = closedAt === null ? '' : ` Closed since ${formatIsoTime(closedAt)}.`;
     return `Account ${id} (${escapeUnprintable(name)}), plan ${plan}: ${pluralize(perMinute, 'request')} per minute, ${formatInteger(perDay)} per day.${closed}${note === null ? '' : `\n${escapeUnprintable(note, '\n')}`}`;
   },
+});
+
+define(Totals, {
+  text: ({ ordersByStatus, ...totals }) =>
+    formatTable(
+      ['OBJECTS', 'NUMBER'],
+      [
+        ...Object.entries(totals).map(([name, count]) => [columnTitle(name).toLowerCase(), count] as const),
+        ...Object.entries(ordersByStatus).map(([status, count]) => [`${status} orders`, count] as const),
+      ].map(([name, count]) => [name, formatInteger(count)]),
+    ),
 });
 
 define(AccountLimits, {
@@ -291,7 +308,7 @@ function formatImport(imported: Imported | null): string {
 function formatChange(before: unknown, after: unknown): string {
   if (before === null || after === null) return '';
   const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>];
-  const text = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+  const text = (value: unknown) => (value === undefined ? '""' : formatValue(value));
   return Object.keys({ ...old, ...now })
     .filter((name) => text(old[name]) !== text(now[name]))
     .map((name) => `${name}: ${text(old[name])} → ${text(now[name])}`)

@@ -19,7 +19,7 @@ import { expectFoundById } from '../errors.ts';
 import { presentAccount, presentLimits, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { buildPage } from '../resources/pages.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
 interface AccountUpdate {
@@ -133,7 +133,7 @@ export const accountHandlers = {
     const { id: accountId } = await accounts.find(idOf(params));
     return usage.periods({ accountId }, query);
   },
-} satisfies HandlersOf<Services, typeof accountOperations>;
+} satisfies StoreHandlersOf<Services, typeof accountOperations>;
 
 const idOf = ({ accountId }: { readonly accountId: bigint }) => Number(accountId);
 

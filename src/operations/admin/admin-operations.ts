@@ -21,7 +21,7 @@ import { backupHandlers } from './backups.ts';
 import { banHandlers } from './bans.ts';
 import { categoryUseHandlers } from './categories.ts';
 import { eventHandlers } from './events.ts';
-import type { HandlerContext, HandlersOf } from './handlers.ts';
+import type { HandlerContext, HandlersOf, StoreContext } from './handlers.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorReaders, totalsHandlers } from './lists.ts';
 import { operatorHandlers } from './operators.ts';
@@ -50,7 +50,7 @@ const storeHandlers = {
   ...searchHandlers,
   ...totalsHandlers,
   ...categoryUseHandlers,
-};
+} satisfies Readonly<Record<string, StoreHandler>>;
 
 export type StoreOperationId = PublicOperationId | keyof typeof storeHandlers;
 
@@ -136,11 +136,7 @@ export function performOnStore(
   return handler(services, input as never, { preconditions: {} });
 }
 
-type StoreHandler = (
-  services: OperatorServices,
-  input: never,
-  context: Pick<HandlerContext, 'preconditions'>,
-) => Awaitable<unknown>;
+type StoreHandler = (services: OperatorServices, input: never, context: StoreContext) => Awaitable<unknown>;
 type Handler = (services: Services, input: never, context: HandlerContext) => Awaitable<unknown>;
 
 export function isPublicOperation(id: string): id is PublicOperationId {

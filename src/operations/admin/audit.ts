@@ -8,7 +8,7 @@ import { presentEntry } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 
 const pageSize = 1_000;
 
@@ -84,7 +84,7 @@ export const auditHandlers = {
     return { items: items.map(presentEntry), next };
   },
   exportAudit: ({ audit }, { query }) => exportLines(audit, query),
-} satisfies HandlersOf<{ readonly audit: AuditOperations }, typeof auditOperations>;
+} satisfies StoreHandlersOf<{ readonly audit: AuditOperations }, typeof auditOperations>;
 
 async function* exportLines(audit: AuditOperations, filter: AuditQuery): AsyncGenerator<string> {
   for await (const entry of audit.all(filter)) yield auditEntryJson(presentEntry(entry));

@@ -6,7 +6,7 @@ import type { Account, Key } from '../../tables/accounts.ts';
 import { type OperatorContext, toAuditEntry } from '../changes/by-operator.ts';
 import { expectFoundById } from '../errors.ts';
 import { toIso } from '../presenters.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 
 export class BanOperations {
   readonly #context: OperatorContext;
@@ -90,4 +90,4 @@ export function mapById<Item extends { readonly id: number }>(
 export const banHandlers = {
   listBans: ({ bans }) => bans.list(),
   liftBan: ({ bans }, { params }) => bans.lift(Number(params.keyId)),
-} satisfies HandlersOf<{ readonly bans: BanOperations }, typeof banOperations>;
+} satisfies StoreHandlersOf<{ readonly bans: BanOperations }, typeof banOperations>;

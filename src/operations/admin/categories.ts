@@ -3,7 +3,7 @@ import { int64Max, int64Min } from '../../contract/json.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 
 /** Number of categories per read, which is limited because a read of an embedded store blocks the event loop. */
 const examinedBatch = 1_000;
@@ -43,4 +43,4 @@ export const categoryUseHandlers = {
       read: (after, limit, { named }) =>
         categoriesInUse(store, after, limit, named === undefined ? undefined : named === 'true'),
     }),
-} satisfies HandlersOf<{ readonly store: Stores }, typeof categoryUseOperations>;
+} satisfies StoreHandlersOf<{ readonly store: Stores }, typeof categoryUseOperations>;

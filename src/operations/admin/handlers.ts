@@ -20,10 +20,16 @@ export interface HandlerContext extends SignedIn {
 }
 
 /** Handlers for operator requests. They may throw an `ApiError`, and use `writeAs` to make and record changes. */
-export type HandlersOf<Services, Rows> = {
+export type HandlersOf<Services, Rows, Context = HandlerContext> = {
   readonly [Id in keyof Rows]: (
     services: Services,
     input: OperationInput<Rows[Id]> & OperationUpload<Rows[Id]>,
-    context: HandlerContext,
+    context: Context,
   ) => Awaitable<OperationOutcome<Rows[Id]>>;
 };
+
+/** The context of a command. The services identify the user who runs the command. */
+export type StoreContext = Pick<HandlerContext, 'preconditions'>;
+
+/** Handlers that need only the store, so that the command line can run them. */
+export type StoreHandlersOf<Services, Rows> = HandlersOf<Services, Rows, StoreContext>;

@@ -13,7 +13,7 @@ import { expectFoundById, ifAvailable } from '../errors.ts';
 import { toAuditedKey, toIso, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 import type { UsageReports } from './usage.ts';
 
 /** Lifetime of a key: a duration in ms, or an end time in Unix ms; `null` if it never expires. */
@@ -241,7 +241,7 @@ export const keyHandlers = {
     const { id } = await keys.find(Number(params.keyId));
     return usage.keyOperations(id, query);
   },
-} satisfies HandlersOf<Services, typeof keyOperations>;
+} satisfies StoreHandlersOf<Services, typeof keyOperations>;
 
 /** Number of keys per read. The state of a key is computed rather than stored. */
 const examinedBatch = 500;

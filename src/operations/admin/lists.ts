@@ -18,7 +18,7 @@ import { readPage } from '../resources/pages.ts';
 import type { OperationReaders } from '../resources/rows.ts';
 import { sharedReaders } from '../resources/shared.ts';
 import type { Store } from '../units.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 
 /** Reads the rows after or before the row with the given id. */
 type ReadRows<Row> = (id: bigint | undefined, limit: number) => Awaitable<Row[]>;
@@ -140,4 +140,4 @@ async function readTotals({ accounts, keys, orders, search }: Store): Promise<To
 
 export const totalsHandlers = {
   getTotals: ({ store }) => readTotals(store),
-} satisfies HandlersOf<{ readonly store: Store }, typeof totalsOperations>;
+} satisfies StoreHandlersOf<{ readonly store: Store }, typeof totalsOperations>;

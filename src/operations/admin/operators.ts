@@ -4,7 +4,7 @@ import type { Role } from '../../domain/role.ts';
 import type { Operator } from '../../tables/operators.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import { presentOperator } from '../presenters.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 
 /** A new token. This object holds the only cleartext copy of the token. */
 interface IssuedToken {
@@ -63,7 +63,7 @@ export const operatorHandlers = {
     presentToken(await operators.rotate(Number(params.operatorId))),
   revokeOperator: async ({ operators }, { params }) =>
     presentOperator(await operators.revoke(Number(params.operatorId))),
-} satisfies HandlersOf<Services, typeof operatorOperations>;
+} satisfies StoreHandlersOf<Services, typeof operatorOperations>;
 
 function presentToken({ operator, token }: IssuedToken) {
   return { ...presentOperator(operator), token };

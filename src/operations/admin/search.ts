@@ -16,11 +16,12 @@ import { FairQueue } from '../../domain/fair-queue.ts';
 import { nextTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { foldCase } from '../../tables/accounts.ts';
+import type { OperatorContext } from '../changes/by-operator.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import type { Store } from '../units.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 import { type KeyOperations, presentKeys } from './keys.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
@@ -30,7 +31,7 @@ const spanLength = 20_000n;
 const maxCategories = 10_000;
 const categoryBatch = 1_000;
 
-interface Services {
+interface Services extends Pick<OperatorContext, 'actor'> {
   readonly store: Pick<
     Store,
     'accounts' | 'keys' | 'pets' | 'orders' | 'categories' | 'webhooks' | 'operators' | 'search'
@@ -218,13 +219,13 @@ async function findCategoriesNamed({ categories }: Services['store'], text: stri
 const searchQueue = new FairQueue<string>();
 
 export const searchHandlers = {
-  search: async (services, { query }, { actor }): Promise<SearchResults> => {
-    const results = await searchQueue.take(formatActor(actor), () =>
+  search: async (services, { query }): Promise<SearchResults> => {
+    const results = await searchQueue.take(formatActor(services.actor), () =>
       runSearch(services, parseQuery(query.text)),
     );
     return { results: results ?? [] };
   },
-} satisfies HandlersOf<Services, typeof searchOperations>;
+} satisfies StoreHandlersOf<Services, typeof searchOperations>;
 
 async function runSearch(services: Services, query: ParsedQuery): Promise<Found[]> {
   const results: Found[] = [];

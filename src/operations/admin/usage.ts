@@ -21,7 +21,7 @@ import { toOutcome } from '../observability/traffic.ts';
 import { toIso } from '../presenters.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { HandlersOf, StoreHandlersOf } from './handlers.ts';
 
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
@@ -191,7 +191,10 @@ export const usageHandlers = {
   listOperationUsage: ({ usage }, { query }) => usage.operations(query),
   listTopCallers: ({ usage }, { query }) => usage.topCallers(query, query.limit),
   listDeprecatedCallers: ({ usage }, { query }) => usage.deprecatedCallers(query, query.limit),
-} satisfies HandlersOf<{ readonly usage: UsageReports }, Omit<typeof usageOperations, 'listFailedRequests'>>;
+} satisfies StoreHandlersOf<
+  { readonly usage: UsageReports },
+  Omit<typeof usageOperations, 'listFailedRequests'>
+>;
 
 /** Available only in the serving process. */
 export const failedRequestHandlers: HandlersOf<

@@ -11,7 +11,7 @@ import { readPage } from '../resources/pages.ts';
 import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
-import type { HandlersOf } from './handlers.ts';
+import type { StoreHandlersOf } from './handlers.ts';
 
 type StoredWebhook = RowOf<typeof table>;
 
@@ -78,7 +78,7 @@ export const webhookHandlers = {
     services.feed?.tail.nudge();
     return delivery;
   },
-} satisfies HandlersOf<WebhookServices, typeof accountWebhookOperations>;
+} satisfies StoreHandlersOf<WebhookServices, typeof accountWebhookOperations>;
 
 /** Shown only to operators, because clients cannot change the setting. */
 const allowedNetworksHint =

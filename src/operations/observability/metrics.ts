@@ -220,7 +220,7 @@ function backupMetrics({ everyMs, latest, seconds, made, failed }: BackupMetrics
   return [
     counter(
       'backups_total',
-      'Backups that the service attempted, by outcome: made or failed.',
+      'Backups that the service attempted, by result: made or failed.',
       labeledSample({ result: 'made' }, made),
       labeledSample({ result: 'failed' }, failed),
     ),
