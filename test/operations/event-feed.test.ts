@@ -100,6 +100,45 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       expect(await page(30)).toEqual([[10_501n], '10501']);
     });
 
+    test('a wait keeps only a few of the events that it has examined', async (bench) => {
+      await racing(bench).change();
+      await until(async () => (await bench.store.events.bounds()).last === 1n);
+      const [event] = await bench.store.events.list(0n, 1);
+      const read: WeakRef<object>[] = [];
+      let kept = 0;
+      // Repeats the event in batches of 500, the last of which is not full.
+      const store: EventStore = {
+        newest: (limit) => bench.store.events.newest(limit),
+        bounds: () => bench.store.events.bounds(),
+        list: async (after) => {
+          const count = read.length < 20 ? 500 : 1;
+          const found = Array.from({ length: count }, (_, at) => ({
+            ...(event as NonNullable<typeof event>),
+            id: (after ?? 0n) + BigInt(at + 1),
+          }));
+          read.push(new WeakRef(found));
+          if (read.length === 20) {
+            await new Promise((resolve) => setImmediate(resolve));
+            Bun.gc(true);
+            kept = read.filter((batch) => batch.deref() !== undefined).length;
+          }
+          return found;
+        },
+      };
+      using searching = new EventFeed(store, bench.clock, new FairQueue());
+      const orders = unrestrictedFilter(['order.*']);
+      const request = {
+        after: 0n,
+        limit: 10,
+        eventFilter: orders,
+        waitSeconds: 30,
+        guard: () => () => undefined,
+      };
+      void searching.page(request);
+      await until(() => read.length > 20);
+      expect(kept).toBeLessThan(10);
+    });
+
     test('an event recorded while the newest position of an empty feed is read comes after that position', async (bench) => {
       const { feed, page } = racing(bench);
       const { items, next } = await feed.newest(1, eventFilter);

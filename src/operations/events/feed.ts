@@ -12,7 +12,7 @@ import { skippedIdsPerRestore } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
 import { CatchUpPacer } from './catch-up-pacer.ts';
 import { EventTail, takeContiguous } from './tail.ts';
-import { WaitSlots } from './wait-slots.ts';
+import { type WaitSlot, WaitSlots } from './wait-slots.ts';
 
 /** Maximum delay of an empty page while the service drains. */
 const closingWaitMs = 1_000;
@@ -173,7 +173,7 @@ export class EventFeed implements Disposable {
       const leftMs = until - this.#clock.steady();
       if (leftMs <= 0) break;
       const turn = this.catchUpPacer.take(accountId, async () => this.read(position, batch), leftMs);
-      const found = await Promise.race([turn, slot?.ended ?? turn]);
+      const found = await (slot === undefined ? turn : unlessEnded(slot, turn));
       if (found === undefined) break;
       position = found.last;
       page = toPage(found, limit, eventFilter);
@@ -213,10 +213,10 @@ export class EventFeed implements Disposable {
         },
         end: () => resolve(empty),
       };
-      void slot.ended.then(() => {
+      slot.onEnd = () => {
         this.tail.leave(listener);
         resolve(empty);
-      });
+      };
       leaveGuard = guard?.(eventFilter, () => {
         this.tail.leave(listener);
         reject(new CallerChanged());
@@ -270,4 +270,16 @@ function eventsExpiredError(after: bigint, next: bigint): ApiError {
 function unknownPositionError(after: bigint, last: bigint): ApiError {
   const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
   return new ApiError('events_expired', { message });
+}
+
+/**
+ * Resolves with undefined when the wait must end. `Promise.race` would keep each turn's events until the end of the
+ * search.
+ */
+function unlessEnded<T>(slot: WaitSlot, turn: Promise<T | undefined>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    if (slot.hasEnded) resolve(undefined);
+    slot.onEnd = () => resolve(undefined);
+    turn.then(resolve, reject);
+  });
 }

@@ -5,9 +5,11 @@ const maxOfOperators = 32;
 
 type Owner = number | 'all';
 
-interface WaitSlot extends Disposable {
-  /** Resolves when the wait must end, because later waits of the same account need its place. */
-  readonly ended: Promise<undefined>;
+export interface WaitSlot extends Disposable {
+  /** Whether the wait must end, because later waits of the same account need its place. */
+  readonly hasEnded: boolean;
+  /** Called when the wait must end. */
+  onEnd: () => void;
 }
 
 /**
@@ -19,8 +21,18 @@ export class WaitSlots {
   readonly #waiting = new Map<Owner, Set<() => void>>();
 
   enter(owner: Owner): WaitSlot {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const end = () => resolve(undefined);
+    const slot = {
+      hasEnded: false,
+      onEnd: () => undefined,
+      [Symbol.dispose]: () => {
+        waits.delete(end);
+        if (waits.size === 0 && this.#waiting.get(owner) === waits) this.#waiting.delete(owner);
+      },
+    };
+    const end = () => {
+      slot.hasEnded = true;
+      slot.onEnd();
+    };
     const waits = this.#waiting.get(owner) ?? new Set();
     this.#waiting.set(owner, waits.add(end));
     const excess = waits.size - (owner === 'all' ? maxOfOperators : maxOfAccount);
@@ -28,10 +40,6 @@ export class WaitSlots {
       waits.delete(oldest);
       oldest();
     }
-    const leave = () => {
-      waits.delete(end);
-      if (waits.size === 0 && this.#waiting.get(owner) === waits) this.#waiting.delete(owner);
-    };
-    return { ended: promise, [Symbol.dispose]: leave };
+    return slot;
   }
 }
