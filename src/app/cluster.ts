@@ -43,9 +43,10 @@ import { hostname } from 'node:os';
 import { maskUrl } from '../domain/mask-url.ts';
 import { parseRedisUrls } from '../domain/redis-urls.ts';
 import { maxStaleMs, pollIntervalMs, SharedVersions } from '../domain/shared-versions.ts';
-import { type Trouble, troubles } from '../domain/troubles.ts';
+import { fatalTroubles, type Trouble, troubles } from '../domain/troubles.ts';
 import { RedisLimits } from '../limits/redis/limits.ts';
 import { SharedRedis } from '../limits/redis/shared-redis.ts';
+import { StorageUnavailable } from '../outages/errors.ts';
 import type { Notify } from '../outages/outage.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 import type { StoreFacts } from '../storage/admin.ts';
@@ -215,7 +216,10 @@ function replicatedReads(runner: Runner, { select }: Replicas, primary: Replicat
   return { ...primary, pets, orders, categories };
 }
 
+/** Throws `StorageUnavailable` if PostgreSQL (`isLost`) and Redis are unavailable, because no request can be served. */
 function findTroubles(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {
+  const isCutOff = isLost && servers.anyAvailable() === undefined;
+  if (isCutOff) throw new StorageUnavailable(fatalTroubles.serversLost);
   const found: Trouble[] = [];
   if (isLost) found.push(troubles.postgres);
   if (replicas?.isTroubled) found.push(troubles.replica);

@@ -25,6 +25,8 @@ export const fatalTroubles = {
   /** Reported only by embedded stores. */
   limitsOverwritten: 'Rate-limit state was overwritten. Requests are rejected. Restart the service.',
   /** Reported only with Redis. */
+  serversLost: 'PostgreSQL and Redis are unavailable. Requests are rejected until either is back.',
+  /** Reported only with Redis. */
   otherRedis:
     'This instance uses a different Redis than other instances. Requests are rejected. Set the same REDIS_URL for all.',
 } as const;

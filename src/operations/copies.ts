@@ -11,7 +11,7 @@ const batchLength = 1_000;
 export class CopyError extends Error {}
 
 const sourceWritten =
-  'The source changed during the copy. Stop everything that writes to it, then copy again.';
+  'The source changed during the copy. Stop everything that writes to it, then copy again into an empty database.';
 const targetWritten =
   'The target changed during the copy. Stop the service that uses it, then copy again into an empty database.';
 

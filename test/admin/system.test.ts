@@ -236,5 +236,7 @@ describe('the list of keys with the most requests', () => {
         lastUsedAt: '2027-01-15T10:00:00.000Z',
       },
     ]);
+    const untilMidnight = '/usage/callers?limit=1&until=2027-01-16T00:00:00Z';
+    expect((await callAdmin(app, 'GET', untilMidnight, { token })).body).toEqual(body);
   });
 });

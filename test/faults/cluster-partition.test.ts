@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
-import { troubles } from '../../src/domain/troubles.ts';
+import { fatalTroubles, troubles } from '../../src/domain/troubles.ts';
 import { clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { readiness } from '../support/load.ts';
@@ -209,12 +209,13 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     );
   });
 
-  test('lists unresponsive servers in /readyz without querying them', async () => {
+  test('without PostgreSQL and Redis is not ready, which /readyz finds without querying them', async () => {
     // Long enough that no query times out during this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
     far.toPostgres.hold();
     far.toRedis.hold();
-    await far.says(troubles.postgres, troubles.redis);
+    await far.says(fatalTroubles.serversLost);
+    expect((await fetch(`${far.url}/readyz`)).status).toBe(503);
     await far.toPostgres.heal();
     await far.toRedis.heal();
     await far.says();

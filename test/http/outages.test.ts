@@ -145,6 +145,16 @@ test('an outage that lasts until the service stops is logged with its duration a
   expect(lines.at(-1)).toMatchObject({ msg: 'requests no longer fail with 503', refused: 1 });
 });
 
+test('an outage of a server that lasts until the service stops is logged with its count as well', () => {
+  const { log, lines } = keptLog('info');
+  {
+    using outages = new OutageLog(log);
+    new Outage('PostgreSQL', outages.notice, true).begin('gone');
+    outages.refused(refusal('a'));
+  }
+  expect(lines.at(-1)).toMatchObject({ msg: 'stopped before PostgreSQL was available again', refused: 1 });
+});
+
 test.each([
   [503, new StorageUnavailable('gone'), { level: 'warn', msg: 'requests fail with 503', reason: 'gone' }],
   [500, new Error('a mistake'), { level: 'error', msg: 'request failed', code: 'internal_error' }],

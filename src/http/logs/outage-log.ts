@@ -56,6 +56,7 @@ export class OutageLog implements Disposable {
 
   [Symbol.dispose](): void {
     if (this.#unknown !== undefined) this.#endUnknown();
+    for (const part of this.#known.keys()) this.#end(part, `stopped before ${part} was available again`);
   }
 
   #begin({ part, failsRequests = false }: OutageNotice, text: string): void {

@@ -155,7 +155,9 @@ export class UsageReports {
 
   #wholeDays(asked: RequestedRange, defaultLength: number): TimeRange {
     const { since, until } = this.#range(asked, defaultLength);
-    return { since: startOfDay(Math.max(since, until - maxRangeMs.days)), until };
+    // The day before an `until` at midnight is the last one.
+    const latest = asked.since === undefined ? Math.min(since, until - 1) : since;
+    return { since: startOfDay(Math.max(latest, until - maxRangeMs.days)), until };
   }
 
   async #named(usages: readonly KeyUsage[]) {

@@ -44,6 +44,8 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
     'Check the cluster node named in the log. If no replica takes over, restart that node.',
   [fatalTroubles.limitsOverwritten]:
     'Restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
+  [fatalTroubles.serversLost]:
+    'Check that PostgreSQL and Redis are running and reachable from this machine. The log shows the error messages.',
   [fatalTroubles.otherRedis]:
     'Set REDIS_URL to the same server for all instances, and restart those that you changed. To move to another server, stop all instances first. The log names both servers.',
 };
