@@ -94,7 +94,7 @@ export class Dispatcher {
   #running: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #isPrepared = false;
-  /** Offset of the clock from the monotonic time at the last check, in ms. */
+  /** Offset of the clock from the monotonic time at the last check or round, in ms. */
   #aheadMs = Number.NEGATIVE_INFINITY;
   #isStopping = false;
 
@@ -183,6 +183,8 @@ export class Dispatcher {
   /** Returns whether there are more events to examine, or more webhooks after a round that found nothing to send. */
   async #runRound(): Promise<boolean> {
     const { store, clock, perSecond, count, notice } = this.#options;
+    // The clock may be set forward and back between two polls.
+    this.#noticeStep();
     const now = clock.now();
     this.#giveBack(this.#lanes.withdrawStalled(now));
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
