@@ -119,7 +119,7 @@ function createContext(
     metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
     log,
     outages,
-    freeResponses: new UnmeteredResponses(clock),
+    unmeteredResponses: new UnmeteredResponses(clock),
     makeRequestId: createRequestIdGenerator(randomBytes),
   };
 }

@@ -57,7 +57,7 @@ import { isTimeout } from '../storage/postgres/failures.ts';
 import { type Identity, registerInstance } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
 import { readsOf } from '../storage/postgres/reads.ts';
-import { PostgresRedisObservations } from '../storage/postgres/redis-observations.ts';
+import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
 import { Replicas } from '../storage/postgres/replicas/replicas.ts';
 import { ServerClock } from '../storage/postgres/server-clock.ts';
 import { PostgresSnapshots } from '../storage/postgres/snapshots.ts';
@@ -175,7 +175,7 @@ async function openRedis(
     new SharedRedis({
       process,
       origin: `${maskUrl(redisUrl)} on ${hostname()}`,
-      readings: new PostgresRedisObservations(database),
+      readings: new PostgresRedisReadings(database),
       identity: (proposed) => limits.servers.identity(proposed),
       notice,
     }),

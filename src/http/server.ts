@@ -23,7 +23,7 @@ type BunRequest = Request & { readonly params?: Record<string, string> };
 interface ListenerContext {
   readonly makeRequestId: () => string;
   readonly trustedProxies: readonly Network[];
-  readonly freeResponses: UnmeteredResponses;
+  readonly unmeteredResponses: UnmeteredResponses;
   readonly busy: BusyConnections;
 }
 
@@ -60,8 +60,8 @@ class Incoming implements IncomingRequest {
     return toNetwork(this.client());
   }
 
-  countFree(): boolean {
-    return this.#listener.freeResponses.isLast(this.request, this.#server);
+  countUnmetered(): boolean {
+    return this.#listener.unmeteredResponses.isLast(this.request, this.#server);
   }
 
   keep(): void {
@@ -107,8 +107,8 @@ export function startServer(options: ServerOptions): Listener {
     options;
   const busy = new BusyConnections();
   const { makeRequestId } = context;
-  const freeResponses = new UnmeteredResponses(context.clock);
-  const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, freeResponses, busy };
+  const unmeteredResponses = new UnmeteredResponses(context.clock);
+  const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, unmeteredResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
     if (middleware === undefined) return respond();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);

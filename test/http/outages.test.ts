@@ -96,7 +96,8 @@ test('rejections before their cause is known are counted in the outage that caus
   database.begin('Connection refused');
   // An outage of unknown cause that began later has ended.
   const other = keptLog('info');
-  new OutageLog(other.log, 10).refused(refusal('other'));
+  using later = new OutageLog(other.log, 10);
+  later.refused(refusal('other'));
   await other.said('requests no longer fail with 503');
   outages.refused(refusal('b'));
   database.end();

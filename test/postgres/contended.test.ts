@@ -2,19 +2,12 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { Transaction } from '../../src/storage/transaction.ts';
-import { now, openCatalogue } from '../storage/catalogue-kit.ts';
+import { openCatalogue, rename } from '../storage/catalogue-kit.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
-
-const rename = (petId: bigint, name: string) => ({
-  params: { petId },
-  body: { name },
-  preconditions: {},
-  now,
-});
 
 describe.skipIf(servers === undefined)('contended changes to an animal on PostgreSQL', () => {
   // These tests are skipped if no servers are available.

@@ -12,6 +12,14 @@ type TestServers = NonNullable<Awaited<ReturnType<typeof testServers>>>;
 
 export const now = 1_800_000_000_000;
 
+/** Input of `updatePet` that renames an animal. */
+export const rename = (petId: bigint, name: string) => ({
+  params: { petId },
+  body: { name },
+  preconditions: {},
+  now,
+});
+
 /** Opens instances with the service's units of work and those of a test. */
 export async function openCatalogue<All extends Units>(
   makeSchema: TestServers['makeSchema'],

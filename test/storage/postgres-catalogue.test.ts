@@ -7,7 +7,7 @@ import { ApiError } from '../../src/contract/api-error.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-import { now, openCatalogue, pausing } from './catalogue-kit.ts';
+import { now, openCatalogue, pausing, rename } from './catalogue-kit.ts';
 import { lockers } from './postgres-kit.ts';
 
 const servers = await testServers();
@@ -16,7 +16,6 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 const preconditions = {};
 
 const orderFor = (petId: bigint) => ({ body: { petId }, now });
-const rename = (petId: bigint, name: string) => ({ params: { petId }, body: { name }, preconditions, now });
 const onceFor = (key: string) => ({ accountId: 1, key, request: 'r' });
 const refusalOf = (done: Promise<unknown> | undefined) =>
   done?.then(

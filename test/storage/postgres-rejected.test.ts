@@ -5,18 +5,11 @@ import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-import { now, openCatalogue, pausing } from './catalogue-kit.ts';
+import { openCatalogue, pausing, rename } from './catalogue-kit.ts';
 import { lockers } from './postgres-kit.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
-
-const rename = (petId: bigint, name: string) => ({
-  params: { petId },
-  body: { name },
-  preconditions: {},
-  now,
-});
 
 /** Gives an animal a status that the table does not allow. */
 const spoil = {

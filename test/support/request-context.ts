@@ -65,7 +65,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
     path: {},
     requestId: headers['X-Request-Id'] ?? 'made',
     client: () => '192.0.2.1',
-    countFree: () => false,
+    countUnmetered: () => false,
     keep: () => undefined,
     streamed: () => new ReadableStream(),
     network: () => '192.0.2.1',

@@ -81,7 +81,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'outages',
     'tables',
     'type:limits/snapshots',
-    'type:limits/redis-observations',
+    'type:limits/redis-readings',
     'type:limits/limit',
     'domain',
     'type:contract',

@@ -25,7 +25,7 @@ export interface AdminContext {
   readonly log: Logger;
   readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */
-  readonly freeResponses: UnmeteredResponses;
+  readonly unmeteredResponses: UnmeteredResponses;
   readonly makeRequestId: () => string;
 }
 

@@ -97,14 +97,15 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
 
 /** Closes the connection after a chunked request, or after too many errors and console files on the connection. */
 async function finish(
-  { freeResponses }: AdminContext,
+  { unmeteredResponses }: AdminContext,
   request: Request,
   server: Server,
   pending: Promise<Response>,
-  isFree: (response: Response) => boolean,
+  isUnmetered: (response: Response) => boolean,
 ): Promise<Response> {
   if (request.headers.has('transfer-encoding')) return closeAfterChunkedBody(request, pending);
   const response = await pending;
-  if (isFree(response) && freeResponses.isLast(request, server)) response.headers.set('Connection', 'close');
+  if (isUnmetered(response) && unmeteredResponses.isLast(request, server))
+    response.headers.set('Connection', 'close');
   return response;
 }

@@ -46,7 +46,7 @@ export interface IncomingRequest {
    * Records a response that does not count against a limit (401, 429, or an operation marked as `free`). Returns
    * whether to close the connection after the response.
    */
-  countFree(): boolean;
+  countUnmetered(): boolean;
   /**
    * Marks the request as authenticated. When there are too many connections, connections with authenticated requests
    * are closed last.

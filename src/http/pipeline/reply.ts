@@ -46,9 +46,10 @@ export function reply(
   const response = new Response(stream === undefined ? body : incoming.streamed(stream), { status, headers });
   const cors = context.corsOrigins.size > 0 ? corsHeaders(sent, context.corsOrigins) : {};
   for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
-  const isFree =
+  const isUnmetered =
     admission.caller === undefined || admission.verdict.errorCode !== undefined || routed?.operation.free;
-  if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
+  if (context.isDraining() || (isUnmetered && incoming.countUnmetered()))
+    response.headers.set('Connection', 'close');
   setMethodHeaders(response, method);
   countRequest(context, incoming, code, admission.caller);
   const logged = method === 'HEAD' ? null : stream === undefined ? body : undefined;
@@ -123,7 +124,7 @@ export async function replyToPreflight(
     ...preflightHeaders,
   });
   setRateLimitHeaders(headers, state);
-  if (incoming.countFree()) headers.set('Connection', 'close');
+  if (incoming.countUnmetered()) headers.set('Connection', 'close');
   countRequest(context, incoming);
   context.requestLog?.(incoming, { status: 204, body: null });
   return new Response(null, { status: 204, headers });

@@ -46,8 +46,8 @@ export function createPublicRoutes(
   context: RequestContext,
   options: PublicRoutesOptions,
 ): (incoming: IncomingRequest, path: string) => Promise<Response> {
-  const budget = new ClientRateLimiter(options.perMinute, context.clock);
-  const probeBudget = new ClientRateLimiter(options.perMinute, context.clock);
+  const pageLimiter = new ClientRateLimiter(options.perMinute, context.clock);
+  const probeLimiter = new ClientRateLimiter(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
   const guides = createGuides({ ...options, root });
   const pages = new Map<string, Page>([
@@ -68,16 +68,16 @@ export function createPublicRoutes(
     const { request, requestId } = incoming;
     const page = pages.get(path);
     const isProbe = probes.has(path);
-    const [limiter, delayMs] = isProbe ? [probeBudget, probeDelayMs] : [budget, rejectionDelayMs];
+    const [limiter, delayMs] = isProbe ? [probeLimiter, probeDelayMs] : [pageLimiter, rejectionDelayMs];
     const waitSeconds = limiter.take(incoming.network());
-    // A client over its budget is delayed, so that immediate retries gain nothing.
+    // A client over its limit is delayed, so that immediate retries gain nothing.
     const isInTime = waitSeconds === 0 || (await limiter.delay(delayMs));
     const response =
       isProbe || waitSeconds === 0
         ? await respond(context, incoming, page, guides)
         : tooManyRequests(waitSeconds);
     response.headers.set('X-Request-Id', requestId);
-    if (incoming.countFree() || !isInTime) response.headers.set('Connection', 'close');
+    if (incoming.countUnmetered() || !isInTime) response.headers.set('Connection', 'close');
     setMethodHeaders(response, request.method);
     context.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;

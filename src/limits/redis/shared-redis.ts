@@ -3,12 +3,12 @@ import { fatalTroubles } from '../../domain/troubles.ts';
 import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
 import { PeriodicTask } from '../../outages/periodic-task.ts';
-import type { RedisObservation, RedisObservationStore } from '../redis-observations.ts';
+import type { RedisReading, RedisReadings } from '../redis-readings.ts';
 
 interface SharedRedisOptions {
   readonly process: string;
   readonly origin: string;
-  readonly readings: RedisObservationStore;
+  readonly readings: RedisReadings;
   /** Reads the identity of the Redis server, or proposes one. Rejects while Redis is down. */
   readonly identity: (proposed: string) => Promise<string>;
   readonly notice: Notify;
@@ -45,14 +45,14 @@ export class SharedRedis implements AsyncDisposable {
   readonly #options: SharedRedisOptions;
   #checks: PeriodicTask | undefined;
   /** A process that reads the identity of different data, possibly because the server has just changed. */
-  #suspect: RedisObservation | undefined;
-  #other: RedisObservation | undefined;
+  #suspect: RedisReading | undefined;
+  #other: RedisReading | undefined;
   /** A running process whose server may be a different one, which prevents a start. */
-  #obstacle: RedisObservation | undefined;
+  #obstacle: RedisReading | undefined;
   #isConfirmed = false;
   #isSaved = false;
   /** The server that this process uses, and since when, even if its reading has been removed. */
-  #used: Pick<RedisObservation, 'server' | 'since'> | undefined;
+  #used: Pick<RedisReading, 'server' | 'since'> | undefined;
 
   constructor(options: SharedRedisOptions) {
     this.#options = options;
@@ -138,11 +138,7 @@ export class SharedRedis implements AsyncDisposable {
   }
 
   /** Stores that this process is running. Without any reading, it counts as using the server of the other processes. */
-  async #keep(
-    own: RedisObservation | undefined,
-    running: readonly RedisObservation[],
-    now: number,
-  ): Promise<void> {
+  async #keep(own: RedisReading | undefined, running: readonly RedisReading[], now: number): Promise<void> {
     const { readings, process, origin } = this.#options;
     const hasRead = own !== undefined && own.from > 0;
     const others = running.filter(({ isConfirmed }) => isConfirmed);
@@ -154,7 +150,7 @@ export class SharedRedis implements AsyncDisposable {
     await readings.keep({ process, origin, server });
   }
 
-  #apply(other: RedisObservation | undefined): void {
+  #apply(other: RedisReading | undefined): void {
     const before = this.#other;
     this.#other = other;
     if ((before === undefined) === (other === undefined)) return;
@@ -168,7 +164,7 @@ export class SharedRedis implements AsyncDisposable {
 }
 
 /** False for a time in the future: PostgreSQL's clock has gone back since the reading, so that its times prove nothing. */
-function isRecent({ until }: RedisObservation, now: number, withinMs: number): boolean {
+function isRecent({ until }: RedisReading, now: number, withinMs: number): boolean {
   return until >= now - withinMs && until <= now;
 }
 
@@ -185,10 +181,10 @@ function areSame(one: string, other: string): boolean {
 
 /** The reading of a different server that certainly exists beside the server of `own`, and is to be used instead of it. */
 function findSeniorServer(
-  own: RedisObservation,
-  running: readonly RedisObservation[],
+  own: RedisReading,
+  running: readonly RedisReading[],
   now: number,
-): RedisObservation | undefined {
+): RedisReading | undefined {
   const usersOf = (server: string) => {
     const users = [own, ...running].filter((each) => areSame(each.server, server));
     const confirmed = users.filter(({ isConfirmed }) => isConfirmed);
@@ -206,7 +202,7 @@ function findSeniorServer(
   });
 }
 
-function mismatchReason({ origin }: SharedRedisOptions, other: RedisObservation): string {
+function mismatchReason({ origin }: SharedRedisOptions, other: RedisReading): string {
   return (
     `This process (${origin}) and another process of this store (${other.origin}) use different Redis servers, ` +
     'so limits and changes would not be shared. Set REDIS_URL to the same server for all instances. To move to another ' +
@@ -214,7 +210,7 @@ function mismatchReason({ origin }: SharedRedisOptions, other: RedisObservation)
   );
 }
 
-function obstacleMessage({ origin }: SharedRedisOptions, other: RedisObservation): string {
+function obstacleMessage({ origin }: SharedRedisOptions, other: RedisReading): string {
   return (
     `This process (${origin}) uses a different Redis server than another process of this store (${other.origin}) used ` +
     'when it could last reach its server. Set REDIS_URL to the same server for all instances, and start this process when ' +

@@ -1,5 +1,5 @@
 /** The identity that a process has read from its Redis. Times are those of PostgreSQL (Unix ms). */
-export interface RedisObservation {
+export interface RedisReading {
   readonly process: string;
   /** Where the process runs and its REDIS_URL, without passwords. */
   readonly origin: string;
@@ -15,19 +15,19 @@ export interface RedisObservation {
   readonly isConfirmed: boolean;
 }
 
-export interface RedisObservationStore {
+export interface RedisReadings {
   /** The readings of all processes, the current time, and a new identity for a server that has none. */
   list(): Promise<{
     readonly now: number;
     readonly proposed: string;
-    readonly readings: readonly RedisObservation[];
+    readonly readings: readonly RedisReading[];
   }>;
   /** Stores a reading that began after the time `from`. The stored `since` never increases while the server is the same. */
-  save(reading: Omit<RedisObservation, 'until'>): Promise<void>;
+  save(reading: Omit<RedisReading, 'until'>): Promise<void>;
   /**
    * Stores that a process is running although it cannot read its server. Its last reading remains. If it has none, it
    * gets the server `server`.
    */
-  keep(reading: Pick<RedisObservation, 'process' | 'origin' | 'server'>): Promise<void>;
+  keep(reading: Pick<RedisReading, 'process' | 'origin' | 'server'>): Promise<void>;
   remove(process: string): Promise<void>;
 }

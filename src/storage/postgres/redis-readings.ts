@@ -1,4 +1,4 @@
-import type { RedisObservation, RedisObservationStore } from '../../limits/redis-observations.ts';
+import type { RedisReading, RedisReadings } from '../../limits/redis-readings.ts';
 import type { PostgresDatabase } from './database.ts';
 
 /** Readings that are older than this are removed, as are those of the future, which a clock that went back leaves. */
@@ -18,12 +18,10 @@ const withoutOld = `
   )`;
 
 type Stored = {
-  readonly [Name in keyof RedisObservation]: RedisObservation[Name] extends number
-    ? bigint
-    : RedisObservation[Name];
+  readonly [Name in keyof RedisReading]: RedisReading[Name] extends number ? bigint : RedisReading[Name];
 };
 
-export class PostgresRedisObservations implements RedisObservationStore {
+export class PostgresRedisReadings implements RedisReadings {
   readonly #database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
@@ -47,7 +45,7 @@ export class PostgresRedisObservations implements RedisObservationStore {
     return { now: Number(rows[0]?.now ?? 0n), proposed: rows[0]?.proposed ?? '', readings };
   }
 
-  async save({ process, origin, server, since, from, isConfirmed }: Omit<RedisObservation, 'until'>) {
+  async save({ process, origin, server, since, from, isConfirmed }: Omit<RedisReading, 'until'>) {
     await this.#database.write((sql) =>
       sql.unsafe(
         `${withoutOld}
@@ -63,7 +61,7 @@ export class PostgresRedisObservations implements RedisObservationStore {
     );
   }
 
-  async keep({ process, origin, server }: Pick<RedisObservation, 'process' | 'origin' | 'server'>) {
+  async keep({ process, origin, server }: Pick<RedisReading, 'process' | 'origin' | 'server'>) {
     // A time in the future would seem to be that of a later reading: PostgreSQL's clock has gone back since the reading.
     await this.#database.write((sql) =>
       sql.unsafe(
