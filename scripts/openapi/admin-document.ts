@@ -1,5 +1,6 @@
 /** Builds the admin API's OpenAPI document from its operations, in the same way as the public API's document. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
+import packageJson from '../../package.json' with { type: 'json' };
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
@@ -31,7 +32,7 @@ const securitySchemes = {
 function adminDocument() {
   const info = {
     title: 'Animal Store admin API',
-    version: '1.1.0',
+    version: packageJson.version,
     summary: 'For operators of an animal store',
     description: adminIntroduction,
     license: { name: 'MIT', identifier: 'MIT' },

@@ -3,6 +3,7 @@
  * service serves the committed copy.
  */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
+import packageJson from '../../package.json' with { type: 'json' };
 import { ErrorBody } from '../../src/contract/error-body.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
@@ -25,7 +26,7 @@ export function generateContract(): string {
 function openapiDocument() {
   const info = {
     title: 'Animal Store API',
-    version: '1.1.0',
+    version: packageJson.version,
     summary: 'The animals of a pet store',
     description: introduction,
     license: { name: 'MIT', identifier: 'MIT' },

@@ -1,4 +1,5 @@
 /** Generates a month of usage records: requests by operation with latency, and requests by key. */
+import packageJson from '../../package.json' with { type: 'json' };
 import { findLatencyBucket } from '../../src/domain/latency.ts';
 import type { UsageRows } from '../../src/storage/admin.ts';
 import type { TestConsole } from '../../test/support/console.ts';
@@ -92,6 +93,6 @@ export async function insertPastRequests({ app }: TestConsole): Promise<void> {
     latencies: rows.flatMap((row) => row.latencies),
     keys: hours.filter((hour) => hour < today).map(keyRow),
     number: newReport(now),
-    instance: { name: 'web-1', version: '1.1.0', startedAt: now, seenAt: 0 },
+    instance: { name: 'web-1', version: packageJson.version, startedAt: now, seenAt: 0 },
   });
 }

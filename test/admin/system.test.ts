@@ -1,5 +1,6 @@
 /** System status and settings for operators, and settings that can be changed at runtime. */
 import { describe, expect, test } from 'bun:test';
+import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../../src/config/settings.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Concern, Overview, System } from '../../src/contract/admin/system.ts';
@@ -147,10 +148,10 @@ describe('getSystem', () => {
     const operator = await asOperator(app);
     const system = await operator.system();
     expect(system).toMatchObject({
-      ...{ version: '1.1.0', runtime: `Bun ${Bun.version}`, workers: 1, troubles: [] },
+      ...{ version: packageJson.version, runtime: `Bun ${Bun.version}`, workers: 1, troubles: [] },
       startedAt: '2027-01-15T10:00:00.000Z',
       store: { engine: 'SQLite' },
-      instances: [{ name: 'first', version: '1.1.0' }],
+      instances: [{ name: 'first', version: packageJson.version }],
     });
     expect(system.memoryBytes).toBeGreaterThan(1_000_000);
     expect(system.settings.map(({ name }) => name)).toEqual(Object.keys(settings));

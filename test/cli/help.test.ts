@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import document from '../../contract/openapi.json' with { type: 'json' };
+import packageJson from '../../package.json' with { type: 'json' };
 import { sandboxTool } from '../../sandbox/command.ts';
 import { createProgramParser } from '../../src/cli/program.ts';
 import { settings } from '../../src/config/settings.ts';
@@ -65,7 +66,7 @@ test('--help and --version succeed, and a missing or unknown command is a usage 
   for (const { words } of commands.filter(({ words: path }) => path.length === 1)) {
     expect(help.stdout).toMatch(new RegExp(`^ {2}${words[0]}\\b`, 'm'));
   }
-  expect(await place.run(['--version'])).toMatchObject({ exitCode: 0, stdout: '1.1.0\n' });
+  expect(await place.run(['--version'])).toMatchObject({ exitCode: 0, stdout: `${packageJson.version}\n` });
   expect(await place.run([])).toMatchObject({ exitCode: 2, stdout: '' });
   expect(await place.failure(2, 'sevre')).toBe(
     'animal-store: unknown command \'sevre\'\n(Did you mean serve?)\nSee "animal-store --help".\n',
