@@ -132,8 +132,13 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     write: (name, input) => writer.write(name, input),
     health: () => {
       shared.expectShared();
-      const isLost = database.trouble !== undefined || (serving && !versions.isConfirmed);
-      return [...findTroubles(isLost, limits, replicas), ...(clock.isOff ? [troubles.clock] : [])];
+      // A server that rejects only changes, or only new connections, still serves reads.
+      const isLost = !database.isReachable || (serving && !versions.isConfirmed);
+      if (isLost && limits.servers.anyAvailable() === undefined) {
+        throw new StorageUnavailable(fatalTroubles.serversLost);
+      }
+      const found = findTroubles(isLost || database.trouble !== undefined, limits, replicas);
+      return [...found, ...(clock.isOff ? [troubles.clock] : [])];
     },
     maxStaleMs: maxStaleMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -216,12 +221,9 @@ function replicatedReads(runner: Runner, { select }: Replicas, primary: Replicat
   return { ...primary, pets, orders, categories };
 }
 
-/** Throws `StorageUnavailable` if PostgreSQL (`isLost`) and Redis are unavailable, because no request can be served. */
-function findTroubles(isLost: boolean, { servers }: RedisLimits, replicas: Replicas | undefined): Trouble[] {
-  const isCutOff = isLost && servers.anyAvailable() === undefined;
-  if (isCutOff) throw new StorageUnavailable(fatalTroubles.serversLost);
+function findTroubles(isDegraded: boolean, { servers }: RedisLimits, replicas?: Replicas): Trouble[] {
   const found: Trouble[] = [];
-  if (isLost) found.push(troubles.postgres);
+  if (isDegraded) found.push(troubles.postgres);
   if (replicas?.isTroubled) found.push(troubles.replica);
   if (servers.trouble !== undefined) found.push(servers.anyAvailable() ? troubles.redisPart : troubles.redis);
   return found;

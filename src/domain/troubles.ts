@@ -32,3 +32,13 @@ export const fatalTroubles = {
 } as const;
 
 export type FatalTrouble = (typeof fatalTroubles)[keyof typeof fatalTroubles];
+
+/** Each part of the store, and whether it is among the failures described by `found`. */
+export function partFailures(found: readonly string[]): (readonly [part: string, hasFailed: boolean])[] {
+  const areServersLost = found.includes(fatalTroubles.serversLost);
+  const described = areServersLost ? [...found, troubles.postgres, troubles.redis] : found;
+  return Object.entries({ ...troubles, ...fatalTroubles }).map(([part, text]) => [
+    part,
+    described.includes(text),
+  ]);
+}

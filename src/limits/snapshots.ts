@@ -12,6 +12,12 @@ export interface AccountBan extends Ban {
 
 export type LiftedBan = Omit<AccountBan, 'level'>;
 
+/** A saved ban with a wrong end, and its correct end in Unix seconds. */
+export interface BanCorrection {
+  readonly ban: AccountBan;
+  readonly bannedUntil: number;
+}
+
 /**
  * Stores the limit state that must survive if Redis loses its data. All methods reject with `StorageUnavailable` within
  * the timeout.
@@ -32,6 +38,8 @@ export interface LimitSnapshots {
    * rounding.
    */
   saveBans(bans: readonly AccountBan[]): Promise<void>;
+  /** Corrects the ends of bans, unless they were saved again or lifted in the meantime. */
+  correctBans(corrections: readonly BanCorrection[]): Promise<void>;
   /**
    * Deletes a ban. If the ban has not been saved yet, later attempts to save it have no effect. Resolves with the
    * version of `callers` after the deletion.

@@ -209,6 +209,26 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     );
   });
 
+  test('without Redis is ready while PostgreSQL rejects only changes, because it serves reads', async () => {
+    await using far = await distant();
+    await using sql = new SQL(postgres.url, { max: 1 });
+    const { key } = await issueKey();
+    const client = clientOf(far.url, key);
+    const [{ name }] = await sql`SELECT quote_ident(current_database()) AS name`;
+    await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await far.toPostgres.cut();
+    await far.toPostgres.heal();
+    await until(async () => (await client.get(list)).status === 200);
+    await far.toRedis.cut();
+    await until(async () => (await client.add('rejected')).status === 503);
+    await far.says(troubles.postgres, troubles.redis);
+    expect((await client.get(list)).status).toBe(200);
+    expect((await fetch(`${far.url}/readyz`)).status).toBe(200);
+    await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await far.toRedis.heal();
+    await far.says();
+  });
+
   test('without PostgreSQL and Redis is not ready, which /readyz finds without querying them', async () => {
     // Long enough that no query times out during this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });

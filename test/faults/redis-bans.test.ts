@@ -165,6 +165,28 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(third)).toBe(true);
   });
 
+  test('that has ended is not imposed again after the clock is set back by more than bans are remembered, neither then nor later', async () => {
+    const { bench, one } = await open();
+    await using _ = bench;
+    await ban(one, bench.clock);
+    await until(() => isSaved(bench));
+    bench.clock.advance(strictRules.ban.firstBanSeconds);
+    expect(await isAdmitted(one)).toBe(true);
+    const step = strictRules.ban.forgivenAfterSeconds + 3_600;
+    bench.clock.step(-step);
+    await using third = await bench.open();
+    const hasEnded = async () => {
+      const second = Math.ceil(bench.clock.now() / 1_000);
+      return (await bench.sql`SELECT FROM ban_snapshots WHERE banned_until <= ${second}`).length === 1;
+    };
+    await until(hasEnded);
+    expect(await isAdmitted(third)).toBe(true);
+    bench.clock.advance(step - strictRules.ban.firstBanSeconds / 2);
+    await using fourth = await bench.open();
+    expect(await fourth.store.limits.bans()).toEqual([]);
+    expect(await isAdmitted(fourth)).toBe(true);
+  });
+
   test('imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was stepped since', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;

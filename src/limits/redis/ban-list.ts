@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { maxStaleMs } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { Ban } from '../limit-store.ts';
-import type { AccountBan } from '../snapshots.ts';
+import type { AccountBan, BanCorrection } from '../snapshots.ts';
 import type { RedisContext } from './context.ts';
 import { parseBans } from './script-replies.ts';
 import type { Shard } from './shard.ts';
@@ -51,7 +51,7 @@ async function listShardBans(shard: Shard, savedBans: readonly AccountBan[]): Pr
   const second = Math.floor(shard.clock.now() / 1_000);
   const saved = savedBans.filter(({ bannedUntil }) => bannedUntil > second);
   try {
-    const [running, missing] = await Promise.all([readBans(shard), findMissingBans(shard, saved)]);
+    const [running, { missing }] = await Promise.all([readBans(shard), compareBans(shard, saved)]);
     return [...new Map([...missing, ...running].map((ban) => [ban.keyId, ban])).values()];
   } catch (error) {
     // The snapshots contain all bans, except bans that are still being saved.
@@ -64,32 +64,40 @@ async function readBans({ link, keys, clock }: Shard): Promise<AccountBan[]> {
   return parseBans(await link.run('bans', [keys.bans, keys.clock], clock.arguments()));
 }
 
-/** Returns the saved bans that Redis lacks. */
-async function findMissingBans(
-  { link, keys, clock }: Shard,
-  saved: readonly AccountBan[],
-): Promise<AccountBan[]> {
-  const missing: AccountBan[] = [];
+interface Comparison {
+  /** Saved bans that Redis lacks. */
+  readonly missing: AccountBan[];
+  /** Saved bans whose end is wrong because the clock was set back, each with its end in Redis. */
+  readonly misdated: BanCorrection[];
+}
+
+async function compareBans({ link, keys, clock }: Shard, saved: readonly AccountBan[]): Promise<Comparison> {
+  const found: Comparison = { missing: [], misdated: [] };
   for (let from = 0; from < saved.length; from += batchSize) {
     const batch = saved.slice(from, from + batchSize);
     const penalties = batch.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
     const ends = batch.flatMap(({ bannedUntil, level }) => [bannedUntil, level]);
     const reply = await link.run('missingBans', [keys.clock, ...penalties], [...ends, ...clock.arguments()]);
-    missing.push(...batch.filter((_, index) => (reply as number[])[index] === 1));
+    for (const [index, ban] of batch.entries()) {
+      const bannedUntil = (reply as number[])[index] ?? 0;
+      if (bannedUntil === 1) found.missing.push(ban);
+      else if (bannedUntil > 1) found.misdated.push({ ban, bannedUntil });
+    }
   }
-  return missing;
+  return found;
 }
 
 /**
  * Restores saved bans that Redis lacks: an instance imposed them while it could not reach Redis, and may have stopped
- * since.
+ * since. Corrects saved bans whose end is wrong, because they would otherwise be restored once their time has come.
  */
 export async function restoreMissingBans(context: RedisContext): Promise<void> {
   const { servers, snapshotStore } = context;
   const saved = await snapshotStore.listBans(servers.earliestSecond);
   const ofShards = Map.groupBy(saved, ({ accountId }) => servers.shardFor(accountId));
   const restored = [...ofShards].map(async ([shard, bans]) => {
-    const missing = await findMissingBans(shard, bans);
+    const { missing, misdated } = await compareBans(shard, bans);
+    if (misdated.length > 0) await snapshotStore.correctBans(misdated);
     for (let from = 0; from < missing.length; from += batchSize) {
       const accountIds = new Set(missing.slice(from, from + batchSize).map(({ accountId }) => accountId));
       await Promise.allSettled([...accountIds].map((accountId) => restoreBans(context, accountId)));

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../../domain/max-entries.ts';
 import type { Usage } from '../limit.ts';
 import type { Ban } from '../limit-store.ts';
-import type { AccountBan, LiftedBan, LimitSnapshots } from '../snapshots.ts';
+import type { AccountBan, BanCorrection, LiftedBan, LimitSnapshots } from '../snapshots.ts';
 import type { LocalLimits } from './local-limits.ts';
 
 export interface AccountSnapshot {
@@ -75,6 +75,10 @@ export class SnapshotStore implements AsyncDisposable {
   async saveBans(bans: readonly UnsavedBan[]): Promise<void> {
     await this.#snapshots.saveBans(bans);
     for (const ban of bans) if (this.unsavedBans.get(ban.keyId) === ban) this.unsavedBans.delete(ban.keyId);
+  }
+
+  correctBans(corrections: readonly BanCorrection[]): Promise<void> {
+    return this.#snapshots.correctBans(corrections);
   }
 
   /** Deletes a ban. A pending save does not restore the ban. */

@@ -1,5 +1,5 @@
 import { allOperations } from '../../contract/operations.ts';
-import { type Trouble, troubles } from '../../domain/troubles.ts';
+import { partFailures } from '../../domain/troubles.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
 import type { BackupMetrics } from '../admin/backups.ts';
 import {
@@ -156,9 +156,7 @@ function storeMetrics({ processes, facts, troubles: found }: MetricsInput): Metr
     gauge(
       'trouble',
       '1 while a part of the store has failed, otherwise 0.',
-      ...Object.entries(troubles).map(([part, text]) =>
-        labeledSample({ part }, found.includes(text satisfies Trouble) ? 1 : 0),
-      ),
+      ...partFailures(found).map(([part, hasFailed]) => labeledSample({ part }, hasFailed ? 1 : 0)),
     ),
   ];
 }

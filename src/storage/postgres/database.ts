@@ -150,6 +150,11 @@ export class PostgresDatabase implements AsyncDisposable {
     return describeEncryption(url, row?.version);
   }
 
+  /** Whether statements are sent. The server may still reject changes or new connections: see `trouble`. */
+  get isReachable(): boolean {
+    return this.#reaching.trouble === undefined;
+  }
+
   /** Reason for the current outage; undefined if there is no outage. */
   get trouble(): string | undefined {
     return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;

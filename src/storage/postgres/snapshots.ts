@@ -1,6 +1,12 @@
 import type { SQL } from 'bun';
 import type { Usage } from '../../limits/limit.ts';
-import type { AccountBan, AccountUsage, LiftedBan, LimitSnapshots } from '../../limits/snapshots.ts';
+import type {
+  AccountBan,
+  AccountUsage,
+  BanCorrection,
+  LiftedBan,
+  LimitSnapshots,
+} from '../../limits/snapshots.ts';
 import { toNumbers } from '../../tables/sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Versioned } from './statements.ts';
@@ -93,6 +99,18 @@ export class PostgresSnapshots implements LimitSnapshots {
 
   async listBans(second: number): Promise<AccountBan[]> {
     return this.#bans((sql) => sql`banned_until > 0 AND banned_until > ${second}`);
+  }
+
+  async correctBans(corrections: readonly BanCorrection[]): Promise<void> {
+    // Sorted by id, to avoid deadlocks between instances that correct the same bans.
+    const sorted = corrections.toSorted((one, other) => one.ban.keyId - other.ban.keyId);
+    const rows = sorted.map(({ ban, bannedUntil }) => [ban.keyId, ban.bannedUntil, bannedUntil]);
+    await this.#database.write(
+      (sql) => sql`
+        UPDATE ban_snapshots SET banned_until = (value->>2)::bigint
+        FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS correction (value)
+        WHERE key_id = (value->>0)::bigint AND banned_until = (value->>1)::bigint`,
+    );
   }
 
   async deleteBan({ keyId, accountId, bannedUntil }: AccountBan): Promise<number> {

@@ -8,7 +8,7 @@ if tonumber(ARGV[4]) ~= version(redis.call('GET', KEYS[3])) then return 0 end
 local from, till, known, known_level = penalty_of(redis.call('GET', KEYS[1]))
 local saved_end, level = tonumber(ARGV[1]) - shown_by, tonumber(ARGV[2])
 -- If Redis has a current ban, it is the same ban. Its end differs if the clock was stepped.
-if now < known * 1000 or not is_later_ban(saved_end, level, known, known_level) then return 1 end
+if now < known * 1000 or not is_later_ban(saved_end, level, known, known_level, now) then return 1 end
 -- Limits the ban to the duration of its level, in case the clock was set back after the ban was saved.
 local banned = math.min(saved_end, math.floor(now / 1000) + ban_seconds(level))
 if banned <= known then return 1 end
