@@ -132,12 +132,13 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     write: (name, input) => writer.write(name, input),
     health: () => {
       shared.expectShared();
-      // A server that rejects only changes, or only new connections, still serves reads.
-      const isLost = !database.isReachable || (serving && !versions.isConfirmed);
+      // A server that is slow, or rejects only changes or new connections, still serves reads.
+      const isLost = !database.isReachable || (serving && versions.ageMs >= lostAfterMs);
       if (isLost && limits.servers.anyAvailable() === undefined) {
         throw new StorageUnavailable(fatalTroubles.serversLost);
       }
-      const found = findTroubles(isLost || database.trouble !== undefined, limits, replicas);
+      const isDegraded = database.trouble !== undefined || (serving && !versions.isConfirmed);
+      const found = findTroubles(isLost || isDegraded, limits, replicas);
       return [...found, ...(clock.isOff ? [troubles.clock] : [])];
     },
     maxStaleMs: maxStaleMs,
@@ -237,6 +238,9 @@ async function readRedisFacts({ servers }: RedisLimits): Promise<StoreFacts> {
     redisSeconds: servers.roundTrips.seconds,
   };
 }
+
+/** A PostgreSQL server that has not responded for this time counts as unavailable, even if no statement has timed out. */
+const lostAfterMs = 5_000;
 
 /** Interval at which a process that does not poll the versions, such as a supervisor, reads the server's clock. */
 const readClockEveryMs = 10_000;

@@ -80,7 +80,12 @@ export class SharedVersions {
   }
 
   get isConfirmed(): boolean {
-    return performance.now() - this.#askedAt < maxStaleMs;
+    return this.ageMs < maxStaleMs;
+  }
+
+  /** Time since PostgreSQL was last asked successfully for the versions. */
+  get ageMs(): number {
+    return performance.now() - this.#askedAt;
   }
 
   /**

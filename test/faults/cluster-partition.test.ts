@@ -6,6 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { maxStaleMs } from '../../src/domain/shared-versions.ts';
 import { fatalTroubles, troubles } from '../../src/domain/troubles.ts';
 import { clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -225,6 +226,25 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await client.get(list)).status).toBe(200);
     expect((await fetch(`${far.url}/readyz`)).status).toBe(200);
     await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await far.toRedis.heal();
+    await far.says();
+  });
+
+  test('without Redis is ready while PostgreSQL is slow, because it serves reads', async () => {
+    await using far = await distant();
+    const { key } = await issueKey();
+    const client = clientOf(far.url, key);
+    expect((await client.get(list)).status).toBe(200);
+    await far.toRedis.cut();
+    await far.says(troubles.redis);
+    // Two responses take longer than the versions that PostgreSQL reports stay valid.
+    far.toPostgres.delay(maxStaleMs * 0.6);
+    await far.says(troubles.postgres, troubles.redis);
+    for (let request = 0; request < 4; request++) {
+      expect((await client.get(list)).status).toBe(200);
+      expect((await fetch(`${far.url}/readyz`)).status).toBe(200);
+    }
+    far.toPostgres.delay(0);
     await far.toRedis.heal();
     await far.says();
   });
