@@ -122,6 +122,7 @@ export async function startWorkers(
   const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
   const settings = withPoolSize(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
+  outages.watch(admin.storage);
   // If startup fails, workers must exit before the store closes, because they use it through this process.
   started.defer(() => supervisor.kill());
   const first = new FirstKey(config, log, keepFirstKey);

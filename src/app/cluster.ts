@@ -132,13 +132,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     write: (name, input) => writer.write(name, input),
     health: () => {
       shared.expectShared();
-      // A server that is slow, or rejects only changes or new connections, still serves reads.
-      const isLost = !database.isReachable || (serving && versions.ageMs >= lostAfterMs);
-      if (isLost && limits.servers.anyAvailable() === undefined) {
-        throw new StorageUnavailable(fatalTroubles.serversLost);
-      }
-      const isDegraded = database.trouble !== undefined || (serving && !versions.isConfirmed);
-      const found = findTroubles(isLost || isDegraded, limits, replicas);
+      const found = findTroubles(database, serving ? versions : undefined, limits, replicas);
       return [...found, ...(clock.isOff ? [troubles.clock] : [])];
     },
     maxStaleMs: maxStaleMs,
@@ -222,9 +216,23 @@ function replicatedReads(runner: Runner, { select }: Replicas, primary: Replicat
   return { ...primary, pets, orders, categories };
 }
 
-function findTroubles(isDegraded: boolean, { servers }: RedisLimits, replicas?: Replicas): Trouble[] {
+/**
+ * Throws `StorageUnavailable` if neither PostgreSQL nor Redis is available, because no request can be served. `versions` is
+ * defined only in processes that poll them.
+ */
+function findTroubles(
+  database: PostgresDatabase,
+  versions: SharedVersions | undefined,
+  { servers }: RedisLimits,
+  replicas: Replicas | undefined,
+): Trouble[] {
+  const ageMs = versions?.ageMs ?? 0;
+  // A server that is slow, or rejects only changes or new connections, still serves reads.
+  const isLost = !database.isReachable || ageMs >= lostAfterMs;
+  const isCutOff = isLost && servers.anyAvailable() === undefined;
+  if (isCutOff) throw new StorageUnavailable(fatalTroubles.serversLost);
   const found: Trouble[] = [];
-  if (isDegraded) found.push(troubles.postgres);
+  if (database.trouble !== undefined || ageMs >= maxStaleMs) found.push(troubles.postgres);
   if (replicas?.isTroubled) found.push(troubles.replica);
   if (servers.trouble !== undefined) found.push(servers.anyAvailable() ? troubles.redisPart : troubles.redis);
   return found;

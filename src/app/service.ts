@@ -125,6 +125,7 @@ export async function startService(
   const how = { serving: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(processConfig(config, worker), runtime, how));
   const { storage, webhooks } = admin;
+  outages.watch(storage);
   const { randomBytes, output } = runtime;
   const { clock } = storage;
   const watch = started.use(

@@ -143,7 +143,26 @@ test('an outage that lasts until the service stops is logged with its duration a
     using outages = new OutageLog(log);
     outages.refused(refusal('a'));
   }
-  expect(lines.at(-1)).toMatchObject({ msg: 'requests no longer fail with 503', refused: 1 });
+  expect(lines.at(-1)).toMatchObject({ msg: 'stopped while requests failed with 503', refused: 1 });
+});
+
+test('an outage of unknown cause does not end while the store is unusable, because load balancers send no requests then', async () => {
+  const { log, lines, said } = keptLog('info');
+  using outages = new OutageLog(log, 10);
+  const { promise: checkedTwice, resolve } = Promise.withResolvers<void>();
+  let checks = 0;
+  let isUsable = false;
+  outages.watch({
+    health: () => {
+      if (++checks === 2) resolve();
+      if (!isUsable) throw new StorageUnavailable('the limit file was overwritten');
+    },
+  });
+  outages.refused(refusal('a'));
+  await checkedTwice;
+  expect(lines.map(({ msg }) => msg)).toEqual(['requests fail with 503']);
+  isUsable = true;
+  expect(await said('requests no longer fail with 503')).toMatchObject({ refused: 1 });
 });
 
 test('an outage of a server that lasts until the service stops is logged with its count as well', () => {

@@ -6,6 +6,7 @@ import { header } from '../../src/limits/file/layout.ts';
 import { LimitFile } from '../../src/limits/file/limit-file.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { keptLog } from '../support/log.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 
 test('a draining service responds to /readyz with 503, still serves API requests, and closes connections', async () => {
@@ -39,7 +40,8 @@ describe('a service whose limit state is overwritten', () => {
     ['by a copy', (file: LimitFile) => Atomics.add(file.i32, header.firstOwner, 1_000_000)],
     ['by noise', (file: LimitFile) => writeSync(file.fd, noise(), 0, noise().length, 0)],
   ])('%s responds to /readyz and to API requests with 503 until it is restarted', async (_how, overwrite) => {
-    await using app = await startTestApp();
+    const { log, lines } = keptLog();
+    await using app = await startTestApp({}, log);
     {
       using file = new LimitFile(limitsOf(app));
       overwrite(file);
@@ -52,6 +54,9 @@ describe('a service whose limit state is overwritten', () => {
     expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '5']);
     expect(await answer.json()).toMatchObject({ code: 'service_unavailable', status: 503 });
     await app.restart();
+    expect(lines.filter(({ refused }) => refused !== undefined)).toEqual([
+      expect.objectContaining({ msg: expect.stringMatching(/^stopped /), refused: 1 }),
+    ]);
     expect((await fetch(`${app.url}/readyz`)).status).toBe(200);
     expect([200, 429]).toContain((await list()).status);
   });

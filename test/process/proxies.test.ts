@@ -1,11 +1,16 @@
 /** The service behind real proxies with the configurations in deploy/. */
 import { afterAll, describe, expect } from 'bun:test';
+import { once } from 'node:events';
+import { chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import { maxStreams } from '../../src/contract/events.ts';
 import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { newPet } from '../support/pets.ts';
 import { exchange, sendAndHalfClose } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
@@ -323,6 +328,25 @@ describe.each([
       expect((await fetch(pet, { headers: { ...headers, 'If-None-Match': tag } })).status).toBe(304);
     },
   );
+});
+
+describe('behind nginx', () => {
+  nginxTest('a response that its client does not read is not written to the disk', async () => {
+    await using folder = await temporaryFolder();
+    // If the tests run as root, nginx runs as another user.
+    chmodSync(folder.path, 0o777);
+    const log = join(folder.path, 'error.log');
+    const logging = (text: string) => replaced(text, 'server {', `error_log "${log}" warn; server {`);
+    await using proxy = await deliveredProxy('nginx', [app.url, app.url], logging);
+    const { hostname, port } = new URL(proxy?.url ?? '');
+    const socket = connect(Number(port), hostname);
+    socket.write(head('GET /docs/scalar.js', close));
+    await once(socket, 'readable');
+    // Gives nginx the time to receive the first response as well.
+    await (await fetch(`${proxy?.url}/docs/scalar.js`)).bytes();
+    await text(socket);
+    expect(readFileSync(log, 'utf8')).not.toContain('temporary file');
+  });
 });
 
 describe('behind haproxy', () => {

@@ -14,7 +14,7 @@ interface OngoingOutage {
 
 /**
  * An outage of unknown cause (for example, a lock held for a long time or a full queue) is considered over if no
- * request fails for this long.
+ * request fails for this long while the store is usable. Load balancers stop sending requests to an unusable one.
  */
 const quietMs = 5_000;
 
@@ -28,10 +28,16 @@ export class OutageLog implements Disposable {
   readonly #quietMs: number;
   readonly #known = new Map<string, OngoingOutage>();
   #unknown: { readonly outage: OngoingOutage; readonly timer: NodeJS.Timeout } | undefined;
+  #store: { health(): unknown } | undefined;
 
   constructor(log: Logger, quiet = quietMs) {
     this.#log = log;
     this.#quietMs = quiet;
+  }
+
+  /** Must be called once the store is open. `health` throws while the store is unusable. */
+  watch(store: { health(): unknown }): void {
+    this.#store = store;
   }
 
   readonly notice = (text: string, outage?: OutageNotice): void => {
@@ -55,7 +61,7 @@ export class OutageLog implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    if (this.#unknown !== undefined) this.#endUnknown();
+    this.#endUnknown('stopped while requests failed with 503');
     for (const part of this.#known.keys()) this.#end(part, `stopped before ${part} was available again`);
   }
 
@@ -84,15 +90,25 @@ export class OutageLog implements Disposable {
   #beginUnknown(err: unknown) {
     const outage = { beganAt: performance.now(), failsRequests: true, refused: 0 };
     this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
-    return { outage, timer: setTimeout(() => this.#endUnknown(), this.#quietMs).unref() };
+    return { outage, timer: setTimeout(() => this.#quiet(), this.#quietMs).unref() };
   }
 
-  #endUnknown(): void {
+  #quiet(): void {
+    try {
+      this.#store?.health();
+    } catch {
+      this.#unknown?.timer.refresh();
+      return;
+    }
+    this.#endUnknown('requests no longer fail with 503');
+  }
+
+  #endUnknown(text: string): void {
     const ended = this.#unknown;
     this.#unknown = undefined;
     if (ended === undefined) return;
     clearTimeout(ended.timer);
-    this.#log.warn(logFields(ended.outage), 'requests no longer fail with 503');
+    this.#log.warn(logFields(ended.outage), text);
   }
 }
 

@@ -48,7 +48,9 @@ export function handleRequest(context: RequestContext, incoming: IncomingRequest
         const isUnavailable = error instanceof ApiError && error.code === 'service_unavailable';
         const failure = isUnavailable ? error : again;
         countRequest(context, incoming, failure instanceof ApiError ? failure.code : 'internal_error');
-        return fallbackReply(context, incoming.requestId, failure);
+        const response = fallbackReply(context, incoming.requestId, failure);
+        if (incoming.countUnmetered()) response.headers.set('Connection', 'close');
+        return response;
       },
     ),
   );
