@@ -29,7 +29,7 @@ export interface LimitSnapshots {
   listBans(second: number): Promise<readonly AccountBan[]>;
   /**
    * Saves usage. Several instances may save the same account: the later window wins, and within a window, the higher
-   * count.
+   * count. A window is still the same after a clock step of less than half its length.
    */
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**

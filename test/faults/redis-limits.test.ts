@@ -154,6 +154,20 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).minute.remaining).toBe(49);
   });
 
+  test("are restored with the requests counted after Redis' clock was set back", async () => {
+    await using place = await bench();
+    for (const count of [3, 4]) {
+      await using instance = await place.open();
+      await takes(instance.store, count);
+      // An instance saves its counts when it stops.
+      await instance[Symbol.asyncDispose]();
+      place.clock.step(-2);
+    }
+    await place.empty();
+    await using instance = await place.open();
+    expect((await take(instance.store)).day.remaining).toBe(caller.quota.perDay - 8);
+  });
+
   test("are enforced from the instance's last known state if Redis has lost its data and PostgreSQL does not respond", async () => {
     await using place = await bench();
     // Long enough to connect to PostgreSQL on a busy machine.

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { Usage } from '../../limits/limit.ts';
+import { daySeconds, minuteSeconds, type Usage } from '../../limits/limit.ts';
 import type {
   AccountBan,
   AccountUsage,
@@ -44,16 +44,7 @@ export class PostgresSnapshots implements LimitSnapshots {
                (value->>4)::bigint
         FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS snapshot (value)
         ON CONFLICT (account_id) DO UPDATE SET
-          minute_opened = greatest(old.minute_opened, excluded.minute_opened),
-          minute_count = CASE
-            WHEN old.minute_opened = excluded.minute_opened THEN greatest(old.minute_count, excluded.minute_count)
-            WHEN old.minute_opened > excluded.minute_opened THEN old.minute_count
-            ELSE excluded.minute_count END,
-          day_opened = greatest(old.day_opened, excluded.day_opened),
-          day_count = CASE
-            WHEN old.day_opened = excluded.day_opened THEN greatest(old.day_count, excluded.day_count)
-            WHEN old.day_opened > excluded.day_opened THEN old.day_count
-            ELSE excluded.day_count END`,
+          ${mergeWindow(sql, 'minute', minuteSeconds)}, ${mergeWindow(sql, 'day', daySeconds)}`,
     );
   }
 
@@ -144,6 +135,22 @@ export class PostgresSnapshots implements LimitSnapshots {
     );
     return Array.from(rows, toNumbers<AccountBan>);
   }
+}
+
+/**
+ * Assignments that merge a saved window with the stored one. Windows whose starts differ by less than half their length are
+ * the same window: its start changes when Redis' clock is stepped.
+ */
+function mergeWindow(sql: SQL, window: 'minute' | 'day', lengthSeconds: number) {
+  const [opened, count] = [`${window}_opened`, `${window}_count`];
+  return sql.unsafe(`
+    ${opened} = CASE
+      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthSeconds / 2} THEN excluded.${opened}
+      ELSE greatest(old.${opened}, excluded.${opened}) END,
+    ${count} = CASE
+      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthSeconds / 2} THEN greatest(old.${count}, excluded.${count})
+      WHEN old.${opened} > excluded.${opened} THEN old.${count}
+      ELSE excluded.${count} END`);
 }
 
 /** Passes all ids in one parameter, so that the statement is prepared only once. */
