@@ -54,7 +54,7 @@ import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
 import { PostgresDatabase } from '../storage/postgres/database.ts';
 import { factsOf } from '../storage/postgres/facts.ts';
 import { isTimeout } from '../storage/postgres/failures.ts';
-import { type Identity, registerInstance } from '../storage/postgres/identity.ts';
+import { adoptPrefix, type Identity, identifyProcess } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
 import { readsOf } from '../storage/postgres/reads.ts';
 import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
@@ -95,8 +95,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     await database.migrate(create, migrates);
     // A failure is not fatal here, because the next statement reports it.
     await read().catch(() => undefined);
-    const register = { serving, migrates, notice, clock };
-    const identity = await registerInstance(database, options.redisPrefix, register);
+    const identity = await identifyProcess(database, options.redisPrefix, { serving, migrates, clock });
     return { identity, encryption: await database.encryption() };
   });
   const versions = new SharedVersions();
@@ -108,6 +107,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
   const { limits, shared } = await openRedis(options, { opened, database, clock, identity, versions });
+  if (serving) await adoptPrefix(database, options.redisPrefix, notice);
 
   const announce: Announce = (resource, version) => limits.announce(resource, version);
   const writer = new PostgresWriter(database, units, announce, {

@@ -341,6 +341,10 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     const [prefix, other] = [there.makePrefix(), there.makePrefix()];
     {
       await using first = await open(prefix);
+      // The first instance has not reported yet. The other process must not change the prefix, because it is rejected.
+      await expect(open(other)).rejects.toThrow('use different Redis servers');
+      expect(notices.splice(0)).toEqual([expect.stringContaining('different Redis servers or prefixes')]);
+      await using _restarted = await open(prefix);
       const note = (name: string, seenAt: number) => {
         const instance = { name, version: '1', startedAt: clock.now(), seenAt };
         const number = newReport(clock.now());

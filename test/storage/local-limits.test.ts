@@ -41,6 +41,21 @@ test('counts that other instances have saved are added to the counts that Redis 
   expect(localLimits.held(caller.accountId)).toMatchObject({ usage: usageOf(11), day: { count: 1 } });
 });
 
+test('counts that other instances have saved are of the same window although its start moved when the clock was stepped', () => {
+  const localLimits = new LocalLimits(strictRules);
+  localLimits.learnUsage(caller.accountId, usageOf(3));
+  localLimits.take(caller, second * 1_000);
+  const { minute, day } = usageOf(10);
+  for (const step of [-2, 2]) {
+    const moved = {
+      minute: { ...minute, openedAt: second + step },
+      day: { ...day, openedAt: second + step },
+    };
+    localLimits.recall(caller.accountId, caller.keyId, moved, { bannedUntil: 0, level: 0 });
+    expect(localLimits.held(caller.accountId)).toMatchObject({ usage: usageOf(11), day: { count: 1 } });
+  }
+});
+
 test('counts that Redis has not received are saved when the instance stops', () => {
   const localLimits = new LocalLimits(strictRules);
   localLimits.learnUsage(caller.accountId, usageOf(3));

@@ -4,10 +4,12 @@ import { maxEntries } from '../../domain/max-entries.ts';
 import { banStatus, countStrikes } from '../ban-status.ts';
 import {
   currentVerdict,
+  daySeconds,
   decide,
   decideFailure,
   type KeyPenalty,
   type LimitRules,
+  minuteSeconds,
   noPenalty,
   noUsage,
   refund,
@@ -93,8 +95,8 @@ export class LocalLimits {
     if (held === undefined) this.learnUsage(accountId, usage);
     else {
       const reported = reportedUsage(held);
-      const [minute, isNewMinute] = laterWindow(reported.minute, usage.minute);
-      const [day, isNewDay] = laterWindow(reported.day, usage.day);
+      const [minute, isNewMinute] = laterWindow(reported.minute, usage.minute, minuteSeconds);
+      const [day, isNewDay] = laterWindow(reported.day, usage.day, daySeconds);
       const unreported = {
         minute: isNewMinute ? noneUnreported : held.minute,
         day: isNewDay ? noneUnreported : held.day,
@@ -258,9 +260,13 @@ function addCount({ openedAt, count }: Window, unreported: Unreported, sign = 1)
   return { openedAt, count: count + sign * unreported.count };
 }
 
-/** Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. */
-function laterWindow(one: Window, other: Window): [Window, boolean] {
-  if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
+/**
+ * Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. As in
+ * snapshots, windows whose starts differ by less than half their length are the same window.
+ */
+function laterWindow(one: Window, other: Window, lengthSeconds: number): [Window, boolean] {
+  if (Math.abs(one.openedAt - other.openedAt) < lengthSeconds / 2)
+    return [{ ...one, count: Math.max(one.count, other.count) }, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }
 

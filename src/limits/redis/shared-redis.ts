@@ -204,9 +204,9 @@ function findSeniorServer(
 
 function mismatchReason({ origin }: SharedRedisOptions, other: RedisReading): string {
   return (
-    `This process (${origin}) and another process of this store (${other.origin}) use different Redis servers, ` +
-    'so limits and changes would not be shared. Set REDIS_URL to the same server for all instances. To move to another ' +
-    'server, stop all instances first.'
+    `This process (${origin}) and another process of this store (${other.origin}) use different Redis servers ` +
+    'or prefixes, so limits and changes would not be shared. Set REDIS_URL to the same server for all instances, and ' +
+    'REDIS_PREFIX to the same value. To move to another server, stop all instances first.'
   );
 }
 

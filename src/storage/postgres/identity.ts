@@ -24,7 +24,6 @@ interface IdentityRow extends Identity {
 interface IdentifyOptions {
   readonly serving: boolean;
   readonly migrates: boolean;
-  readonly notice: Notify;
   readonly clock: Clock;
 }
 
@@ -32,18 +31,18 @@ interface IdentifyOptions {
 const runningWithinSeconds = 30;
 
 /**
- * Registers this process with the store, and checks that all instances use the same Redis prefix. With different
+ * Identifies the store and this process, and checks that all instances use the same Redis prefix. With different
  * prefixes, instances would not see each other's changes. If the prefix differs, commands throw `StoreUnusableError`; an
- * instance also throws it if other instances are running. Otherwise, the store adopts the new prefix.
+ * instance also throws it if other instances are running. Otherwise, the store will adopt the new prefix (`adoptPrefix`).
  *
  * The prefix and the instances in a restored store are those of the time of the backup. They are ignored until an
  * instance has marked the store (`lineage.ts`), because a restored store must be used with a new prefix. A command that
  * migrates the store is not rejected, because a dump of an older version does not show that it was restored.
  */
-export async function registerInstance(
+export async function identifyProcess(
   database: PostgresDatabase,
   redisPrefix: string,
-  { serving, migrates, notice, clock }: IdentifyOptions,
+  { serving, migrates, clock }: IdentifyOptions,
 ): Promise<Identity> {
   const [now, withinMs] = [clock.now(), runningWithinSeconds * 1_000];
   const [row] = await database.read<IdentityRow[]>(
@@ -67,10 +66,28 @@ export async function registerInstance(
     if (!serving) throw new StoreUnusableError(`${differs}. Set REDIS_PREFIX=${known}. ${ofOldDump}`);
     if (running !== null && !isRestored)
       throw new StoreUnusableError(`${differs}. ${remedy(known, running)}`);
-    notice(`${differs}. The store now uses the new prefix: start all instances with this prefix.`);
   }
-  if (serving) await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
   return { store, process };
+}
+
+/**
+ * Stores the prefix of a serving instance. Must be called after the instance has found that all instances share its Redis:
+ * until it has reported, an instance that just started does not count as running.
+ */
+export async function adoptPrefix(
+  database: PostgresDatabase,
+  redisPrefix: string,
+  notice: Notify,
+): Promise<void> {
+  const [former] = await database.write<{ prefix: string | null }[]>(
+    (sql) => sql`
+      UPDATE store SET redis_prefix = ${redisPrefix} FROM (SELECT redis_prefix AS prefix FROM store) AS former
+      WHERE redis_prefix IS DISTINCT FROM ${redisPrefix} RETURNING former.prefix`,
+  );
+  if (former?.prefix != null)
+    notice(
+      `REDIS_PREFIX has changed from ${former.prefix} to ${redisPrefix}. The store now uses the new prefix: start all instances with this prefix.`,
+    );
 }
 
 const ofOldDump =

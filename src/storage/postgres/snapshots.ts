@@ -1,5 +1,6 @@
 import type { SQL } from 'bun';
-import { daySeconds, minuteSeconds, type Usage } from '../../limits/limit.ts';
+import { dayMs, minuteMs } from '../../domain/clock.ts';
+import type { Usage } from '../../limits/limit.ts';
 import type {
   AccountBan,
   AccountUsage,
@@ -44,7 +45,7 @@ export class PostgresSnapshots implements LimitSnapshots {
                (value->>4)::bigint
         FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS snapshot (value)
         ON CONFLICT (account_id) DO UPDATE SET
-          ${mergeWindow(sql, 'minute', minuteSeconds)}, ${mergeWindow(sql, 'day', daySeconds)}`,
+          ${mergeWindow(sql, 'minute', minuteMs)}, ${mergeWindow(sql, 'day', dayMs)}`,
     );
   }
 
@@ -141,14 +142,14 @@ export class PostgresSnapshots implements LimitSnapshots {
  * Assignments that merge a saved window with the stored one. Windows whose starts differ by less than half their length are
  * the same window: its start changes when Redis' clock is stepped.
  */
-function mergeWindow(sql: SQL, window: 'minute' | 'day', lengthSeconds: number) {
+function mergeWindow(sql: SQL, window: 'minute' | 'day', lengthMs: number) {
   const [opened, count] = [`${window}_opened`, `${window}_count`];
   return sql.unsafe(`
     ${opened} = CASE
-      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthSeconds / 2} THEN excluded.${opened}
+      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 2_000} THEN excluded.${opened}
       ELSE greatest(old.${opened}, excluded.${opened}) END,
     ${count} = CASE
-      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthSeconds / 2} THEN greatest(old.${count}, excluded.${count})
+      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 2_000} THEN greatest(old.${count}, excluded.${count})
       WHEN old.${opened} > excluded.${opened} THEN old.${count}
       ELSE excluded.${count} END`);
 }
