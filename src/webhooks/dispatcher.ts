@@ -141,13 +141,24 @@ export class Dispatcher {
       const { store, follow } = this.#options;
       if (!(await store.hasWebhooks()) || this.#isStopping) return;
       this.#noticeStep();
-      if (!this.#isPrepared) await store.prepare();
-      this.#isPrepared = true;
+      await this.#prepare();
       await follow(this.wake);
       this.#settled.push(...this.#locked.splice(0));
       this.wake();
     } catch {
       // The store has already logged the outage. The next check picks up due deliveries.
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return;
+    // Set first, because a round may notice a clock step in the meantime.
+    this.#isPrepared = true;
+    try {
+      await this.#options.store.prepare();
+    } catch (error) {
+      this.#isPrepared = false;
+      throw error;
     }
   }
 

@@ -104,7 +104,7 @@ describe("the overview's warnings", () => {
     app.clock.advance(61);
     expect(whats((await operator.overview()).concerns)).toEqual([
       expect.stringContaining('Instance ahead was last seen at'),
-      'Instance gone was last seen at 2027-01-15T10:00:00.000Z, and was not stopped cleanly.',
+      'Instance gone was last seen at 2027-01-15T10:00:00.000Z. It was killed, or cannot write to the store.',
     ]);
     expect((await operator.system()).instances.map(({ name }) => name)).toEqual(['here', 'ahead', 'gone']);
   });

@@ -151,7 +151,7 @@ function deliveryConcerns({ oldestPendingAgeMs }: ConcernInput): Concern[] {
 function missingInstanceConcern({ name, seenAt }: Instance): Concern {
   const at = new Date(seenAt).toISOString();
   return {
-    what: `Instance ${name} was last seen at ${at}, and was not stopped cleanly.`,
+    what: `Instance ${name} was last seen at ${at}. It was killed, or cannot write to the store.`,
     remedy: 'Check its machine and log. An instance that does not return is removed after a day.',
   };
 }
