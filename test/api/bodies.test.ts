@@ -171,3 +171,11 @@ describe('415 unsupported_media_type', () => {
     expect(faulty(answer)).toEqual(['header:Content-Type', 'header:Content-Encoding']);
   });
 });
+
+test('415 is returned for an optional body of another media type, even if it is too large', async () => {
+  const approve = (options: CallOptions) => app.call('POST', '/orders/1/approve', options);
+  for (const type of [null, 'text/plain'])
+    for (const body of [chunked('{}'), chunked(bodyOf(maxBodyBytes + 1)), chunked(bodyOf(200_000), 20_000)])
+      expect((await approve({ type, body })).error.code).toBe('unsupported_media_type');
+  expect((await approve({ body: chunked(bodyOf(maxBodyBytes + 1)) })).error.code).toBe('body_too_large');
+});

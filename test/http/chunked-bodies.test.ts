@@ -88,6 +88,23 @@ test('an oversized body gets one response, even with a malformed chunk beyond th
   expect((await inSteps(sent, large, large, `zz\r\n${next}`)).length).toBe(1);
 });
 
+describe('a chunked body without bytes is treated like `Content-Length: 0`', () => {
+  const text = 'Content-Type: text/plain\r\n';
+
+  test.each([
+    ['optional', 'POST /v1/orders/1/approve', '', 'order_not_found'],
+    ['optional and of another media type', 'POST /v1/orders/1/approve', text, 'order_not_found'],
+    ['required', 'POST /v1/pets', '', 'invalid_body'],
+    ['required and of another media type', 'POST /v1/pets', text, 'unsupported_media_type'],
+  ])('if it is %s', async (_, line, headers, code) => {
+    const sent = head(line, authorization + headers);
+    for (const pieces of [[`${sent}0\r\n\r\n`], [sent, '0\r\n\r\n']]) {
+      const [response, ...more] = await inSteps(...pieces);
+      expect([JSON.parse(response?.body ?? '').code, more]).toEqual([code, []]);
+    }
+  });
+});
+
 describe('a trailer', () => {
   const trailer = 'X-Checksum: 1\r\n\r\n';
 

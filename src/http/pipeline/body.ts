@@ -31,16 +31,21 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
   const { headers } = request;
   // An empty body may have any media type, because `curl -d ''` sends a Content-Type. `request.body` is read last,
   // because the property creates a stream.
-  if ((body.optional || !headers.has('content-type')) && request.body === null) return missingBody(body);
-  expectMediaType(headers, body.types ?? [mediaTypes.json]);
+  const mayBeMissing = body.optional || !headers.has('content-type');
+  if (mayBeMissing && request.body === null) return missingBody(body);
+  const refusal = mediaTypeError(headers, body.types ?? [mediaTypes.json]);
+  if (refusal !== undefined) {
+    if (mayBeMissing && (await isEmptyChunked(request))) return missingBody(body);
+    throw refusal;
+  }
   const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
   return bytes.length === 0 ? missingBody(body) : parseBody(bytes);
 }
 
-/** Throws `unsupported_media_type` for a body with another media type, and for a compressed body. */
-function expectMediaType(headers: Headers, types: readonly string[]): void {
+/** The error for a body with another media type, and for a compressed body. */
+function mediaTypeError(headers: Headers, types: readonly string[]): ApiError | undefined {
   const details = [...mediaTypeErrors(headers, types), ...contentCodingErrors(headers)];
-  if (details.length > 0) throw new ApiError('unsupported_media_type', { details });
+  return details.length === 0 ? undefined : new ApiError('unsupported_media_type', { details });
 }
 
 function mediaTypeErrors(headers: Headers, types: readonly string[]): ErrorDetail[] {
@@ -101,6 +106,15 @@ const interruptedMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
+/** Whether a chunked body ends without any bytes, which only reading it shows. A body with bytes is discarded. */
+async function isEmptyChunked(request: Request): Promise<boolean> {
+  if (!request.headers.has('transfer-encoding')) return false;
+  return readBytes(request, 0).then(
+    () => true,
+    () => false,
+  );
+}
+
 async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -141,7 +155,8 @@ function parseBody(bytes: Uint8Array): JsonBody {
  * stream may also throw `body_too_large` while it is read.
  */
 export function readUpload({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {
-  expectMediaType(headers, types);
+  const refusal = mediaTypeError(headers, types);
+  if (refusal !== undefined) throw refusal;
   if (Number(headers.get('content-length')) > maxUploadBytes) throw bodyTooLargeError(maxUploadBytes, 'file');
   return limitBytes(body ?? []);
 }
