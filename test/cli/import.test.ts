@@ -245,6 +245,13 @@ describe('NDJSON', () => {
     ]);
   });
 
+  test('a byte order mark is accepted before the first row, and not before others', async () => {
+    const row = '\ufeff{"name":"A","categoryId":1}\r\n';
+    const { stdout, stderr } = await place.run(['import', await place.write('mark.ndjson', row + row)]);
+    expect(stdout).toContain('imported 1, rejected 1 (of lines 1–2)');
+    expect(stderr).toStartWith('line 2: is not valid JSON: ');
+  });
+
   test('a row that exceeds the maximum size of a request body is rejected', async () => {
     const long = `{"name":"${'x'.repeat(3_000_000)}","categoryId":1}`;
     const name = await place.write('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);

@@ -22,6 +22,8 @@ const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:
 
 const brace = 123;
 
+const byteOrderMark = Buffer.from('\ufeff');
+
 export class NdjsonReader implements RecordReader {
   readonly firstLine = 1;
   readonly columns: readonly string[] = [];
@@ -33,7 +35,7 @@ export class NdjsonReader implements RecordReader {
 
   take(line: Line): InputRecord[] {
     if (line.number === 1 && line.bytes[0] !== brace) expectText(line);
-    const record = toRecord(line);
+    const record = toRecord(line.number === 1 ? removeByteOrderMark(line) : line);
     return record.bytes.length === 0 ? [] : [record];
   }
 
@@ -69,6 +71,12 @@ export class NdjsonReader implements RecordReader {
       Buffer.from(`${members}\n`, 'latin1'),
     ]);
   }
+}
+
+/** Programs on Windows begin UTF-8 files with a byte order mark. */
+function removeByteOrderMark({ number, bytes }: Line): Line {
+  const isMarked = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+  return { number, bytes: isMarked ? bytes.subarray(byteOrderMark.length) : bytes };
 }
 
 function removeId(value: unknown): unknown {
