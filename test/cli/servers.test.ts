@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { startTestApp } from '../support/app.ts';
 import { newWorkplace } from '../support/cli.ts';
 import { testServers } from '../support/servers.ts';
 import { newReport } from '../support/usage.ts';
@@ -71,6 +72,28 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
     // A server that requires passwords does not reveal that a role is missing.
     if (role.stderr.includes('does not exist'))
       expect(role.stderr).toContain(`createuser ${server} --pwprompt absent_role\n`);
+  });
+
+  test('a database whose encoding lacks characters is rejected, with the command that creates one in UTF-8', async () => {
+    const makeDatabase = servers?.makeDatabase ?? expect.unreachable();
+    await using place = await newWorkplace();
+    await using latin = await makeDatabase('LATIN1');
+    await using bytes = await makeDatabase('SQL_ASCII');
+    const name = await place.write('pets.csv', 'name,categoryId\n🐶,1\n');
+    const environment = settingsOf(latin.url);
+    for (const args of [
+      ['migrate'],
+      ['import', name],
+      ['copy', '--from', 'sqlite:store.db', '--to', latin.url],
+    ]) {
+      const { exitCode, stderr } = await place.run(args, { environment });
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('database is LATIN1, which cannot')]);
+      expect(stderr).toContain('createdb --encoding=UTF8 ');
+    }
+    await expect(startTestApp(environment)).rejects.toThrow('database is LATIN1');
+    expect(await place.run(['import', name], { environment: settingsOf(bytes.url) })).toMatchObject({
+      exitCode: 0,
+    });
   });
 
   test('a command that cannot reach Redis prints one plain line instead of a runtime warning', async () => {

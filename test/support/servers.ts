@@ -19,8 +19,8 @@ export type { OwnServer } from './server-process.ts';
 export interface TestServers extends AsyncDisposable {
   /** Creates an empty schema. Returns a PostgreSQL URL that uses this schema. */
   makeSchema(): Promise<{ readonly url: string } & AsyncDisposable>;
-  /** Creates an empty database. Returns the database's PostgreSQL URL. */
-  makeDatabase(): Promise<{ readonly url: string } & AsyncDisposable>;
+  /** Creates an empty database. Returns the database's PostgreSQL URL. `encoding` defaults to that of the server. */
+  makeDatabase(encoding?: string): Promise<{ readonly url: string } & AsyncDisposable>;
   readonly redisUrl: string;
   /** Returns a unique prefix for Redis keys. Keys with this prefix are deleted at the end. */
   makePrefix(): string;
@@ -52,9 +52,10 @@ export async function testServers(): Promise<TestServers | undefined> {
         },
       };
     },
-    async makeDatabase() {
+    async makeDatabase(encoding) {
       const database = uniqueName();
-      await sql.unsafe(`CREATE DATABASE ${database}`);
+      const encoded = encoding === undefined ? '' : `TEMPLATE template0 LOCALE 'C' ENCODING '${encoding}'`;
+      await sql.unsafe(`CREATE DATABASE ${database} ${encoded}`);
       const url = new URL(postgresUrl);
       url.pathname = `/${database}`;
       return {

@@ -43,6 +43,7 @@ interface MigrateOptions {
 export async function migrate(options: MigrateOptions): Promise<number> {
   const { begin, session, create, migrates, notice } = options;
   let former = 0;
+  if (create || migrates) await begin(expectUnicode);
   for (let version = await begin(versionOf); version !== migrationSteps.length; ) {
     expectUsable(version, create);
     if (!migrates && version > 0) throw outdatedStoreError('The database', version, migrationSteps.length);
@@ -101,6 +102,20 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
   for (const step of steps) await (version === 0 ? applyWithIndexes : apply)(step, transaction);
   await transaction`UPDATE animal_store_format SET version = ${next}`;
   return { from: version, to: next };
+}
+
+/**
+ * Throws `StoreUnusableError` for an encoding that lacks characters of names, because PostgreSQL would reject the whole
+ * group of changes in which such a name occurs. SQL_ASCII stores UTF-8 unchanged.
+ */
+async function expectUnicode(transaction: SQL): Promise<void> {
+  const [{ encoding }] = await transaction<[{ encoding: string }]>`SELECT getdatabaseencoding() AS encoding`;
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
+  throw new StoreUnusableError(
+    `The encoding of the PostgreSQL database is ${encoding}, which cannot store every name. Create a database with ` +
+      '"createdb --encoding=UTF8 --template=template0 --locale=C NAME", and set DATABASE_URL to it. An existing store can ' +
+      'be moved there with pg_dump and pg_restore.',
+  );
 }
 
 function expectUsable(version: number, create: boolean): void {
