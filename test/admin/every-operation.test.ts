@@ -146,6 +146,13 @@ test.each(
 
 const forms = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain'];
 
+test('the Location of every created object is the path of an operation that returns it', () => {
+  const locations = allAdminOperations.flatMap(({ success }) => success.location?.({ id: 1 } as never) ?? []);
+  expect(locations.length).toBeGreaterThan(3);
+  const reads = allAdminOperations.filter(isRead).map(targetOf);
+  expect(locations.filter((location) => !reads.includes(location))).toEqual([]);
+});
+
 test.each(
   unsafeOnes
     .filter(({ body, upload }) => body ?? upload)

@@ -52,7 +52,7 @@ export const operatorOperations = defineOperations(
       summary: 'Add an operator',
       description: 'Adds an operator with a unique name. The token is shown only in this response.',
       body: { schema: NewOperator },
-      success: createdJson(IssuedToken, 'The operator was added.', ({ id }) => `/operators/${id}`),
+      success: createdJson(IssuedToken, 'The operator was added.'),
       errors: ['name_taken'],
     },
     rotateOperator: {
