@@ -29,7 +29,7 @@ const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecat
  * Maximum period of a report. If a longer period is requested, only the most recent part is returned, because a read
  * blocks the event loop of an embedded store.
  */
-const maxRangeMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
+const maxRangeMs = { minutes: 6 * hourMs, hours: 35 * dayMs, days: 31 * dayMs } as const;
 
 /** The requested range, in Unix ms. */
 interface RequestedRange {
@@ -110,7 +110,8 @@ export class UsageReports {
     const { since, until } = this.#range(asked, defaultMs.minutes);
     const by = until - since > maxRangeMs.minutes ? 'hour' : 'minute';
     const { stepMs } = stepLengths[by === 'hour' ? '1h' : '1m'];
-    const rows = await this.#store.usage.operations({ by, since: since - (since % stepMs), until });
+    const begin = Math.max(since, until - maxRangeMs.hours);
+    const rows = await this.#store.usage.operations({ by, since: begin - (begin % stepMs), until });
     const totals = new Map<string, { codes: Record<string, number>; total: number }>();
     for (const { operation, code, requests } of rows) {
       const { codes, total } = totals.get(operation) ?? { codes: {}, total: 0 };
@@ -149,8 +150,11 @@ export class UsageReports {
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
   }
 
-  #range({ since, until = this.#clock.now() + 1 }: RequestedRange, defaultLength: number): TimeRange {
-    return { since: since ?? until - defaultLength, until };
+  /** Ends now at the latest, because the maximum period ends with the range. */
+  #range(asked: RequestedRange, defaultLength: number): TimeRange {
+    const now = this.#clock.now() + 1;
+    const until = Math.min(asked.until ?? now, now);
+    return { since: asked.since ?? until - defaultLength, until };
   }
 
   #wholeDays(asked: RequestedRange, defaultLength: number): TimeRange {
