@@ -49,6 +49,17 @@ test('a new key is active, and appears only in the response that creates it', as
   }
 });
 
+test('a key expires before the year 10000, even after rotations or with a time in another zone', async () => {
+  const latest = '9999-12-31T23:59:59.999Z';
+  let key = await issue({ expiresAt: '9999-12-31T23:59:59Z' });
+  for (let rotations = 0; rotations < 2; rotations++) {
+    app.clock.advance(60);
+    key = await done<Issued>('POST', `/keys/${key.id}/rotate`);
+    expect(key).toMatchObject({ expiresAt: latest });
+  }
+  expect(await issue({ expiresAt: '9999-12-31T23:59:59-12:00' })).toMatchObject({ expiresAt: latest });
+});
+
 test('a key expires at the time set by an operator, which must be in the future', async () => {
   const expiresAt = new Date(app.clock.now() + 60_000).toISOString();
   const { id, key } = await issue({ expiresAt });

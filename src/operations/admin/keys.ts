@@ -1,7 +1,7 @@
 import type { BanStatus, FoundKey, Key as KeyView, keyOperations } from '../../contract/admin/keys.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import { startOfDay } from '../../domain/clock.ts';
+import { latestTime, startOfDay } from '../../domain/clock.ts';
 import { computeFingerprint, generateKey, lastFour, type RandomBytes } from '../../domain/key.ts';
 import type { PlanName } from '../../domain/plan.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../domain/scope.ts';
@@ -170,7 +170,7 @@ function keyLifetime({ createdAt, expiresAt }: Key): number | null {
 
 function expiryOf(createdAt: number, lifetime: Lifetime): number | null {
   if (lifetime === null) return null;
-  return typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until;
+  return Math.min(typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until, latestTime);
 }
 
 function keyState(
