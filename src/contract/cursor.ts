@@ -62,7 +62,8 @@ export function decodeCursor(text: string, filters: string, minAfter: bigint, is
 export function parseCursor(text: string): Cursor | undefined {
   if (text.length > maxCursorLength) return undefined;
   const [, filters, after = '0', name] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  if (filters === undefined) return undefined;
+  // PostgreSQL does not accept NUL in text.
+  if (filters === undefined || name?.includes('\0')) return undefined;
   const cursor = { filters, after: BigInt(after), name };
   const isInt64 = cursor.after <= int64Max && cursor.after >= -int64Max - 1n;
   return isInt64 && encodeCursor(cursor) === text ? cursor : undefined;

@@ -10,6 +10,7 @@ import type { Awaitable } from '../../domain/awaitable.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { PlanError } from '../../domain/plan.ts';
 import { performOnStore, type StoreOperationId } from '../../operations/admin/admin-operations.ts';
+import { expectNumericId } from '../../operations/admin/ids.ts';
 import {
   CommandError,
   errorMessage,
@@ -103,7 +104,7 @@ async function findOperatorId(admin: AdminServices, given: Values): Promise<bigi
 
 /** Throws `account_not_found` for an unknown account. Warns if bans cannot be read, but still shows the keys. */
 async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Values): Promise<void> {
-  if (accountId !== undefined) await accounts.find(Number(accountId));
+  if (typeof accountId === 'bigint') await accounts.find(expectNumericId(accountId, 'account_not_found'));
   try {
     await keys.bannedIds();
   } catch (error) {

@@ -14,7 +14,7 @@ import {
   requiredString,
 } from '../values.ts';
 import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
-import { id, idParameter, nameSchema, PlanName, quotaMember } from './values.ts';
+import { id, idParameter, nameSchema, PlanName, quotaMember, searchText } from './values.ts';
 
 const accountStates = ['open', 'closed'] as const;
 
@@ -46,7 +46,7 @@ const Accounts = pageSchema(Account, 'Accounts', 'A page of accounts.');
 
 export const ListAccountsQuery = z.strictObject({
   limit: limitParameter('accounts'),
-  name: z.string().min(1, 'must not be empty').max(255, 'must have at most 255 characters').optional().meta({
+  name: searchText(255).min(1, 'must not be empty').optional().meta({
     description: 'Return only accounts whose name begins with this text, ignoring case, ordered by name.',
   }),
   state: AccountState.optional().meta({ description: 'Return only open or only closed accounts.' }),

@@ -8,7 +8,7 @@ import {
   objectSchema,
   pageSchema,
 } from '../values.ts';
-import { id, since, until } from './values.ts';
+import { id, searchText, since, until } from './values.ts';
 
 export const AuditEntry = objectSchema('AuditEntry', 'A change made by an operator.', {
   id: id('ID of the entry.'),
@@ -30,13 +30,11 @@ const filters = {
   account: int64Filter('Return only changes to this account, its keys and its webhooks.'),
   since,
   until,
-  actor: z.string().max(300).optional().meta({ description: 'Return only changes by this actor.' }),
-  operation: z
-    .string()
-    .max(300)
+  actor: searchText(300).optional().meta({ description: 'Return only changes by this actor.' }),
+  operation: searchText(300)
     .optional()
     .meta({ description: 'Return only changes made by this operation, such as `closeAccount`.' }),
-  object: z.string().max(300).optional().meta({ description: 'Return only changes to this object.' }),
+  object: searchText(300).optional().meta({ description: 'Return only changes to this object.' }),
 };
 
 const ListAuditQuery = z.strictObject({

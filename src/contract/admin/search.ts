@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { defineOperations, ok } from '../operation.ts';
-import { enumSchema, int64Hint, objectSchema, requiredString } from '../values.ts';
+import { enumSchema, int64Hint, objectSchema } from '../values.ts';
+import { searchText } from './values.ts';
 
 const searchedKinds = [
   'account',
@@ -23,8 +24,7 @@ export const maxSearchedAnimals = 10_000;
 const matches = ['id', 'name', 'lastFour', 'reference', 'requestId'] as const;
 
 const SearchQuery = z.strictObject({
-  text: requiredString()
-    .max(255, 'must have at most 255 characters')
+  text: searchText(255)
     .refine((text) => text.trim() !== '', 'must not be blank')
     .meta({
       description:

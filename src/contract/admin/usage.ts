@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { defineOperations, okJson } from '../operation.ts';
 import { count, enumSchema, instant, int64Filter, limitParameter, objectSchema } from '../values.ts';
-import { id, since, until } from './values.ts';
+import { id, searchText, since, until } from './values.ts';
 
 const Outcomes = objectSchema('Outcomes', 'Requests by outcome.', {
   ok: count.meta({ description: 'Responses with 2xx or 304.' }),
@@ -102,9 +102,7 @@ export const KeyOperationUsages = z.array(KeyOperationUsage).meta({
 
 const FailedRequestsQuery = z.strictObject({
   keyId: int64Filter('Return only requests made with this key.'),
-  requestId: z
-    .string()
-    .max(200)
+  requestId: searchText(200)
     .optional()
     .meta({ description: 'Return only requests with this `X-Request-Id`.' }),
   limit: limitParameter('requests'),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { maxQuota, planNames } from '../../domain/plan.ts';
-import { enumSchema, int64, int64Hint, text } from '../values.ts';
+import { enumSchema, int64, int64Hint, requiredString, text } from '../values.ts';
 
 export const id = (description: string) =>
   z
@@ -9,6 +9,13 @@ export const id = (description: string) =>
     .meta({ description, override: { type: 'integer', format: 'int64', minimum: 1 }, examples: [1] });
 
 export const idParameter = (description: string) => int64(`${description} ${int64Hint}`, 1);
+
+/** Text to search or filter by. NUL is rejected, because PostgreSQL does not accept it in text. */
+export function searchText(maxLength: number) {
+  return requiredString()
+    .max(maxLength, `must have at most ${maxLength} characters`)
+    .refine((value) => !value.includes('\0'), 'must not contain the control character U+0000');
+}
 
 export const nameSchema = (what: string, example: string) => text(`Name of the ${what}.`, example);
 

@@ -20,6 +20,7 @@ import { presentAccount, presentLimits, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { buildPage } from '../resources/pages.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { expectNumericId, toNumericId } from './ids.ts';
 import type { UsageReports } from './usage.ts';
 
 interface AccountUpdate {
@@ -135,7 +136,8 @@ export const accountHandlers = {
   },
 } satisfies StoreHandlersOf<Services, typeof accountOperations>;
 
-const idOf = ({ accountId }: { readonly accountId: bigint }) => Number(accountId);
+const idOf = ({ accountId }: { readonly accountId: bigint }) =>
+  expectNumericId(accountId, 'account_not_found');
 
 /** Throws `invalid_body` for an invalid plan. */
 async function rejectInvalidPlan<T>(change: Promise<T>): Promise<T> {
@@ -190,7 +192,7 @@ async function pageByIdOrName(
   const filters = encodeFilters('/accounts', { ...query });
   const isByName = sort === 'name' || query.name !== undefined;
   const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, isByName);
-  const after = start && { id: Number(start.after), name: start.name ?? '' };
+  const after = start && { id: toNumericId(start.after), name: start.name ?? '' };
   const { name = isByName ? '' : undefined, isClosed } = toFilter(query);
   const found = await services.store.accounts.search(after, limit + 1, { name, isClosed });
   const uses = await readUses(services, found.slice(0, limit));
@@ -220,7 +222,7 @@ async function pageByUse(
   const { limit, cursor } = query;
   const filters = encodeFilters('/accounts', { ...query });
   const start = cursor === undefined ? undefined : decodeCursor(cursor, filters, 1n, true);
-  const after = start && { id: Number(start.after), amount: Number(start.name) };
+  const after = start && { id: toNumericId(start.after), amount: Number(start.name) };
   const ranked = await listRankedAfter(after, services, sort, toFilter(query), limit + 1);
   const { items, next } = buildPage(ranked, limit, ({ id, amount }) =>
     encodeCursor({ filters, after: BigInt(id), name: String(amount) }),

@@ -9,6 +9,7 @@ import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
 import type { Store } from '../units.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { toNumericId } from './ids.ts';
 
 const pageSize = 1_000;
 
@@ -66,7 +67,7 @@ export class AuditOperations {
   }
 
   async *#objectsOf(account: bigint): AsyncGenerator<readonly string[]> {
-    const accountId = Number(account);
+    const accountId = toNumericId(account);
     const webhooks = await this.#store.webhooks.list(undefined, maxWebhooks, { accountId });
     yield [`account:${account}`, ...webhooks.map(({ id }) => `webhook:${id}`)];
     const read = (last?: Key) => this.#store.keys.list(last?.id, keyBatch, { accountId });

@@ -7,6 +7,7 @@ import { type OperatorContext, toAuditEntry } from '../changes/by-operator.ts';
 import { expectFoundById } from '../errors.ts';
 import { toIso } from '../presenters.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { expectNumericId } from './ids.ts';
 
 export class BanOperations {
   readonly #context: OperatorContext;
@@ -89,5 +90,5 @@ export function mapById<Item extends { readonly id: number }>(
 
 export const banHandlers = {
   listBans: ({ bans }) => bans.list(),
-  liftBan: ({ bans }, { params }) => bans.lift(Number(params.keyId)),
+  liftBan: ({ bans }, { params }) => bans.lift(expectNumericId(params.keyId, 'ban_not_found')),
 } satisfies StoreHandlersOf<{ readonly bans: BanOperations }, typeof banOperations>;

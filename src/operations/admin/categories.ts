@@ -20,6 +20,8 @@ async function categoriesInUse(
   limit: number,
   isNamed: boolean | undefined,
 ): Promise<CategoryInUse[]> {
+  // The store reads from `after + 1n`, which would overflow.
+  if (after === int64Max) return [];
   const found: CategoryInUse[] = [];
   const pageLimit = isNamed === undefined ? limit : examinedBatch;
   const read = (last?: { readonly id: bigint }) => pets.categoriesInUse(last?.id ?? after, pageLimit);

@@ -14,6 +14,7 @@ import { toAuditedKey, toIso, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { expectNumericId, toNumericId } from './ids.ts';
 import type { UsageReports } from './usage.ts';
 
 /** Lifetime of a key: a duration in ms, or an end time in Unix ms; `null` if it never expires. */
@@ -201,7 +202,7 @@ interface Services extends Pick<OperatorContext, 'store' | 'clock'> {
 
 export const keyHandlers = {
   listKeys: async ({ keys, store }, { query }) => {
-    const accountId = query.accountId === undefined ? undefined : Number(query.accountId);
+    const accountId = query.accountId === undefined ? undefined : toNumericId(query.accountId);
     const { state, order } = query;
     const read = (after: number | undefined, limit: number) =>
       order === 'desc'
@@ -210,12 +211,13 @@ export const keyHandlers = {
     return readPage(query, {
       path: '/keys',
       read: (after, limit) =>
-        listKeysByState(keys, state, read, after === undefined ? undefined : Number(after), limit),
+        listKeysByState(keys, state, read, after === undefined ? undefined : toNumericId(after), limit),
     });
   },
   createKey: async ({ keys }, { params, body: { name, scopes, expiresAt } }) => {
+    const accountId = expectNumericId(params.accountId, 'account_not_found');
     const lifetime = expiresAt === undefined ? null : { until: expiresAt };
-    return presentIssuedKey(await keys.create(Number(params.accountId), name, lifetime, scopes));
+    return presentIssuedKey(await keys.create(accountId, name, lifetime, scopes));
   },
   getKey: async ({ keys, store }, { params }): Promise<FoundKey> => {
     const shown = await findShown(keys, params);
@@ -223,22 +225,22 @@ export const keyHandlers = {
     return { ...shown, predecessorId: predecessor?.id ?? null };
   },
   updateKey: async ({ keys }, { params, body: { scopes } }, { preconditions }) => {
-    if (scopes !== undefined) await keys.setScopes(Number(params.keyId), scopes, preconditions);
+    if (scopes !== undefined) await keys.setScopes(idOf(params), scopes, preconditions);
     return findShown(keys, params);
   },
   rotateKey: async ({ keys }, { params, body: { graceSeconds = defaultGraceSeconds } }) =>
-    presentIssuedKey(await keys.rotate(Number(params.keyId), graceSeconds * 1_000)),
+    presentIssuedKey(await keys.rotate(idOf(params), graceSeconds * 1_000)),
   revokeKey: async ({ keys }, { params }) => {
-    await keys.revoke(Number(params.keyId));
+    await keys.revoke(idOf(params));
     return findShown(keys, params);
   },
-  getKeyBanStatus: async ({ keys }, { params }) => keys.banStatus(Number(params.keyId)),
+  getKeyBanStatus: async ({ keys }, { params }) => keys.banStatus(idOf(params)),
   getKeyUsage: async ({ keys, usage }, { params, query }) => {
-    const { id: keyId } = await keys.find(Number(params.keyId));
+    const { id: keyId } = await keys.find(idOf(params));
     return usage.periods({ keyId }, query);
   },
   getKeyOperations: async ({ keys, usage }, { params, query }) => {
-    const { id } = await keys.find(Number(params.keyId));
+    const { id } = await keys.find(idOf(params));
     return usage.keyOperations(id, query);
   },
 } satisfies StoreHandlersOf<Services, typeof keyOperations>;
@@ -265,8 +267,10 @@ async function listKeysByState(
   return keys.inUse(found.slice(0, limit), banned);
 }
 
-async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigint }): Promise<KeyView> {
-  const [shown] = await presentKeys(keys, [await keys.find(Number(keyId))]);
+const idOf = ({ keyId }: { readonly keyId: bigint }) => expectNumericId(keyId, 'key_not_found');
+
+async function findShown(keys: KeyOperations, params: { readonly keyId: bigint }): Promise<KeyView> {
+  const [shown] = await presentKeys(keys, [await keys.find(idOf(params))]);
   return shown as KeyView;
 }
 

@@ -42,7 +42,9 @@ async function pageWithin<Row extends { readonly id: bigint }>(
   limit: number,
 ): Promise<Row[]> {
   if (order !== 'desc') {
-    const from = after === undefined || after < minId ? minId - 1n : after;
+    // Ids start at 1. `minId - 1n` would overflow if `minId` were the lowest int64.
+    const start = after ?? 0n;
+    const from = start < minId ? minId - 1n : start;
     return (await list(from, limit)).filter(({ id }) => id <= maxId);
   }
   const before = after === undefined || after > maxId ? maxId : after - 1n;

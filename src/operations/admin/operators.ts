@@ -5,6 +5,7 @@ import type { Operator } from '../../tables/operators.ts';
 import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import { presentOperator } from '../presenters.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { expectNumericId } from './ids.ts';
 
 /** A new token. This object holds the only cleartext copy of the token. */
 interface IssuedToken {
@@ -59,11 +60,12 @@ export const operatorHandlers = {
   listOperators: async ({ store }) => (await store.operators.list()).map(presentOperator),
   createOperator: async ({ operators }, { body: { name, role } }) =>
     presentToken(await operators.create(name, role)),
-  rotateOperator: async ({ operators }, { params }) =>
-    presentToken(await operators.rotate(Number(params.operatorId))),
-  revokeOperator: async ({ operators }, { params }) =>
-    presentOperator(await operators.revoke(Number(params.operatorId))),
+  rotateOperator: async ({ operators }, { params }) => presentToken(await operators.rotate(idOf(params))),
+  revokeOperator: async ({ operators }, { params }) => presentOperator(await operators.revoke(idOf(params))),
 } satisfies StoreHandlersOf<Services, typeof operatorOperations>;
+
+const idOf = ({ operatorId }: { readonly operatorId: bigint }) =>
+  expectNumericId(operatorId, 'operator_not_found');
 
 function presentToken({ operator, token }: IssuedToken) {
   return { ...presentOperator(operator), token };

@@ -22,6 +22,7 @@ import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import type { Store } from '../units.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { toNumericId } from './ids.ts';
 import { type KeyOperations, presentKeys } from './keys.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
@@ -73,7 +74,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   account: async ({ store }, { text, id }) => {
     const ids = await findNamed(store, 'accounts', foldCase(text));
     const first = await store.accounts.search(undefined, maxPerKind, { name: text });
-    const byId = id === undefined ? undefined : await store.accounts.find(Number(id));
+    const byId = id === undefined ? undefined : await store.accounts.find(toNumericId(id));
     const others = await store.accounts.findMany(ids.map(Number));
     const found = unique([byId, ...first, ...others.toSorted((one, other) => one.id - other.id)]);
     return found.map(({ id: accountId, name, closedAt }) => ({
@@ -83,7 +84,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
   key: async ({ store, keys }, { text, id }) => {
     const ids = await findNamed(store, 'keys', toAsciiLowerCase(text));
-    const byId = id === undefined ? undefined : await store.keys.find(Number(id));
+    const byId = id === undefined ? undefined : await store.keys.find(toNumericId(id));
     const others = await store.keys.findMany(ids.map(Number));
     const found = unique([byId, ...others.toSorted((one, other) => one.id - other.id)]);
     return (await presentKeys(keys, found)).map((key) => ({

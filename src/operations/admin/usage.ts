@@ -22,6 +22,7 @@ import { toIso } from '../presenters.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { HandlersOf, StoreHandlersOf } from './handlers.ts';
+import { toNumericId } from './ids.ts';
 
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
@@ -208,7 +209,7 @@ export const failedRequestHandlers: HandlersOf<
   Pick<typeof usageOperations, 'listFailedRequests'>
 > = {
   listFailedRequests: async ({ failedRequests }, { query: { keyId, requestId, limit } }) => {
-    const filter = { keyId: keyId === undefined ? undefined : Number(keyId), requestId, limit };
+    const filter = { keyId: keyId === undefined ? undefined : toNumericId(keyId), requestId, limit };
     return [...(await failedRequests.list(filter))];
   },
 };

@@ -12,6 +12,7 @@ import type { SendTest } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { StoreHandlersOf } from './handlers.ts';
+import { toNumericId } from './ids.ts';
 
 type StoredWebhook = RowOf<typeof table>;
 
@@ -27,7 +28,7 @@ export const webhookHandlers = {
       path: '/webhooks',
       read: (after, limit, { accountId, state }) =>
         store.webhooks.list(after, limit, {
-          accountId: accountId === undefined ? undefined : Number(accountId),
+          accountId: accountId === undefined ? undefined : toNumericId(accountId),
           enabled: state === undefined ? undefined : state === 'enabled',
         }),
     });
