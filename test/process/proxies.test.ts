@@ -184,8 +184,8 @@ const describedByNginx = [
   ['HTTP/2.0', `GET /v1/pets HTTP/2.0\r\n${host}\r\n`, 'invalid_parameter'],
   ['TLS', '\x16\x03\x01\x00\xa5\x01\x00\x00\xa1\x03\x03\r\n\r\n', 'invalid_parameter'],
   [
-    'a body of over 1 MiB',
-    `${head('POST /v1/pets', `${close}Content-Length: 1100000\r\n`)}${' '.repeat(1_100_000)}`,
+    'a body of over 32 kB',
+    `${head('POST /v1/pets', `${close}Content-Length: 33000\r\n`)}${' '.repeat(33_000)}`,
     'body_too_large',
   ],
   ['the path of an error', head('GET /malformed-request', close), 'route_not_found'],
@@ -331,22 +331,30 @@ describe.each([
 });
 
 describe('behind nginx', () => {
-  nginxTest('a response that its client does not read is not written to the disk', async () => {
-    await using folder = await temporaryFolder();
-    // If the tests run as root, nginx runs as another user.
-    chmodSync(folder.path, 0o777);
-    const log = join(folder.path, 'error.log');
-    const logging = (text: string) => replaced(text, 'server {', `error_log "${log}" warn; server {`);
-    await using proxy = await deliveredProxy('nginx', [app.url, app.url], logging);
-    const { hostname, port } = new URL(proxy?.url ?? '');
-    const socket = connect(Number(port), hostname);
-    socket.write(head('GET /docs/scalar.js', close));
-    await once(socket, 'readable');
-    // Gives nginx the time to receive the first response as well.
-    await (await fetch(`${proxy?.url}/docs/scalar.js`)).bytes();
-    await text(socket);
-    expect(readFileSync(log, 'utf8')).not.toContain('temporary file');
-  });
+  nginxTest(
+    'neither a response that its client does not read nor a request body is written to the disk',
+    async () => {
+      await using folder = await temporaryFolder();
+      // If the tests run as root, nginx runs as another user.
+      chmodSync(folder.path, 0o777);
+      const log = join(folder.path, 'error.log');
+      const logging = (text: string) => replaced(text, 'server {', `error_log "${log}" warn; server {`);
+      await using proxy = await deliveredProxy('nginx', [app.url, app.url], logging);
+      const { hostname, port } = new URL(proxy?.url ?? '');
+      const socket = connect(Number(port), hostname);
+      socket.write(head('GET /docs/scalar.js', close));
+      await once(socket, 'readable');
+      // Gives nginx the time to receive the first response as well.
+      await (await fetch(`${proxy?.url}/docs/scalar.js`)).bytes();
+      await text(socket);
+      const body = ' '.repeat(32_000);
+      await exchange(
+        proxy?.url ?? '',
+        `${head('POST /v1/pets', `${close}Content-Length: ${body.length}\r\n`)}${body}`,
+      );
+      expect(readFileSync(log, 'utf8')).not.toContain('temporary file');
+    },
+  );
 });
 
 describe('behind haproxy', () => {
