@@ -95,7 +95,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     await database.migrate(create, migrates);
     // A failure is not fatal here, because the next statement reports it.
     await read().catch(() => undefined);
-    const identity = await identifyProcess(database, options.redisPrefix, { serving, migrates, clock });
+    const identity = await identifyProcess(database, { ...options, clock });
     return { identity, encryption: await database.encryption() };
   });
   const versions = new SharedVersions();

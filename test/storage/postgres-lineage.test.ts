@@ -2,7 +2,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { Pet } from '../../src/contract/representations.ts';
+import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
+import { identifyProcess } from '../../src/storage/postgres/identity.ts';
 import { Lineage } from '../../src/storage/postgres/lineage.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
 import { skippedIdsPerRestore as gap } from '../../src/tables/events.ts';
@@ -112,3 +114,30 @@ describe.skipIf(servers === undefined)('ids in another history', () => {
     expect(notices).toEqual([expect.stringContaining('the database has another history')]);
   });
 });
+
+test.skipIf(servers === undefined)(
+  'an instance that opens a restored store sets the prefix before it marks the store, so that others with this prefix can start',
+  async () => {
+    await using schema = await (servers as NonNullable<typeof servers>).makeSchema();
+    await using session = openSession(schema.url);
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    const notices: string[] = [];
+    const notice = (text: string) => notices.push(text);
+    const open = (prefix: string) =>
+      identifyProcess(database, {
+        redisPrefix: prefix,
+        ...{ serving: true, migrates: true, notice, clock: systemClock() },
+      });
+    const prefixOf = async () => (await session`SELECT redis_prefix AS prefix FROM store`)[0]?.prefix;
+    await session`UPDATE store SET redis_prefix = 'former:'`;
+    // The dump was made while an instance was running.
+    await session`
+      INSERT INTO instances (name, version, started_at, seen_at) VALUES ('one', '1', 0, ${Date.now() + 20_000})`;
+    await expect(open('new:')).rejects.toThrow('stop the running instances first: one');
+    await setHistory(session, otherTables);
+    await open('new:');
+    expect(await prefixOf()).toBe('new:');
+    expect(notices).toEqual([expect.stringContaining('from former: to new:')]);
+  },
+);

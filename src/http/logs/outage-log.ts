@@ -12,6 +12,13 @@ interface OngoingOutage {
   refused: number;
 }
 
+interface UnknownOutage {
+  readonly outage: OngoingOutage;
+  readonly timer: NodeJS.Timeout;
+  /** Time of the last failed request (`performance.now()`). */
+  lastAt: number;
+}
+
 /**
  * An outage of unknown cause (for example, a lock held for a long time or a full queue) is considered over if no
  * request fails for this long while the store is usable. Load balancers stop sending requests to an unusable one.
@@ -27,7 +34,7 @@ export class OutageLog implements Disposable {
   readonly #log: Logger;
   readonly #quietMs: number;
   readonly #known = new Map<string, OngoingOutage>();
-  #unknown: { readonly outage: OngoingOutage; readonly timer: NodeJS.Timeout } | undefined;
+  #unknown: UnknownOutage | undefined;
   #store: { health(): unknown } | undefined;
 
   constructor(log: Logger, quiet = quietMs) {
@@ -57,6 +64,7 @@ export class OutageLog implements Disposable {
     if (causes.length > 0) return;
     this.#unknown ??= this.#beginUnknown(fields.err);
     this.#unknown.outage.refused++;
+    this.#unknown.lastAt = performance.now();
     this.#unknown.timer.refresh();
   }
 
@@ -90,7 +98,7 @@ export class OutageLog implements Disposable {
   #beginUnknown(err: unknown) {
     const outage = { beganAt: performance.now(), failsRequests: true, refused: 0 };
     this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
-    return { outage, timer: setTimeout(() => this.#quiet(), this.#quietMs).unref() };
+    return { outage, lastAt: outage.beganAt, timer: setTimeout(() => this.#quiet(), this.#quietMs).unref() };
   }
 
   #quiet(): void {
@@ -108,10 +116,10 @@ export class OutageLog implements Disposable {
     this.#unknown = undefined;
     if (ended === undefined) return;
     clearTimeout(ended.timer);
-    this.#log.warn(logFields(ended.outage), text);
+    this.#log.warn(logFields(ended.outage, ended.lastAt), text);
   }
 }
 
-function logFields({ beganAt, refused }: OngoingOutage) {
-  return { seconds: Number(((performance.now() - beganAt) / 1_000).toFixed(1)), refused };
+function logFields({ beganAt, refused }: OngoingOutage, endedAt = performance.now()) {
+  return { seconds: Number(((endedAt - beganAt) / 1_000).toFixed(1)), refused };
 }

@@ -22,7 +22,7 @@ export class LimitSync {
 
   constructor(file: LimitFile, notice: Notify, isSyncing: boolean, onSync?: () => void) {
     this.#file = file;
-    this.#outage = new Outage('limit storage', notice, true);
+    this.#outage = new Outage('limit storage', notice);
     this.#isSyncing = isSyncing;
     this.#onSync = onSync;
     this.#task = new PeriodicTask(syncEveryMs, () => this.run());

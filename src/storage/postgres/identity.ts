@@ -22,8 +22,10 @@ interface IdentityRow extends Identity {
 }
 
 interface IdentifyOptions {
+  readonly redisPrefix: string;
   readonly serving: boolean;
   readonly migrates: boolean;
+  readonly notice: Notify;
   readonly clock: Clock;
 }
 
@@ -41,8 +43,7 @@ const runningWithinSeconds = 30;
  */
 export async function identifyProcess(
   database: PostgresDatabase,
-  redisPrefix: string,
-  { serving, migrates, clock }: IdentifyOptions,
+  { redisPrefix, serving, migrates, notice, clock }: IdentifyOptions,
 ): Promise<Identity> {
   const [now, withinMs] = [clock.now(), runningWithinSeconds * 1_000];
   const [row] = await database.read<IdentityRow[]>(
@@ -67,6 +68,8 @@ export async function identifyProcess(
     if (running !== null && !isRestored)
       throw new StoreUnusableError(`${differs}. ${remedy(known, running)}`);
   }
+  // Before the store is marked, because then the instances that the backup contains count as running.
+  if (serving && isRestored) await adoptPrefix(database, redisPrefix, notice);
   return { store, process };
 }
 
