@@ -139,18 +139,18 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
     await bouncer.direct`COMMIT`;
   });
 
-  /** If the timeouts are not set in PgBouncer's sessions, each transaction sets them. */
+  /** If the service's parameters are not set in PgBouncer's sessions, each transaction sets them. */
   const sessionKinds = {
-    'that have no timeouts': () => ({}),
-    "that have the service's timeouts": (ms: number) => ({
-      connectQuery: `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}`,
+    'without parameters': () => ({}),
+    "with the service's parameters": (ms: number) => ({
+      connectQuery: `SET statement_timeout = ${ms}; SET idle_in_transaction_session_timeout = ${ms}; SET jit = off`,
       // Waiting for a session does not shorten the time allowed for a statement.
       settings: { default_pool_size: poolSize },
     }),
   };
 
   for (const [kind, optionsFor] of Object.entries(sessionKinds)) {
-    describe(`with sessions ${kind}`, () => {
+    describe(`and sessions ${kind}`, () => {
       test('reads blocked by a lock are rejected at their deadline and canceled on the server, and no outage is reported', async () => {
         const timeoutMs = 4_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
@@ -182,17 +182,17 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         expect(notices).toEqual([]);
       });
 
-      test('the timeouts apply to each transaction, and the server ends abandoned transactions', async () => {
+      test('the timeouts apply to each transaction, statements are not compiled, and the server ends abandoned transactions', async () => {
         const timeoutMs = 1_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, direct } = store;
         const locked = Promise.withResolvers<void>();
-        let timeouts: unknown;
+        let parameters: unknown;
         const left = database.transact(async (execute) => {
-          [timeouts] = await execute<unknown[]>(
+          [parameters] = await execute<unknown[]>(
             (sql) => sql`
               SELECT current_setting('statement_timeout') AS statement,
-                     current_setting('idle_in_transaction_session_timeout') AS idle`,
+                     current_setting('idle_in_transaction_session_timeout') AS idle, current_setting('jit') AS jit`,
           );
           await execute((sql) => sql`SELECT * FROM counters FOR UPDATE`);
           locked.resolve();
@@ -200,7 +200,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         }, Number.POSITIVE_INFINITY);
         void left.catch(() => undefined);
         await Promise.race([locked.promise, left]);
-        expect(timeouts).toEqual({ statement: '1s', idle: '1s' });
+        expect(parameters).toEqual({ statement: '1s', idle: '1s', jit: 'off' });
         // Waits until the server has ended the abandoned transaction.
         await direct`SELECT * FROM counters FOR UPDATE`;
       });

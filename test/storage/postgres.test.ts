@@ -164,6 +164,13 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     const rows = await database.read((sql) => sql`SHOW idle_in_transaction_session_timeout`);
     expect([...(rows as unknown[])]).toEqual([{ idle_in_transaction_session_timeout: '7s' }]);
   });
+
+  test('no statement is compiled, which would take longer than running it', async () => {
+    await using schema = await makeSchema();
+    await using database = open(schema.url, 7_000);
+    const rows = await database.read((sql) => sql`SHOW jit`);
+    expect([...(rows as unknown[])]).toEqual([{ jit: 'off' }]);
+  });
 });
 
 describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {

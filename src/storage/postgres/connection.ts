@@ -43,7 +43,7 @@ interface ConnectionOptions {
 export class Connection {
   readonly sql: SQL;
   readonly throughPooler: boolean;
-  /** True if the session has the timeouts and the isolation level. Otherwise, each transaction sets them. */
+  /** True if the session has the parameters and the isolation level. Otherwise, each transaction sets them. */
   hasSettings = true;
   /** Number of pending statements, which the server runs one after the other. */
   active = 0;
@@ -72,7 +72,7 @@ export class Connection {
       connectionTimeout: this.#openTimeoutMs / 1_000,
       connection: {
         application_name: 'animal-store',
-        ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...isolation, ...sessionMark }),
+        ...(!throughPooler && { ...parameters(statementTimeoutMs), ...isolation, ...sessionMark }),
       },
       tls: sslModeOf(url) as Tls,
       onclose: () => onClose(this),
@@ -97,12 +97,12 @@ export class Connection {
     }
   }
 
-  /** Runs a transaction with statement and idle timeouts, in which each statement sees the latest committed data. */
+  /** Runs a transaction with the parameters of the service, in which each statement sees the latest committed data. */
   begin<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     if (this.hasSettings) return this.sql.begin(work);
-    const settings = Object.entries(timeouts(this.#settings.statementTimeoutMs));
-    const timeoutTexts = settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`);
-    const text = [`SET TRANSACTION ISOLATION LEVEL ${readCommitted}`, ...timeoutTexts].join(';');
+    const settings = Object.entries(parameters(this.#settings.statementTimeoutMs));
+    const parameterTexts = settings.map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+    const text = [`SET TRANSACTION ISOLATION LEVEL ${readCommitted}`, ...parameterTexts].join(';');
     return this.sql.begin(async (sql) => {
       await sql.unsafe(text).simple();
       return work(sql);
@@ -146,7 +146,7 @@ export class Connection {
     const { url, statementTimeoutMs } = this.#settings;
     const found = await settingsOf(this.sql);
     checkSchema(found, url);
-    const wanted = Object.entries({ ...timeouts(statementTimeoutMs), ...isolation });
+    const wanted = Object.entries({ ...parameters(statementTimeoutMs), ...isolation });
     this.hasSettings = wanted.every(([name, value]) => found.get(name) === String(value));
   }
 
@@ -164,10 +164,12 @@ async function expectPrimary(sql: SQL): Promise<void> {
   if (row?.isStandby === true) throw new Error(standbyReason);
 }
 
-const timeouts = (statementTimeoutMs: number) => ({
+const parameters = (statementTimeoutMs: number) => ({
   statement_timeout: statementTimeoutMs,
   // Limits how long a process that hangs within a transaction can block other processes.
   idle_in_transaction_session_timeout: statementTimeoutMs,
+  // Compiling a statement takes longer than running it, and PostgreSQL overestimates the cost of rounds of webhooks.
+  jit: 'off',
 });
 
 const readCommitted = 'read committed';

@@ -42,7 +42,7 @@ export function urlForPooler(url: string): string {
  */
 export async function settingsOf(sql: SQL): Promise<ReadonlyMap<string, string>> {
   const rows: { name: string; setting: string }[] = await sql
-    .unsafe(`SELECT name, setting FROM pg_settings WHERE name IN ('search_path', 'default_transaction_isolation')
+    .unsafe(`SELECT name, setting FROM pg_settings WHERE name IN ('search_path', 'default_transaction_isolation', 'jit')
          OR name LIKE '%timeout'`)
     .simple();
   return new Map(rows.map(({ name, setting }) => [name, setting]));
