@@ -59,7 +59,7 @@ export interface SpecialKeys {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts an instance of the service on a store. Settings not given here have their defaults. */
+/** Starts an instance of the service on a store. Settings not given here use their defaults. */
 export async function startService(
   store: StoreSettings,
   key: string,

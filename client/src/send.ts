@@ -154,7 +154,7 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** Adds to an error whether the change may have been applied. */
+/** Marks an error if the change may have been applied. */
 function withOutcome(error: unknown, prepared: Prepared, wasUncertain: boolean): unknown {
   if (!(error instanceof AnimalStoreError) || !isOutcomeUnknown(error, prepared, wasUncertain)) return error;
   if (error.status === undefined) error.message += ' The change may have been applied.';

@@ -57,7 +57,7 @@ function isStart(entry: AuditLogEntry, end: AuditLogEntry): boolean {
   return isUnfinished && stringifyJson(entry.before) === stringifyJson(end.before);
 }
 
-/** The members of an object that describe it. Which of them exist depends on the kind of object. */
+/** The members of an object that describe it. Which members are present depends on the kind of object. */
 interface State {
   readonly name?: string;
   readonly url?: string;

@@ -1,6 +1,6 @@
 import type { StoreContents } from '../storage/storage.ts';
 
-/** Properties of a valid backup, recorded when the backup is made and checked when it is verified. */
+/** Properties of a valid backup, recorded when the backup is created and checked when it is verified. */
 export interface BackupFacts extends Omit<StoreContents, 'bytes'> {
   /** Start of the backup, in Unix ms. The backup contains every change acknowledged before this time. */
   readonly createdAt: number;

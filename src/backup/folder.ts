@@ -8,7 +8,7 @@ import { removeLeftovers } from './leftovers.ts';
 const suffix = '.backup';
 /**
  * The part of a backup's name after the prefix: a UTC time in a format that every file system allows, and a label if
- * the backup was made manually.
+ * the backup was created manually.
  */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
 /** Suffix of the file that stores a backup's latest verification result. */

@@ -134,5 +134,5 @@ function toBackupError(
     );
   }
   const reason = explainFileError(error as Error, target, data, limits);
-  return new BackupError('failed', `Cannot make the backup: ${reason}.`, error);
+  return new BackupError('failed', `Could not create the backup: ${reason}.`, error);
 }

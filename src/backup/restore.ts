@@ -193,7 +193,7 @@ async function verifyCopy(copy: string, { backup, verify, signal }: RestoreOptio
   if (facts.format <= facts.newestFormat) return facts;
   throw new BackupError(
     'foreign',
-    `${backup} was made by version ${facts.madeBy} (format ${facts.format}, this version supports up to ` +
+    `${backup} was created by version ${facts.madeBy} (format ${facts.format}, this version supports up to ` +
       `${facts.newestFormat}). Restore it with that version or a newer one.`,
   );
 }

@@ -31,7 +31,7 @@ import type { SweepPosition } from './transaction.ts';
 export const successPrecisionMs = 60_000;
 /** Number of pending deliveries that a redelivery makes due at once. A webhook rarely has more. */
 export const maxRedeliveredAtOnce = 990;
-/** Number of deliveries that are removed or released per transaction. Each of them changes six indexes. */
+/** Number of deliveries that are removed or released per transaction. Each of them updates six indexes. */
 export const deliveryBatch = 250;
 
 /** Number of webhooks whose finished deliveries are counted per transaction. */

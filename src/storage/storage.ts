@@ -146,7 +146,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly created?: boolean;
   /** Describes how connections to the server are encrypted; undefined for a store without a server. */
   readonly encryption?: string;
-  /** The clock that decides all times in the store: that of the database server, or of this machine. */
+  /** The clock used for all timestamps in the store: the database server's, or this machine's. */
   readonly clock: Clock;
   readonly pets: PetStore;
   readonly accounts: AccountStore;

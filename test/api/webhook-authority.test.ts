@@ -38,7 +38,7 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     perSecond: 10_000,
     round: 0,
   };
-  // Without room, a round only creates deliveries, those of the first webhooks after `after`.
+  // Without room, a round only creates deliveries, for the first webhooks after `after`.
   for (let isMore = true; isMore; ) {
     const request = { settled: [], lease: { ...take, after: webhookId - 1n } };
     ({ isMore } = await storage.write('dispatchDeliveries', request));

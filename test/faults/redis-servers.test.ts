@@ -101,7 +101,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     expect(stored).toHaveLength(2);
   });
 
-  test('an instance whose Redis becomes another server rejects requests until it uses the same server again', async () => {
+  test('an instance whose Redis address switches to a different server rejects requests until it switches back', async () => {
     await using store = await opened();
     store.addresses[1].move(two.url);
     await until(() => refusalOf(store.other) !== undefined);

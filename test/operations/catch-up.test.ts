@@ -78,7 +78,7 @@ test('a read whose turn does not come in time is skipped, and the others keep th
   expect(begun).toEqual(['a0', 'a1', 'b1']);
 });
 
-test('closing skips all reads that wait for their turn', async () => {
+test('closing the pacer skips all queued reads', async () => {
   const { read, pacer, begun } = controlled();
   await read(1, 'a0');
   const waiting = [read(1, 'a1'), read(2, 'b1')];

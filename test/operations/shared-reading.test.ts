@@ -21,7 +21,7 @@ function counted(keepMs: number) {
   return { read, settle, pass: (ms: number) => (now += ms), count: () => readings };
 }
 
-test('callers at the same time share a reading, however long it takes', async () => {
+test('concurrent callers share one reading, however long it takes', async () => {
   const { read, settle, pass, count } = counted(0);
   const calls = [read(), read()];
   pass(60_000);

@@ -249,7 +249,7 @@ describe("a delivery's address", () => {
     });
   });
 
-  test('is never the address of a proxy set in the environment', async () => {
+  test('ignores proxy environment variables', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     await using proxy = await startReceiver((socket) => socket.end(response('502 Bad Gateway')));
     await withEnvironment(proxyVariables(proxy), async () => {

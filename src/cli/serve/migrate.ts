@@ -9,7 +9,7 @@ export function addMigrate(program: Command, config: ReadConfig): void {
     examples: ['animal-store backup before-upgrade.backup && animal-store migrate'],
     notes: [
       'Only "serve" and this command upgrade a store. All other commands except "backup" reject a store of an older version',
-      'and leave it unchanged. An upgrade cannot be undone, so make a backup first (with PostgreSQL, using pg_dump).',
+      'and leave it unchanged. An upgrade cannot be undone, so create a backup first (with PostgreSQL, using pg_dump).',
       '',
       'An embedded store must not be in use. With PostgreSQL, instances of an older version can keep running, but cannot',
       'be restarted.',

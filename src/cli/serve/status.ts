@@ -84,7 +84,7 @@ function printConcerns(concerns: readonly Concern[]): void {
     printLine(remedy);
   }
   if (concerns.length === 0)
-    printLine('No problems found in the store. `/readyz` reports those of the running service.');
+    printLine('No problems found in the store. `/readyz` reports problems of the running service.');
 }
 
 async function showStatus(config: Config, { json }: { json?: true }): Promise<void> {

@@ -29,7 +29,7 @@ export interface BackupBackend {
 }
 
 export interface BackupSettings {
-  /** Interval in ms; undefined if backups are made only on request. */
+  /** Interval in ms; undefined if backups are created only on request. */
   readonly everyMs: number | undefined;
   readonly keep: number;
 }
@@ -50,7 +50,7 @@ type ScheduledBackup =
 
 /** Backup metrics. Counts start at zero when the service starts. */
 export interface BackupMetrics {
-  /** Interval in ms; undefined if backups are made only on request. */
+  /** Interval in ms; undefined if backups are created only on request. */
   readonly everyMs: number | undefined;
   readonly latest: NamedFile | undefined;
   /** Duration of the latest backup since the service started; undefined if there is none. */
@@ -165,7 +165,7 @@ export class BackupOperations implements AsyncDisposable {
     if (this.#lastError === undefined) return undefined;
     return {
       what: `The last backup failed: ${this.#lastError}`,
-      remedy: 'Correct the problem, then make a backup. Scheduled backups are retried automatically.',
+      remedy: 'Correct the problem, then create a backup. Scheduled backups are retried automatically.',
     };
   }
 
