@@ -5,7 +5,7 @@ import { errorOf } from './error-of.js';
 import { ConnectionError, type Problem, ServerError } from './errors.js';
 import { parseJson } from './json.js';
 import { retryAfterMs } from './limits.js';
-import type { Request } from './request.js';
+import type { ApiRequest } from './request.js';
 
 interface ErrorBody {
   readonly code: string;
@@ -17,7 +17,7 @@ interface ErrorBody {
 /** A response to a request, with information about earlier attempts. */
 export interface Received {
   readonly reply: Reply;
-  readonly request: Request;
+  readonly request: ApiRequest;
   /** Name of the request for error messages. */
   readonly title: string;
   readonly attempts: number;

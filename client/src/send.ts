@@ -7,8 +7,8 @@ import { AnimalStoreError } from './errors.js';
 import { Gate, graceMs } from './gate.js';
 import { limitsOf } from './limits.js';
 import { dataOf } from './outcome.js';
-import { type Prepared, preparedOf } from './prepare.js';
-import type { Request, Send } from './request.js';
+import { type Prepared, prepareRequest } from './prepare.js';
+import type { ApiRequest, Send } from './request.js';
 import { isOutcomeUnknown, isUncertain, retryOf } from './retry.js';
 import { type AnimalStoreOptions, type Settings, settingsOf } from './settings.js';
 
@@ -45,8 +45,8 @@ class Sender {
   }
 
   /** Sends a request, and retries it until it has a result, a retry would be unsafe, or the wait would be too long. */
-  async send<Data>(request: Request): Promise<Answer<Data>> {
-    const prepared = preparedOf(request, this.#settings);
+  async send<Data>(request: ApiRequest): Promise<Answer<Data>> {
+    const prepared = prepareRequest(request, this.#settings);
     const earlier = { wasUncertain: false };
     try {
       return await this.#repeat<Data>(request, prepared, earlier);
@@ -57,7 +57,7 @@ class Sender {
 
   /** Sets `earlier.wasUncertain` if the service may have processed an attempt that failed. */
   async #repeat<Data>(
-    request: Request,
+    request: ApiRequest,
     prepared: Prepared,
     earlier: { wasUncertain: boolean },
   ): Promise<Answer<Data>> {
@@ -138,7 +138,7 @@ class Sender {
   /** Requests the remaining quota. Ignores failures, because the next request reports the cause. */
   async #ask(): Promise<void> {
     const request = { method: 'GET', collection: 'rate-limit' } as const;
-    const prepared = preparedOf(request, this.#settings);
+    const prepared = prepareRequest(request, this.#settings);
     const { title } = prepared;
     try {
       const timeoutMs = Math.min(prepared.timeoutMs, askingMs);

@@ -56,7 +56,7 @@ import { factsOf } from '../storage/postgres/facts.ts';
 import { isTimeout } from '../storage/postgres/failures.ts';
 import { adoptPrefix, type Identity, identifyProcess } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
-import { readsOf } from '../storage/postgres/reads.ts';
+import { createReads } from '../storage/postgres/reads.ts';
 import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
 import { Replicas } from '../storage/postgres/replicas/replicas.ts';
 import { ServerClock } from '../storage/postgres/server-clock.ts';
@@ -115,7 +115,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     hasFormerInstances: () => hasFormerInstances,
   });
   opened.defer(() => writer.idle());
-  const reads = readsOf(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
+  const reads = createReads(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
   const kept = opened.move();
   return {
     encryption,
@@ -212,7 +212,7 @@ function createReplicas(
  * version.
  */
 function replicatedReads(runner: Runner, { select }: Replicas, primary: ReplicatedReads): ReplicatedReads {
-  const { pets, orders, categories } = readsOf({ ...runner, select });
+  const { pets, orders, categories } = createReads({ ...runner, select });
   return { ...primary, pets, orders, categories };
 }
 

@@ -20,7 +20,7 @@ import type { Notify } from '../outages/outage.ts';
 import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
 import { type Migrations, toDamageError } from '../storage/sqlite/database.ts';
 import {
-  findNextAccount,
+  findAccountIdFrom,
   openDataFile,
   openSqlite,
   readChangeCount,
@@ -99,7 +99,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   const limits = openLimits({
     ...{ files, identity, role, worker, clock, rules, notice },
     changes: () => readChangeCount(dataFile),
-    nextAccount: (least) => findNextAccount(dataFile, least),
+    nextAccount: (least) => findAccountIdFrom(dataFile, least),
   });
   if (role === 'serving') warnOfExposedFiles(files, notice);
   const store = openSqlite(dataFile, { ...options, identity });

@@ -20,7 +20,7 @@ import { recordClosed } from '../limits/file/served-files.ts';
 import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import {
   explainFileError,
-  findRemains,
+  findLeftoverFiles,
   makeFile,
   makeFolder,
   resolveStoreFiles,
@@ -113,7 +113,7 @@ function checkReplaced(path: string, replace: boolean): void {
 
 /** Throws `BackupError` if only the data file of a store is missing, because its WAL may contain its latest changes. */
 function expectNoRemains(path: string): void {
-  const remains = findRemains(path);
+  const remains = findLeftoverFiles(path);
   if (remains.length === 0) return;
   throw new BackupError(
     'exists',

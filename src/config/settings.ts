@@ -26,7 +26,7 @@ import {
   replicaUrls,
   secretKeys,
   text,
-  workers,
+  workerCount,
 } from './parsers.ts';
 
 interface Setting<T> {
@@ -51,7 +51,7 @@ export const settings = {
   WORKERS: setting(
     '1',
     'Number of processes that serve requests, or auto for one per available CPU core. Above 1: Linux only.',
-    workers,
+    workerCount,
   ),
   MAX_CONNECTIONS: setting(
     '0',

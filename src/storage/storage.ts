@@ -26,7 +26,7 @@ import type { Units, Writer } from './transaction.ts';
  * A channel for messages between two threads or processes. Messages arrive in order. Each message arrives complete and
  * exactly once, or not at all.
  */
-export interface Port {
+export interface MessagePortLike {
   post(message: unknown): void;
   listen(handler: (message: unknown) => void): void;
 }
@@ -34,7 +34,7 @@ export interface Port {
 export interface ServingWorker {
   readonly number: number;
   readonly workers: number;
-  readonly port: Port;
+  readonly port: MessagePortLike;
 }
 
 export type PetFilter = FilterOf<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
@@ -170,7 +170,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * Executes a worker's writes. Dispose of the result after the worker has exited. Undefined if every process writes to
    * the store directly.
    */
-  readonly serveWorker?: (worker: number, port: Port) => Disposable;
+  readonly serveWorker?: (worker: number, port: MessagePortLike) => Disposable;
   /** Returns the known failures, without performing I/O. Throws `StorageUnavailable` if no request can be served. */
   health(): Trouble[];
   /**

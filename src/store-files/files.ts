@@ -38,7 +38,7 @@ const folderMode = 0o700;
  */
 export function prepareStoreFiles(path: string, create: boolean): StoreFiles {
   // A store's data file is never empty once its other files exist. SQLite would delete the WAL of an empty file.
-  if (!existsSync(path) || fileSize(path) === 0) expectNoRemains(path);
+  if (!existsSync(path) || fileSize(path) === 0) expectNoLeftoverFiles(path);
   if (!create && !existsSync(path)) throw missingStoreError(path);
   const created = create && makeFile(path);
   const data = systemUserName(path);
@@ -68,14 +68,14 @@ function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
 }
 
 /** Files that contain data of the store at a path; its lock file is empty. */
-export function findRemains(path: string): string[] {
+export function findLeftoverFiles(path: string): string[] {
   const { data, limits } = storeFilePaths(existsSync(path) ? systemUserName(path) : resolve(path));
   return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
 }
 
 /** Throws `StoreUnusableError` if a data file is missing or empty although it had contents. */
-function expectNoRemains(path: string): void {
-  const remains = findRemains(path);
+function expectNoLeftoverFiles(path: string): void {
+  const remains = findLeftoverFiles(path);
   if (remains.length === 0) return;
   const state = existsSync(path) ? 'is empty' : 'is missing';
   throw new StoreUnusableError(

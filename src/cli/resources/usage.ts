@@ -22,7 +22,7 @@ interface UsageOptions {
   readonly json?: true;
 }
 
-export function addUsage(program: Command, config: ReadConfig): void {
+export function addUsageCommand(program: Command, config: ReadConfig): void {
   const usage = addCommand(program, 'usage', {
     summary: 'Show the number of requests by account, key or operation.',
     examples: [

@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { printJson, printLine } from '../terminal.ts';
 
-export function addMigrate(program: Command, config: ReadConfig): void {
+export function addMigrateCommand(program: Command, config: ReadConfig): void {
   addCommand(program, 'migrate', {
     summary: 'Upgrade the store to the format of this version, without starting the service.',
     examples: ['animal-store backup before-upgrade.backup && animal-store migrate'],

@@ -6,8 +6,8 @@ import {
   BehindPooler,
   checkSchema,
   expectSession,
-  isRefusedByPooler,
-  sessionMark,
+  isPoolerRefusal,
+  sessionMarker,
   settingsOf,
   urlForPooler,
 } from './pooler.ts';
@@ -72,7 +72,7 @@ export class Connection {
       connectionTimeout: this.#openTimeoutMs / 1_000,
       connection: {
         application_name: 'animal-store',
-        ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...isolation, ...sessionMark }),
+        ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...isolation, ...sessionMarker }),
       },
       tls: sslModeOf(url) as Tls,
       onclose: () => onClose(this),
@@ -91,7 +91,7 @@ export class Connection {
       else await expectSession(this.sql);
       if (this.#settings.refusesStandby) await expectPrimary(this.sql);
     } catch (error) {
-      throw isRefusedByPooler(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
+      throw isPoolerRefusal(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
     } finally {
       clearTimeout(timer);
     }

@@ -38,7 +38,7 @@ export function indexesIn(statements: string): NewIndex[] {
 }
 
 /** Returns the first index that has not been built. Removes the remains of its last build if that failed. */
-export async function unbuiltOf(
+export async function prepareNextIndexBuild(
   transaction: SQL,
   indexes: readonly NewIndex[],
 ): Promise<NewIndex | undefined> {

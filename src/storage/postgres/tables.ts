@@ -1,5 +1,5 @@
 import { StoreUnusableError } from '../../outages/errors.ts';
-import { sqlColumns, sqlKey } from '../../tables/sql.ts';
+import { sqlColumns, sqlKeyColumns } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
 import type { StoreContents, TableRow, Tables, TableValue } from '../storage.ts';
 import { unfinishedCopyError } from '../store-errors.ts';
@@ -69,7 +69,7 @@ function rowsOf(table: Table): string {
 
 /** Returns a table's key columns. Text is ordered by bytes, as in SQLite. */
 function keyOf(table: Table): string[] {
-  return sqlKey(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
+  return sqlKeyColumns(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
 /** SQL expressions that read a column, and that convert text from JSON to the column's type. */

@@ -1,5 +1,5 @@
 import { StorageUnavailable } from '../../../outages/errors.ts';
-import { sqlKey } from '../../../tables/sql.ts';
+import { sqlKeyColumns } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { Run } from '../../unit-of-work.ts';
 import { anyOf } from '../entities/entity.ts';
@@ -76,7 +76,7 @@ async function lockRows(units: readonly SettledUnit[], execute: Execute): Promis
     keys.set(touched.table, (keys.get(touched.table) ?? new Set()).add(touched.key));
   }
   for (const [table, its] of [...keys].sort(([one], [other]) => (one.name < other.name ? -1 : 1))) {
-    const [{ name = '', type = 'integer' } = {}] = sqlKey(table);
+    const [{ name = '', type = 'integer' } = {}] = sqlKeyColumns(table);
     const text = `SELECT FROM ${table.name} WHERE ${name} = ${anyOf(type)} ORDER BY ${name} FOR UPDATE`;
     await execute((sql) => sql.unsafe(text, [JSON.stringify([...its].map(String))]));
   }
