@@ -12,7 +12,7 @@
  */
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
-import { errorOf } from './error-of.js';
+import { createError } from './create-error.js';
 import { type AnimalStoreError, RateLimitError } from './errors.js';
 import type { Limits } from './limits.js';
 import { Quota } from './quota.js';
@@ -210,7 +210,7 @@ export class Gate {
     if (now < this.#closedUntil && closedBy !== undefined) {
       const { code, status, message, requestId, headers } = closedBy;
       const wasSent = headers?.has('retry-after') === true;
-      return errorOf(
+      return createError(
         { code, status, message, requestId, headers, attempts },
         [],
         wasSent ? seconds : undefined,

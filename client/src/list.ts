@@ -1,5 +1,5 @@
 import type { Answer } from './answer.js';
-import { linkOf, ServerError } from './errors.js';
+import { findLink, ServerError } from './errors.js';
 import type { ApiRequest, CallOptions, Send } from './request.js';
 
 /** Options for every list call. */
@@ -73,7 +73,7 @@ export function nextQuery(
   { headers, status, requestId }: Answer<unknown>,
   position: 'cursor' | 'after',
 ): Readonly<Record<string, string>> | undefined {
-  const link = linkOf(headers, 'next');
+  const link = findLink(headers, 'next');
   if (link === undefined && position === 'cursor') return undefined;
   const query = Object.fromEntries(new URLSearchParams(link?.replace(/^[^?]*/, '')));
   if (query[position]) return query;

@@ -64,18 +64,18 @@ export interface ApiRequest {
 export type Send = <Data>(request: ApiRequest) => Promise<Answer<Data>>;
 
 /** Returns the path and query of a request. Throws an ArgumentError for an unsafe integer or a missing id. */
-export function targetOf(request: ApiRequest): string {
+export function buildTarget(request: ApiRequest): string {
   const { collection, step, query = {} } = request;
   const id = 'id' in request ? [integerText('id', request.id as Int64)] : [];
   const path = ['', collection, ...id, ...(step ? [step] : [])].join('/');
   const parameters = Object.entries(query).flatMap(([name, value]) =>
-    textsOf(name, value).map((text) => `${name}=${encodeURIComponent(text)}`),
+    formatValues(name, value).map((text) => `${name}=${encodeURIComponent(text)}`),
   );
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
 /** Returns the values of a parameter. Ids are joined with commas; a list of strings becomes a repeated parameter. */
-function textsOf(name: string, value: NonNullable<ApiRequest['query']>[string]): readonly string[] {
+function formatValues(name: string, value: NonNullable<ApiRequest['query']>[string]): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return [value];
   if (!Array.isArray(value)) return [integerText(name, value as Int64)];

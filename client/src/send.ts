@@ -1,20 +1,20 @@
 /** Sends requests with retries. */
-import { type Answer, answerOf } from './answer.js';
-import { attemptOf, type Reply } from './attempt.js';
+import { type Answer, createAnswer } from './answer.js';
+import { type Reply, sendOnce } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
 import type { RateLimit } from './contract.js';
 import { AnimalStoreError } from './errors.js';
 import { Gate, graceMs } from './gate.js';
-import { limitsOf } from './limits.js';
-import { dataOf } from './outcome.js';
+import { readLimits } from './limits.js';
+import { readData } from './outcome.js';
 import { type Prepared, prepareRequest } from './prepare.js';
 import type { ApiRequest, Send } from './request.js';
-import { isOutcomeUnknown, isUncertain, retryOf } from './retry.js';
-import { type AnimalStoreOptions, type Settings, settingsOf } from './settings.js';
+import { isOutcomeUnknown, isUncertain, planRetry } from './retry.js';
+import { type AnimalStoreOptions, resolveSettings, type Settings } from './settings.js';
 
 /** Creates the function that sends requests. Throws an ArgumentError if the options are invalid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
-  const requests = new Sender(settingsOf(options), clock);
+  const requests = new Sender(resolveSettings(options), clock);
   return async (request) => {
     const called = new Error();
     try {
@@ -83,9 +83,9 @@ class Sender {
       const sentAt = this.#clock.now();
       try {
         const reply = await this.#sendOnce(prepared, attempts);
-        const data = dataOf({ reply, request, title, attempts, isUncertain: earlier.wasUncertain });
+        const data = readData({ reply, request, title, attempts, isUncertain: earlier.wasUncertain });
         if (isFree && takesRequests(data as RateLimit)) this.#gate.open();
-        return answerOf(data as Data, reply.status, reply.headers);
+        return createAnswer(data as Data, reply.status, reply.headers);
       } catch (error) {
         if (!(error instanceof AnimalStoreError)) throw error;
         // The duration of a failed attempt counts as waiting, but not that of a 429, whose `Retry-After` may equal
@@ -111,11 +111,11 @@ class Sender {
     const sent = { method: prepared.method, url: prepared.url, attempt };
     hooks.onRequest?.(sent);
     const sentAt = this.#clock.now();
-    const reply = await attemptOf(fetch, prepared, attempt, this.#wasReached);
+    const reply = await sendOnce(fetch, prepared, attempt, this.#wasReached);
     this.#wasReached = true;
     const { status, headers } = reply;
     if (!prepared.isDelayed || this.#clock.now() - sentAt < graceMs)
-      this.#gate.update(limitsOf(headers), sentAt);
+      this.#gate.update(readLimits(headers), sentAt);
     const requestId = headers.get('x-request-id') ?? undefined;
     hooks.onResponse?.({ ...sent, status, requestId, headers, durationMs: this.#clock.now() - sentAt });
     return reply;
@@ -125,7 +125,7 @@ class Sender {
   #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
     const { maxRetries } = this.#settings;
     const { maxWaitMs } = prepared;
-    const retry = retryOf(error, prepared, attempts, this.#clock);
+    const retry = planRetry(error, prepared, attempts, this.#clock);
     if (retry === undefined) return undefined;
     const maxMs = this.#wasReached ? maxWaitMs : Math.min(maxWaitMs, wrongAddressMs);
     const leftMs = maxMs - waitedMs;
@@ -143,7 +143,7 @@ class Sender {
     try {
       const timeoutMs = Math.min(prepared.timeoutMs, askingMs);
       const reply = await this.#sendOnce({ ...prepared, timeoutMs }, 1);
-      dataOf({ reply, request, title, attempts: 1, isUncertain: false });
+      readData({ reply, request, title, attempts: 1, isUncertain: false });
     } catch (error) {
       if (error instanceof AnimalStoreError) this.#retry(error, prepared, 1, 0);
     }

@@ -52,7 +52,7 @@ import { PeriodicTask } from '../outages/periodic-task.ts';
 import type { StoreFacts } from '../storage/admin.ts';
 import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
 import { PostgresDatabase } from '../storage/postgres/database.ts';
-import { factsOf } from '../storage/postgres/facts.ts';
+import { readFacts } from '../storage/postgres/facts.ts';
 import { isTimeout } from '../storage/postgres/failures.ts';
 import { adoptPrefix, type Identity, identifyProcess } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
@@ -126,7 +126,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     changedIds: new PostgresChangedIds(runner, () => versions.now, versions.required),
     facts: async () => ({
       ...{ engine: 'PostgreSQL and Redis', encryption },
-      ...{ ...(await factsOf(database)), ...replicas?.facts },
+      ...{ ...(await readFacts(database)), ...replicas?.facts },
       ...{ ...(await readRedisFacts(limits)), ...writer.facts },
     }),
     write: (name, input) => writer.write(name, input),

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { makeFile, makeFolder } from '../store-files/files.ts';
+import { createFileIfMissing, createFolder } from '../store-files/files.ts';
 import type { BackupFolder, NamedFile, VerificationResult } from './backup.ts';
 import { isBackup } from './backup-file.ts';
 import { removeLeftovers } from './leftovers.ts';
@@ -42,8 +42,8 @@ export class SqliteBackupFolder implements BackupFolder {
     return `${this.#prefix}${instant}${label === null ? '' : `-${label}`}${suffix}`;
   }
 
-  async make(): Promise<void> {
-    makeFolder(this.path);
+  async prepare(): Promise<void> {
+    createFolder(this.path);
     removeLeftovers(this.path, (name) => this.#partsOf(name) !== undefined);
   }
 
@@ -60,7 +60,7 @@ export class SqliteBackupFolder implements BackupFolder {
 
   async noteVerified(name: string, result: VerificationResult): Promise<void> {
     const path = join(this.path, name + verifiedSuffix);
-    makeFile(path);
+    createFileIfMissing(path);
     await writeFile(path, JSON.stringify(result));
   }
 

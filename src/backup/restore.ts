@@ -19,10 +19,10 @@ import { dirname } from 'node:path';
 import { recordClosed } from '../limits/file/served-files.ts';
 import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import {
+  createFileIfMissing,
+  createFolder,
   explainFileError,
   findLeftoverFiles,
-  makeFile,
-  makeFolder,
   resolveStoreFiles,
   type StoreFiles,
 } from '../store-files/files.ts';
@@ -128,7 +128,7 @@ function createStoreFolder({ data, lock }: StoreFiles): Disposable {
   const folder = dirname(data);
   let made: string | undefined;
   try {
-    made = makeFolder(folder);
+    made = createFolder(folder);
   } catch (error) {
     throw toRestoreError(data, error as Error);
   }
@@ -159,7 +159,7 @@ async function copyFile(
   { signal, onProgress }: RestoreOptions,
   total: number,
 ): Promise<void> {
-  makeFile(to, like);
+  createFileIfMissing(to, like);
   const source = openSync(from, 'r');
   const target = openSync(to, 'r+');
   try {

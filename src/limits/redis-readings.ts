@@ -1,4 +1,4 @@
-/** The identity that a process has read from its Redis. Times come from the clock of PostgreSQL (Unix ms). */
+/** The identity that a process has read from its Redis. Times are those of PostgreSQL (Unix ms). */
 export interface RedisReading {
   readonly process: string;
   /** Where the process runs and its REDIS_URL, without passwords. */

@@ -40,7 +40,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   using interrupted = catchInterruption();
   const progress = new BackupProgress();
   const facts = await createBackupMaker(path, backupTaskCommand())
-    .make(file, {
+    .create(file, {
       replace: replace === true,
       now: systemClock().now(),
       signal: interrupted.signal,

@@ -99,11 +99,11 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Makes a backup and resolves when it is complete. Throws `backup_not_possible`, or `backup_in_progress` if another
+   * Creates a backup and resolves when it is complete. Throws `backup_not_possible`, or `backup_in_progress` if another
    * backup is running.
    */
   async create(actor: Actor, label: string): Promise<Backup> {
-    const backup = await this.#make(label);
+    const backup = await this.#create(label);
     const { lastVerification: _, ...recorded } = backup;
     const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
     await entry.catch((error: unknown) => {
@@ -195,11 +195,11 @@ export class BackupOperations implements AsyncDisposable {
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
-  /** Makes a backup if one is due, and deletes excess backups. Returns undefined if none is due. */
-  async makeDue(): Promise<ScheduledBackup | undefined> {
+  /** Creates a backup if one is due, and deletes excess backups. Returns undefined if none is due. */
+  async createDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
-      const backup = await this.#make(null);
+      const backup = await this.#create(null);
       const removed = (await this.#context.backend?.folder.prune(this.#context.keep, backup.name)) ?? [];
       return { kind: 'made', backup, removed };
     } catch (error) {
@@ -234,7 +234,7 @@ export class BackupOperations implements AsyncDisposable {
     await backend?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
   }
 
-  async #make(label: string | null): Promise<Backup> {
+  async #create(label: string | null): Promise<Backup> {
     const { backend, clock } = this.#context;
     if (backend === undefined) throw new ApiError('backup_not_possible');
     if (this.#running !== undefined) throw new ApiError('backup_in_progress');
@@ -246,8 +246,8 @@ export class BackupOperations implements AsyncDisposable {
     this.#running = running;
     const begunAt = clock.steady();
     try {
-      await folder.make();
-      const making = maker.make(folder.pathOf(name) as string, {
+      await folder.prepare();
+      const making = maker.create(folder.pathOf(name) as string, {
         replace: false,
         now,
         signal: this.#stopping.signal,

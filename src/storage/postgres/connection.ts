@@ -1,5 +1,5 @@
 import { SQL } from 'bun';
-import { sslModeOf } from './encryption.ts';
+import { readSslMode } from './encryption.ts';
 import { NoReplyError } from './failures.ts';
 import type { Session } from './index-builds.ts';
 import {
@@ -7,8 +7,8 @@ import {
   checkSchema,
   expectSession,
   isPoolerRefusal,
+  readSessionSettings,
   sessionMarker,
-  settingsOf,
   urlForPooler,
 } from './pooler.ts';
 
@@ -74,7 +74,7 @@ export class Connection {
         application_name: 'animal-store',
         ...(!throughPooler && { ...timeouts(statementTimeoutMs), ...isolation, ...sessionMarker }),
       },
-      tls: sslModeOf(url) as Tls,
+      tls: readSslMode(url) as Tls,
       onclose: () => onClose(this),
     });
   }
@@ -144,7 +144,7 @@ export class Connection {
 
   async #checkSessions(): Promise<void> {
     const { url, statementTimeoutMs } = this.#settings;
-    const found = await settingsOf(this.sql);
+    const found = await readSessionSettings(this.sql);
     checkSchema(found, url);
     const wanted = Object.entries({ ...timeouts(statementTimeoutMs), ...isolation });
     this.hasSettings = wanted.every(([name, value]) => found.get(name) === String(value));

@@ -5,12 +5,12 @@ import type { Notify } from '../../outages/outage.ts';
 import { type ConnectionSettings, standbyReason } from './connection.ts';
 import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
 import {
-  failureOf,
   isMissingDatabase,
   isMissingRole,
   isReadOnly,
   isTransactionConflict,
   postgresReason,
+  toFailure,
 } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
@@ -187,7 +187,7 @@ export class PostgresDatabase implements AsyncDisposable {
     try {
       return await run();
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error);
       if (failure === 'defect') throw error;
       if (failure === 'refused') this.#refused(error);
       const Kind = failure === 'unanswered' ? unanswered() : StorageUnavailable;

@@ -15,7 +15,7 @@ const askForServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
           WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
 
 /** Returns information about the database. If the server does not respond, its version and size are null. */
-export async function factsOf(database: PostgresDatabase): Promise<StoreFacts> {
+export async function readFacts(database: PostgresDatabase): Promise<StoreFacts> {
   const [server] = await database.read(askForServer).catch((error) => {
     if (error instanceof StorageUnavailable) return [];
     throw error;

@@ -40,7 +40,7 @@ export function urlForPooler(url: string): string {
 /**
  * Reads the settings of sessions behind a pooler, which may come from the pooler's `connect_query` or from the role.
  */
-export async function settingsOf(sql: SQL): Promise<ReadonlyMap<string, string>> {
+export async function readSessionSettings(sql: SQL): Promise<ReadonlyMap<string, string>> {
   const rows: { name: string; setting: string }[] = await sql
     .unsafe(`SELECT name, setting FROM pg_settings WHERE name IN ('search_path', 'default_transaction_isolation')
          OR name LIKE '%timeout'`)

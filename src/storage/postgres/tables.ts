@@ -5,7 +5,7 @@ import type { StoreContents, TableRow, Tables, TableValue } from '../storage.ts'
 import { unfinishedCopyError } from '../store-errors.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
-import { conflictOf } from './failures.ts';
+import { toRowConflict } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { incrementVersionSql, readState } from './versions.ts';
 
@@ -40,7 +40,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
         if (table.name === 'counters') await addCounters(database, values, rows.length);
         else await database.write((sql) => sql.unsafe(insertText(table), [values]));
       } catch (error) {
-        const conflict = error === counterIsTaken ? 'taken' : conflictOf(error);
+        const conflict = error === counterIsTaken ? 'taken' : toRowConflict(error);
         if (conflict === undefined) throw error;
         return conflict;
       }
