@@ -56,9 +56,7 @@ export function openEmbedded(options: EmbeddedOptions): LimitedStore {
 /** The files of the store that the supervisor has open. Throws `StoreUnusableError` instead of creating another store. */
 function findServedFiles(path: string): StoreFiles {
   if (!existsSync(path)) {
-    throw new StoreUnusableError(
-      `The data file ${path} was moved, or is not mounted any longer. Put it back.`,
-    );
+    throw new StoreUnusableError(`The data file ${path} was moved, or is no longer mounted. Put it back.`);
   }
   return prepareStoreFiles(path, false);
 }

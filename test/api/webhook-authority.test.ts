@@ -204,7 +204,7 @@ describe('a repeated request whose stored response has the secret', () => {
     expect([again.text, isReplayed(again)]).toEqual([first.text, 'true']);
   });
 
-  test('is not replayed after the webhook has got types that the key may not read', async () => {
+  test('is not replayed once the webhook has types that the key may not read', async () => {
     const { owner, id, keyWithout } = await start();
     const once = under(freshKey());
     await patch({ types: ['category.*'] })(owner, id);

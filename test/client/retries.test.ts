@@ -56,7 +56,7 @@ describe('a request whose response is lost', () => {
     expect(await lost((store) => store.orders.approve(order.id))).toMatchObject({ status: 'approved' });
   });
 
-  test('is retried if it is a GET or PUT', async () => {
+  test('is retried for a GET or PUT', async () => {
     expect(await lost((store) => store.categories.put(1002, { name: 'Dogs' }))).toMatchObject({
       name: 'Dogs',
     });

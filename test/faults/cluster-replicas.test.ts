@@ -296,7 +296,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     await until(async () => (await statusOf()) === 401);
   });
 
-  test('no session is used that leads to a standby, even if other sessions lead to the primary', async () => {
+  test('sessions that lead to a standby are not used, even if other sessions lead to the primary', async () => {
     await using standby = await replica();
     await using address = movableAddress(shop.postgres.url);
     const connection = { url: address.url, statementTimeoutMs: 60_000, refusesStandby: true };

@@ -645,7 +645,7 @@ test('after kill -9, a store whose WAL was lost is served without the lost chang
   expectStored(folder, new Map());
 });
 
-test('after kill -9, a store is served whose changes another program applied', async () => {
+test('after kill -9, a store is served after another program has checkpointed and removed its WAL', async () => {
   await using place = await temporaryFolder();
   const { folder, stored } = await interrupted(place.path, 'SIGKILL');
   const other = new Database(dataFileIn(folder));

@@ -67,7 +67,7 @@ test('a read that fails rejects, and the next one begins', async () => {
   expect(await next).toBe('read');
 });
 
-test('a read whose turn does not come in time is skipped, and the others keep their order', async () => {
+test('a read that cannot start in time is skipped, and the others keep their order', async () => {
   const { read, endRest, begun, pacer } = controlled();
   await read(1, 'a0');
   const late = pacer.take(1, async () => begun.push('late'), 0);

@@ -31,7 +31,7 @@ test('concurrent callers share one reading, however long it takes', async () => 
   expect(count()).toBe(1);
 });
 
-test('a reading is kept for the given time after it has ended', async () => {
+test('a reading is cached for the given time after it completes', async () => {
   const { read, settle, pass, count } = counted(1_000);
   const first = read();
   pass(5_000);

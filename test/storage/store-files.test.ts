@@ -280,7 +280,7 @@ test('the files of a store, and no other files, are recognized under any name', 
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
 });
 
-test('the error of a command that cannot open the limit state file names the file', async () => {
+test('if a command cannot open the limit state file, the error names the file', async () => {
   await (await open('store.db'))[Symbol.asyncDispose]();
   rmSync(pathOf('store.limits'));
   mkdirSync(pathOf('store.limits'));

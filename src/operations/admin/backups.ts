@@ -127,7 +127,7 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. One process verifies at a time, by turns between operators, and an operator's
+   * Verifies a backup and stores the result. One process verifies at a time, alternating between operators, and an operator's
    * requests for the same backup share the result. Throws `backup_not_found`, or `backup_damaged` with a description of the
    * damage.
    */

@@ -3,7 +3,7 @@ import { CircuitBreaker } from '../../outages/circuit-breaker.ts';
 import { StorageUnavailable, StoreUnusableError, WriteUncertainError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
 import { type ConnectionSettings, standbyReason } from './connection.ts';
-import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
+import { describeEncryption, describeEncryptionToPooler, queryEncryption } from './encryption.ts';
 import {
   isMissingDatabase,
   isMissingRole,
@@ -145,7 +145,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   async encryption(): Promise<string> {
     const { url } = this.#options;
-    const [row] = await this.read(askForEncryption);
+    const [row] = await this.read(queryEncryption);
     if (this.#pool.connections.throughPooler) return describeEncryptionToPooler(url);
     return describeEncryption(url, row?.version);
   }

@@ -21,7 +21,7 @@ interface Encryption {
   readonly version: string | null;
 }
 
-export function askForEncryption(sql: SQL): SQL.Query<Encryption[]> {
+export function queryEncryption(sql: SQL): SQL.Query<Encryption[]> {
   return sql`SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()`;
 }
 
