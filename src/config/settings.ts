@@ -95,7 +95,7 @@ export const settings = {
   ),
   REDIS_URL: setting(
     '',
-    'Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. For a cluster, list the nodes: redis://HOST,HOST.',
+    'Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. For a cluster: redis://HOST1,HOST2.',
     optional(redisUrl),
   ),
   REDIS_PREFIX: setting('as:', 'Prefix of every Redis key. Must be the same on all instances.', text),

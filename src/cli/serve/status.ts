@@ -35,8 +35,8 @@ export function addStatusCommand(program: Command, config: ReadConfig): void {
 }
 
 /**
- * Returns the problems that the console's System page shows, except those about a running service's requests. Whether
- * backups fail is derived from their folder.
+ * Returns the problems that the console's System page shows, except those about a running service's requests. Detects
+ * failing backups from the contents of their folder.
  */
 async function readConcerns(
   { store, storage, clock, webhooks }: AdminServices,
