@@ -26,7 +26,7 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
  * Creates accounts with one key each: enough that no account exceeds its per-minute limit in a run of this length.
  * Returns the keys in random order, each repeated in proportion to its limit.
  */
-export async function makeCallers(
+export async function createCallerKeys(
   { accounts, keys }: AdminServices,
   who: Callers,
   seconds: number,

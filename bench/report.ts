@@ -134,7 +134,7 @@ function plansSection(results: Results): string[] {
   if (rows.length === 0) return [];
   const header = ['', '', 'requests/s', 'p99 ms', 'CPU µs/request', 'vs. Enterprise', 'errors'];
   return [
-    '### Cost of each plan: the cached list page, requested only by accounts of that plan',
+    '### Cost of each plan: the cached list page, requested only by accounts on that plan',
     table(header, rows),
   ];
 }

@@ -6,7 +6,7 @@ import { type AdminServices, openAdminServices } from '../src/app/app.ts';
 import { readConfig } from '../src/config.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { animals } from './animals.ts';
-import { makeCallers, unlimited } from './callers.ts';
+import { createCallerKeys, unlimited } from './callers.ts';
 import type { Addressing, Contender, Ordering } from './contender.ts';
 import { features } from './features.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
@@ -59,7 +59,7 @@ export interface SpecialKeys {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Starts an instance of the service on a store. Settings not given here have their defaults. */
+/** Starts an instance of the service on a store. Settings not given here use their defaults. */
 export async function startService(
   store: StoreSettings,
   key: string,
@@ -84,7 +84,7 @@ export async function startService(
 export function callersOn(store: StoreSettings): NonNullable<Addressing['callers']> {
   return async (who, seconds) => {
     await using admin = await openAdminServices(readConfig(store));
-    return await makeCallers(admin, who, seconds);
+    return await createCallerKeys(admin, who, seconds);
   };
 }
 

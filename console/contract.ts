@@ -7,7 +7,12 @@ import type { Delivery as DeliverySchema } from '../src/contract/deliveries.ts';
 import type { Event, EventData as StoredEventData } from '../src/contract/events.ts';
 import type { Body, OperationOutcome, Page } from '../src/contract/operation.ts';
 import type { Order as OrderSchema } from '../src/contract/orders.ts';
-import type { Delivery, Order, PutCategoryResult, StoreEvent } from '../src/contract/representations.ts';
+import type {
+  Delivery,
+  EventRepresentation,
+  Order,
+  PutCategoryResult,
+} from '../src/contract/representations.ts';
 import type { Int64 } from './json.ts';
 
 type Rows = typeof adminOperations;
@@ -41,7 +46,7 @@ type Shown<Outcome> = Outcome extends Order
     ? JsonValue<PutCategoryResult['category']>
     : Outcome extends AuditEntryRow
       ? AuditEntry
-      : Outcome extends StoreEvent
+      : Outcome extends EventRepresentation
         ? JsonValue<z.infer<typeof Event>>
         : Outcome extends AccountWebhook
           ? JsonValue<z.infer<typeof AccountWebhook>>

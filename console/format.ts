@@ -52,13 +52,13 @@ export function formatDate(at: string | number): string {
   return day.format(new Date(at));
 }
 
-export function formatTime(at: string | number): string {
+export function formatDateTime(at: string | number): string {
   return dateTime.format(new Date(at));
 }
 
 /** Replaces the ISO timestamps in a message from the service with localized times. */
 export function localizeTimes(sentence: string): string {
-  return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, formatTime);
+  return sentence.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, formatDateTime);
 }
 
 /** The current time (Unix ms), updated every ten seconds, for relative times. */

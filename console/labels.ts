@@ -191,7 +191,7 @@ const changes: Readonly<Record<string, string>> = {
   setKeyScopes: 'Changed the scopes of {}',
   rotateKey: 'Rotated {}',
   revokeKey: 'Revoked {}',
-  beginLiftBan: 'Started to lift the ban on {}',
+  beginLiftBan: 'Began lifting the ban on {}',
   liftBan: 'Lifted the ban on {}',
   createOperator: 'Added {}',
   rotateOperator: 'Rotated the token for {}',

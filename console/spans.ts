@@ -3,7 +3,7 @@ import { call } from './api.ts';
 import type { ResponseOf } from './contract.ts';
 import { now } from './format.ts';
 import { sumCounts } from './outcomes.ts';
-import { showClock, showClockOrDate, showDate, showDateAndClock } from './time-labels.ts';
+import { formatShortDate, formatShortDateTime, formatTimeOfDay, formatTimeOrDate } from './time-labels.ts';
 
 type HistoryStep = ResponseOf<'GET /usage/history'>[number];
 
@@ -64,7 +64,7 @@ const none = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p
 /** Requests are recorded at most this long after they are answered. */
 const recordingDelayMs = 10_000;
 
-export interface History {
+export interface UsageHistory {
   readonly span: SpanName;
   /** All intervals, oldest first, including those without requests. */
   readonly steps: readonly HistoryStep[];
@@ -72,7 +72,7 @@ export interface History {
   readonly ended: readonly HistoryStep[];
 }
 
-export async function loadHistory(name: SpanName): Promise<History> {
+export async function loadHistory(name: SpanName): Promise<UsageHistory> {
   const span = spans[name];
   const first = firstOf(span);
   const since = new Date(first).toISOString();
@@ -87,7 +87,7 @@ export async function loadHistory(name: SpanName): Promise<History> {
 }
 
 /** The properties of traffic plots of a span. The running interval is only part of the total. */
-export function toTraffic({ span, steps, ended }: History) {
+export function trafficPlotProps({ span, steps, ended }: UsageHistory) {
   const { unit, last } = spans[span];
   const times = ended.map(({ from }) => Date.parse(from) / 1_000);
   return {
@@ -96,15 +96,15 @@ export function toTraffic({ span, steps, ended }: History) {
     total: sumCounts(steps),
     unit,
     last: last.toLowerCase(),
-    ...timesShown(span),
+    ...timeFormats(span),
   };
 }
 
 /** Time formats for the axis and the cursor of a span. */
-function timesShown(name: SpanName) {
+function timeFormats(name: SpanName) {
   const isShort = name === 'hour' || name === 'day';
   return {
-    showTick: isShort ? showClockOrDate : showDate,
-    showTime: name === 'hour' ? showClock : showDateAndClock,
+    showTick: isShort ? formatTimeOrDate : formatShortDate,
+    showTime: name === 'hour' ? formatTimeOfDay : formatShortDateTime,
   };
 }

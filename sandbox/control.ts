@@ -14,7 +14,7 @@ import type { Exchange } from '../src/http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
 import { flushDelayMs } from './connection.ts';
-import { FaultError, parseFault } from './fault.ts';
+import { InvalidFaultError, parseFault } from './fault.ts';
 import { type FaultScope, type Faults, maxFaults } from './faults.ts';
 import { checkOrigin } from './origin.ts';
 import { renderIndex } from './render-index.ts';
@@ -118,7 +118,7 @@ export class Control {
       return controlResponse(requestId, await handler({ request, whose, id: Number(id), refuseConnections }));
     } catch (error) {
       if (error instanceof ApiError) return controlResponse(requestId, error);
-      if (error instanceof FaultError || error instanceof PlanError) {
+      if (error instanceof InvalidFaultError || error instanceof PlanError) {
         return controlResponse(requestId, new ApiError('invalid_body', { message: error.message }));
       }
       return fallbackReply(context, requestId, error);

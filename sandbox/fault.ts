@@ -2,7 +2,7 @@
 import { clientErrors, type ErrorCode, errors } from '../src/contract/errors.ts';
 import type { Operation } from '../src/contract/operation.ts';
 import { type OperationId, operations, possibleErrors } from '../src/contract/operations.ts';
-import { unitMs } from '../src/domain/clock.ts';
+import { msPerUnit } from '../src/domain/clock.ts';
 import { daySeconds, minuteSeconds } from '../src/limits/limit.ts';
 import { changesBody, type ReplyName, replyNames } from './proxy-replies.ts';
 
@@ -32,7 +32,7 @@ type WebhookFault = (typeof webhookFaults)[number];
 const streamFaults = ['cut', 'stall'] as const;
 export type StreamFault = (typeof streamFaults)[number];
 
-export class FaultError extends Error {}
+export class InvalidFaultError extends Error {}
 
 /** Longer delays would make a test appear to hang. */
 const maxDelayMs = 600_000;
@@ -144,16 +144,16 @@ export function parseFault(text: string): Fault {
     const [, given = '', value = ''] = /^([\w-]+)\s*=\s*(.+)$/.exec(pair) ?? [];
     const name = given.toLowerCase();
     const known = Object.hasOwn(faultNames, name) ? faultNames[name] : undefined;
-    if (known === undefined) throw new FaultError(unknown(pair));
-    if (found.has(name)) throw new FaultError(`"${name}" is given more than once.`);
+    if (known === undefined) throw new InvalidFaultError(unknown(pair));
+    if (found.has(name)) throw new InvalidFaultError(`"${name}" is given more than once.`);
     found.set(name, known.read(value, name));
   }
   const fault: Fault = Object.assign({ text, rate: 1, seed: 1 }, ...found.values());
   const mistake = mistakeOf(fault, found);
-  if (mistake !== undefined) throw new FaultError(mistake);
+  if (mistake !== undefined) throw new InvalidFaultError(mistake);
   const complete = fault.code === undefined ? fault : { ...fault, status: errors[fault.code].status };
   const impossible = fault.operation && impossibleReason(operations[fault.operation], complete);
-  if (impossible !== undefined) throw new FaultError(impossible);
+  if (impossible !== undefined) throw new InvalidFaultError(impossible);
   return complete;
 }
 
@@ -210,13 +210,13 @@ function oneOf<T extends string | number>(
   what = 'one of',
 ): T {
   const found = values.find((one) => String(one) === value);
-  if (found === undefined) throw new FaultError(`"${name}" must be ${what} ${values.join(', ')}.`);
+  if (found === undefined) throw new InvalidFaultError(`"${name}" must be ${what} ${values.join(', ')}.`);
   return found;
 }
 
 function cutOf(value: string): 'before' | 'after' {
   if (value === 'before' || value === 'after') return value;
-  throw new FaultError(
+  throw new InvalidFaultError(
     '"cut" must be before or after: whether the connection is closed before or after the request is processed.',
   );
 }
@@ -224,20 +224,24 @@ function cutOf(value: string): 'before' | 'after' {
 function rateOf(value: string): number {
   const rate = Number(value);
   if (/^\d*\.?\d+$/.test(value) && rate > 0 && rate <= 1) return rate;
-  throw new FaultError('"rate" must be above 0 and at most 1, such as 0.2 for a fifth of the requests.');
+  throw new InvalidFaultError(
+    '"rate" must be above 0 and at most 1, such as 0.2 for a fifth of the requests.',
+  );
 }
 
 function whole(value: string, name: string, min: number, max: number): number {
   const number = Number(value);
   if (/^\d{1,10}$/.test(value) && number >= min && number <= max) return number;
-  throw new FaultError(`"${name}" must be a whole number from ${min} to ${max}.`);
+  throw new InvalidFaultError(`"${name}" must be a whole number from ${min} to ${max}.`);
 }
 
 function duration(value: string, name: string, maxMs: number): number {
   const [, number = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(value) ?? [];
-  const ms = Number(number) * (unitMs[unit] ?? 0);
+  const ms = Number(number) * (msPerUnit[unit] ?? 0);
   if (ms >= 1 && ms <= maxMs) return ms;
-  throw new FaultError(`"${name}" must be a duration of at most ${maxMs / 1_000}s, such as 100ms, 2s or 1m.`);
+  throw new InvalidFaultError(
+    `"${name}" must be a duration of at most ${maxMs / 1_000}s, such as 100ms, 2s or 1m.`,
+  );
 }
 
 /** Whether the fault affects webhook deliveries instead of API requests. */

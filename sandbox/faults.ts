@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../src/domain/max-entries.ts';
-import { type Fault, FaultError, isWebhookFault, parseFault } from './fault.ts';
+import { type Fault, InvalidFaultError, isWebhookFault, parseFault } from './fault.ts';
 
 /** Maximum number of cached `X-Sandbox` values, whose counts and random sequences continue across requests. */
 const heldHeaders = 10_000;
@@ -71,14 +71,14 @@ export class Faults {
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /** Equal headers from one account share a fault, so that `times` counts across requests. Throws `FaultError`. */
+  /** Equal headers from one account share a fault, so that `times` counts across requests. Throws `InvalidFaultError`. */
   inHeader(accountId: FaultScope, text: string): RequestedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);
     if (held !== undefined) return held;
     const fault = parseFault(text);
     if (isWebhookFault(fault)) {
-      throw new FaultError('Webhook faults can be set only with POST /sandbox/faults.');
+      throw new InvalidFaultError('Webhook faults can be set only with POST /sandbox/faults.');
     }
     const asked = new RequestedFault(fault);
     this.#byHeader.set(id, asked);

@@ -17,7 +17,7 @@ export interface Folder extends Disposable {
  * Creates a folder that is removed when the sandbox ends. If the process is killed, the next sandbox removes the
  * folder.
  */
-export function makeFolder(nowMs: number): Folder {
+export function createFolder(nowMs: number): Folder {
   const made = mkdtempSync(join(tmpdir(), newPrefix));
   // Locks the folder before the rename, because other processes search for abandoned folders by the final prefix.
   const lock = lockFile(lockOf(made));

@@ -11,7 +11,14 @@ import type { Exchange } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 import { cutResponse, delayResponse, sendSlowly, streamHalf } from './connection.ts';
-import { type Code, type Fault, FaultError, faultCode, impossibleReason, isWebhookFault } from './fault.ts';
+import {
+  type Code,
+  type Fault,
+  faultCode,
+  InvalidFaultError,
+  impossibleReason,
+  isWebhookFault,
+} from './fault.ts';
 import type { Faults, RequestedFault } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
 import { createProxyReply, reachesService } from './proxy-replies.ts';
@@ -65,7 +72,7 @@ export class Misbehavior {
       const fault = this.#faultOf(asked);
       return await this.#misbehave(asked, fault);
     } catch (error) {
-      if (!(error instanceof FaultError)) throw error;
+      if (!(error instanceof InvalidFaultError)) throw error;
       const details = [{ in: 'header' as const, name: faultHeader, message: error.message }];
       const message = `The ${faultHeader} header is invalid: ${error.message}`;
       const apiError = new ApiError('invalid_parameter', { details, message });
@@ -80,7 +87,7 @@ export class Misbehavior {
       : undefined;
   }
 
-  /** Returns the fault that the request triggers. A fault in the header takes precedence. Throws `FaultError`. */
+  /** Returns the fault that the request triggers. A fault in the header takes precedence. Throws `InvalidFaultError`. */
   #faultOf({ exchange: { incoming }, caller, operation, entry }: FaultedRequest): Fault | undefined {
     const { faults } = this.#options;
     const text = incoming.request.headers.get(faultHeader);
@@ -89,7 +96,7 @@ export class Misbehavior {
     );
     for (const { fault } of own) {
       const impossible = operation && impossibleReason(operation, fault);
-      if (impossible !== undefined) throw new FaultError(impossible);
+      if (impossible !== undefined) throw new InvalidFaultError(impossible);
     }
     const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
     const found = [...own, ...others].find((asked) => asked.happens());

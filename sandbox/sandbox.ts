@@ -16,7 +16,7 @@ import { createAccount, createAccounts, type SandboxAccount } from './accounts.t
 import { SandboxClock } from './clock.ts';
 import { Control, controlPath } from './control.ts';
 import { Faults } from './faults.ts';
-import { makeFolder } from './folder.ts';
+import { createFolder } from './folder.ts';
 import { SandboxLimits } from './limits.ts';
 import { Misbehavior } from './misbehavior.ts';
 import { Requests } from './requests.ts';
@@ -55,11 +55,11 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const { log, openapi, fill } = options;
   await using started = new AsyncDisposableStack();
   const clock = new SandboxClock();
-  const folder = started.use(makeFolder(clock.now()));
+  const folder = started.use(createFolder(clock.now()));
   const files = { data: join(folder.path, 'store.db'), start: join(folder.path, 'start.db') };
   const config = configOf(options, files.data);
   if (parent !== undefined) copyFileSync(parent.start, files.data);
-  const accounts = parent?.accounts ?? (await makeStore(config, clock, fill));
+  const accounts = parent?.accounts ?? (await createStore(config, clock, fill));
   copyFileSync(files.data, files.start);
 
   const ending = new AbortController();
@@ -118,7 +118,7 @@ function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string
 }
 
 /** Creates the initial store on this thread, because the service's writer thread takes longer to start. */
-async function makeStore(
+async function createStore(
   config: Config,
   clock: SandboxClock,
   fill: SandboxOptions['fill'],

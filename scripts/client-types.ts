@@ -1,6 +1,7 @@
 /**
  * Generates the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: interfaces for all
- * bodies and list filters, with descriptions, the error codes for each status, and those of a deleted resource.
+ * bodies and list filters, with descriptions; a union of error codes for each status; and the error codes returned for
+ * deleted resources.
  */
 
 /** The subset of JSON Schema that the document uses. */
@@ -161,7 +162,7 @@ function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
   return exact;
 }
 
-/** Returns the error codes of all operations, grouped by status, and those of a resource that is already deleted. */
+/** Returns the error codes of all operations, grouped by status, and the error codes returned for deleted resources. */
 function errorCodes({ paths, components }: OpenapiDocument): string {
   const codes = new Map<string, Set<string>>();
   const gone = new Set<string>();

@@ -1,4 +1,4 @@
-import { type Limits, limitsOf } from './limits.js';
+import { type Limits, readLimits } from './limits.js';
 
 /** A successful response with its parsed headers. */
 export interface Answer<Data> {
@@ -13,14 +13,14 @@ export interface Answer<Data> {
   readonly rateLimit: Limits | undefined;
 }
 
-export function answerOf<Data>(data: Data, status: number, headers: Headers): Answer<Data> {
+export function createAnswer<Data>(data: Data, status: number, headers: Headers): Answer<Data> {
   return {
     data,
     headers,
     status,
     requestId: headers.get('x-request-id') ?? undefined,
     etag: headers.get('etag') ?? undefined,
-    rateLimit: limitsOf(headers),
+    rateLimit: readLimits(headers),
   };
 }
 

@@ -26,7 +26,7 @@ export interface Try {
  * Sends a request once. Throws a ConnectionError, a TimeoutError or the signal's reason. Does not follow
  * redirects, because the key must not be sent to another address.
  */
-export async function attemptOf(
+export async function sendOnce(
   fetch: Fetch,
   request: Try,
   attempts: number,
@@ -56,7 +56,7 @@ export async function attemptOf(
       throw new TimeoutError({ ...problem, code: 'timeout', message });
     }
     const hint = wasReached ? '' : ' Check the url: nothing has responded there yet.';
-    const message = `${problem.message}: ${reasonOf(cause)}${hint}`;
+    const message = `${problem.message}: ${describeFailure(cause)}${hint}`;
     throw new ConnectionError({ ...problem, code: 'connection_failed', message, cause });
   } finally {
     clearTimeout(timer);
@@ -79,7 +79,7 @@ interface Thrown {
 /**
  * Returns the reason for a failed `fetch`. In Node.js, the message is only "fetch failed", and `cause` has the reason.
  */
-function reasonOf(thrown: unknown): string {
+function describeFailure(thrown: unknown): string {
   const { message, cause } = (thrown ?? {}) as Thrown;
   return cause?.message || message || String(thrown);
 }

@@ -101,7 +101,7 @@ export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'
   readonly successor: string | undefined;
   constructor(problem: Problem) {
     super(problem);
-    this.successor = linkOf(problem.headers, 'successor-version');
+    this.successor = findLink(problem.headers, 'successor-version');
   }
 }
 
@@ -203,7 +203,7 @@ export type ErrorCode = AnimalStoreError['code'];
 export const AnimalStoreError = Base as unknown as abstract new (problem: never) => AnimalStoreError;
 
 /** Returns the target of the `Link` with this relation (RFC 8288); undefined if there is none. */
-export function linkOf(headers: Headers | undefined, relation: string): string | undefined {
+export function findLink(headers: Headers | undefined, relation: string): string | undefined {
   const links = (headers?.get('link') ?? '').matchAll(/<([^>]*)>((?:[^,"]|"[^"]*")*)/g);
   for (const [, target, parameters = ''] of links) {
     const [, relations = ''] = /;\s*rel\s*=\s*"?([^";,]*)/i.exec(parameters) ?? [];

@@ -6,7 +6,7 @@ import { ServerError } from './errors.js';
 import { parseJson } from './json.js';
 import { nextQuery } from './list.js';
 import type { CallOptions, Send } from './request.js';
-import { type Message, messagesOf } from './stream.js';
+import { type Message, readMessages } from './stream.js';
 
 /** Filters and paging for `list`. */
 export interface EventQuery extends ListEventsFilters {
@@ -143,8 +143,8 @@ export class Events {
         isPatient: true,
         options,
       });
-      for await (const message of messagesOf(body, this.#clock, options.signal)) {
-        const event = eventOf(message);
+      for await (const message of readMessages(body, this.#clock, options.signal)) {
+        const event = parseEvent(message);
         if (event.id <= position) continue;
         yield event;
         position = event.id;
@@ -173,7 +173,7 @@ export class Events {
 }
 
 /** Returns the event in a message. Throws a ServerError if there is none, because skipping it would lose a change. */
-function eventOf({ id, data }: Message): Event {
+function parseEvent({ id, data }: Message): Event {
   try {
     const event = parseJson(data) as Event;
     if (String(event.id) === id) return event;

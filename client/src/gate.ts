@@ -12,7 +12,7 @@
  */
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
-import { errorOf } from './error-of.js';
+import { createError } from './create-error.js';
 import { type AnimalStoreError, RateLimitError } from './errors.js';
 import type { Limits } from './limits.js';
 import { Quota } from './quota.js';
@@ -27,7 +27,7 @@ const marginMs = 100;
 const strikesLastMs = 600_000;
 
 /** A request waiting to be sent. */
-export interface Entry {
+export interface QueuedRequest {
   /** Maximum time to wait for limits. */
   readonly maxWaitMs: number;
   readonly signal: AbortSignal | undefined;
@@ -35,7 +35,7 @@ export interface Entry {
   readonly attempts: number;
 }
 
-interface Waiting extends Entry {
+interface Waiting extends QueuedRequest {
   /** Value of `#waitedMs` when this request was queued. */
   readonly waitedBeforeMs: number;
   readonly enter: () => void;
@@ -70,7 +70,7 @@ export class Gate {
    * Resolves with the time spent waiting for limits (ms) once the request may be sent. The caller must call
    * `leave` when the request is finished. Rejects if the wait would exceed `maxWaitMs`.
    */
-  enter(entry: Entry): Promise<number> {
+  enter(entry: QueuedRequest): Promise<number> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         ...entry,
@@ -210,7 +210,7 @@ export class Gate {
     if (now < this.#closedUntil && closedBy !== undefined) {
       const { code, status, message, requestId, headers } = closedBy;
       const wasSent = headers?.has('retry-after') === true;
-      return errorOf(
+      return createError(
         { code, status, message, requestId, headers, attempts },
         [],
         wasSent ? seconds : undefined,

@@ -20,17 +20,17 @@ export interface Limits {
  * Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers); undefined if either is
  * missing.
  */
-export function limitsOf(headers: Headers): Limits | undefined {
+export function readLimits(headers: Headers): Limits | undefined {
   const state = headers.get('ratelimit') ?? '';
   const policy = headers.get('ratelimit-policy') ?? '';
-  const windowOf = (name: string): LimitWindow | undefined => {
+  const readWindow = (name: string): LimitWindow | undefined => {
     const [, remaining, resetSeconds] = new RegExp(`"${name}";r=(\\d+);t=(\\d+)`).exec(state) ?? [];
     const [, limit] = new RegExp(`"${name}";q=(\\d+)`).exec(policy) ?? [];
     if (remaining === undefined || limit === undefined) return undefined;
     return { limit: Number(limit), remaining: Number(remaining), resetSeconds: Number(resetSeconds) };
   };
-  const minute = windowOf('minute');
-  const day = windowOf('day');
+  const minute = readWindow('minute');
+  const day = readWindow('day');
   return minute && day && { minute, day };
 }
 

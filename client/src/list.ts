@@ -1,6 +1,6 @@
 import type { Answer } from './answer.js';
-import { linkOf, ServerError } from './errors.js';
-import type { CallOptions, Request, Send } from './request.js';
+import { findLink, ServerError } from './errors.js';
+import type { ApiRequest, CallOptions, Send } from './request.js';
 
 /** Options for every list call. */
 export interface ListQuery {
@@ -24,9 +24,9 @@ export class List<Item> implements AsyncIterable<Item> {
   constructor(
     send: Send,
     collection: string,
-    query: NonNullable<Request['query']>,
+    query: NonNullable<ApiRequest['query']>,
     options: CallOptions | undefined,
-    below: Pick<Request, 'id' | 'step'> = {},
+    below: Pick<ApiRequest, 'id' | 'step'> = {},
   ) {
     const first = { ...query, limit: query.limit ?? 100 };
     this.#pages = () => pagesOf(send, { ...below, method: 'GET', collection, isList: true, options }, first);
@@ -51,12 +51,12 @@ export class List<Item> implements AsyncIterable<Item> {
 
 async function* pagesOf<Item>(
   send: Send,
-  list: Request,
-  first: NonNullable<Request['query']>,
+  list: ApiRequest,
+  first: NonNullable<ApiRequest['query']>,
 ): AsyncGenerator<Page<Item>, void, undefined> {
   // The service would reject an empty list of ids.
   if (Array.isArray(first.id) && first.id.length === 0) return;
-  for (let query: Request['query'] | undefined = first; query !== undefined; ) {
+  for (let query: ApiRequest['query'] | undefined = first; query !== undefined; ) {
     const answer: Answer<readonly Item[]> = await send({ ...list, query });
     const next = nextQuery(answer, 'cursor');
     yield { ...answer, nextCursor: next?.cursor };
@@ -73,7 +73,7 @@ export function nextQuery(
   { headers, status, requestId }: Answer<unknown>,
   position: 'cursor' | 'after',
 ): Readonly<Record<string, string>> | undefined {
-  const link = linkOf(headers, 'next');
+  const link = findLink(headers, 'next');
   if (link === undefined && position === 'cursor') return undefined;
   const query = Object.fromEntries(new URLSearchParams(link?.replace(/^[^?]*/, '')));
   if (query[position]) return query;

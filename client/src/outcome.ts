@@ -1,11 +1,11 @@
 /** Converts responses to data or errors. */
 import type { Reply } from './attempt.js';
 import { type ErrorDetail, goneCodes } from './contract.js';
-import { errorOf } from './error-of.js';
+import { createError } from './create-error.js';
 import { ConnectionError, type Problem, ServerError } from './errors.js';
 import { parseJson } from './json.js';
 import { retryAfterMs } from './limits.js';
-import type { Request } from './request.js';
+import type { ApiRequest } from './request.js';
 
 interface ErrorBody {
   readonly code: string;
@@ -17,7 +17,7 @@ interface ErrorBody {
 /** A response to a request, with information about earlier attempts. */
 export interface Received {
   readonly reply: Reply;
-  readonly request: Request;
+  readonly request: ApiRequest;
   /** Name of the request for error messages. */
   readonly title: string;
   readonly attempts: number;
@@ -32,7 +32,7 @@ const proxyStatuses = [502, 503, 504];
  * Returns the data of a successful response; undefined if it has no data. Throws an AnimalStoreError for any
  * other response.
  */
-export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {
+export function readData({ reply, request, title, attempts, isUncertain }: Received): unknown {
   const { status, headers, text, stream } = reply;
   if (stream !== undefined) return stream;
   const requestId = headers.get('x-request-id') ?? undefined;
@@ -41,7 +41,7 @@ export function dataOf({ reply, request, title, attempts, isUncertain }: Receive
   // 204 is the response to a deletion, or to a change if the key may not read the result.
   if (status === 204 && request.method !== 'GET' && request.id !== undefined) return undefined;
   if (status >= 200 && status < 300 && isJson) {
-    const data = jsonOf(text, {
+    const data = parseData(text, {
       ...common,
       code: 'connection_failed',
       message: `The response to ${title} is incomplete.`,
@@ -49,14 +49,14 @@ export function dataOf({ reply, request, title, attempts, isUncertain }: Receive
     if (typeof data === 'object' && data !== null && Array.isArray(data) === (request.isList ?? false))
       return data;
   }
-  const error = isJson && status >= 400 ? errorBodyOf(text, status) : undefined;
+  const error = isJson && status >= 400 ? parseErrorBody(text, status) : undefined;
   if (error === undefined) throw foreignError(common, title);
   // An earlier attempt with an unknown outcome has already deleted the resource.
   if (isUncertain && request.method === 'DELETE' && goneCodes.includes(error.code)) return undefined;
-  throw errorOf({ ...common, ...error }, detailsOf(error), retryAfterSeconds(headers));
+  throw createError({ ...common, ...error }, readDetails(error), retryAfterSeconds(headers));
 }
 
-function jsonOf(text: string, problem: Problem): unknown {
+function parseData(text: string, problem: Problem): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
@@ -72,7 +72,7 @@ function foreignError(common: Omit<Problem, 'code' | 'message'>, title: string) 
   const { status = 0, headers = new Headers() } = common;
   const code = { 429: 'rate_limit_exceeded', 503: 'service_unavailable' }[status];
   const message = foreignMessage(status, headers.get('location'), title);
-  if (code !== undefined) return errorOf({ ...common, code, message }, [], retryAfterSeconds(headers));
+  if (code !== undefined) return createError({ ...common, code, message }, [], retryAfterSeconds(headers));
   return new ServerError({ ...common, code: 'unexpected_response', message });
 }
 
@@ -87,7 +87,7 @@ function foreignMessage(status: number, target: string | null, title: string): s
   return `${title} got a ${status} from ${sender}`;
 }
 
-function errorBodyOf(text: string, status: number): ErrorBody | undefined {
+function parseErrorBody(text: string, status: number): ErrorBody | undefined {
   try {
     const body = JSON.parse(text) as Partial<ErrorBody> | null;
     const isOurs =
@@ -98,7 +98,7 @@ function errorBodyOf(text: string, status: number): ErrorBody | undefined {
   }
 }
 
-function detailsOf({ details }: ErrorBody): readonly ErrorDetail[] {
+function readDetails({ details }: ErrorBody): readonly ErrorDetail[] {
   return Array.isArray(details) ? details : [];
 }
 

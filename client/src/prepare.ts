@@ -1,13 +1,13 @@
 import { ArgumentError } from './errors.js';
 import { stringifyJson } from './json.js';
-import { type Request, targetOf } from './request.js';
-import { type Settings, timeoutOf } from './settings.js';
+import { type ApiRequest, buildTarget } from './request.js';
+import { type Settings, validateTimeout } from './settings.js';
 
 /** The parts of a request that are the same for all attempts. */
 export type Prepared = ReturnType<typeof prepare>;
 
 /** Prepares a request. Throws an ArgumentError if it cannot be sent. */
-export function preparedOf(request: Request, settings: Settings): Prepared {
+export function prepareRequest(request: ApiRequest, settings: Settings): Prepared {
   try {
     return prepare(request, settings);
   } catch (cause) {
@@ -15,7 +15,7 @@ export function preparedOf(request: Request, settings: Settings): Prepared {
   }
 }
 
-function prepare(request: Request, settings: Settings) {
+function prepare(request: ApiRequest, settings: Settings) {
   const {
     method,
     isFree = false,
@@ -24,16 +24,16 @@ function prepare(request: Request, settings: Settings) {
     isStream = false,
     options = {},
   } = request;
-  const url = settings.base + targetOf(request);
+  const url = settings.base + buildTarget(request);
   const body = request.body && stringifyJson(request.body);
   return {
     method,
     url,
     /** Name of the request for error messages. */
     title: `${method} ${url}`,
-    headers: headersOf(request, settings),
+    headers: buildHeaders(request, settings),
     body,
-    timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
+    timeoutMs: validateTimeout(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
     /** Whether the service may delay the response, so that its rate-limit headers may be outdated. */
     isDelayed: delaySeconds > 0,
     /** Maximum total time to wait for limits and outages. */
@@ -51,7 +51,7 @@ function prepare(request: Request, settings: Settings) {
   };
 }
 
-function headersOf({ method, body, isStream, options = {} }: Request, settings: Settings): Headers {
+function buildHeaders({ method, body, isStream, options = {} }: ApiRequest, settings: Settings): Headers {
   const headers = new Headers(settings.headers);
   for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
   const { ifMatch, ifNoneMatch, requestId, idempotencyKey } = options;

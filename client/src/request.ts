@@ -38,7 +38,7 @@ export interface ChangeOptions extends CallOptions {
 }
 
 /** A request for an API operation. */
-export interface Request {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The collection, id and `step` form the path: `orders`, `orders/7` or `orders/7/approve`. */
   readonly collection: string;
@@ -61,21 +61,21 @@ export interface Request {
 }
 
 /** Sends a request, and retries it until there is a result. Throws an AnimalStoreError or the signal's reason. */
-export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
+export type Send = <Data>(request: ApiRequest) => Promise<Answer<Data>>;
 
 /** Returns the path and query of a request. Throws an ArgumentError for an unsafe integer or a missing id. */
-export function targetOf(request: Request): string {
+export function buildTarget(request: ApiRequest): string {
   const { collection, step, query = {} } = request;
   const id = 'id' in request ? [integerText('id', request.id as Int64)] : [];
   const path = ['', collection, ...id, ...(step ? [step] : [])].join('/');
   const parameters = Object.entries(query).flatMap(([name, value]) =>
-    textsOf(name, value).map((text) => `${name}=${encodeURIComponent(text)}`),
+    formatValues(name, value).map((text) => `${name}=${encodeURIComponent(text)}`),
   );
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
 /** Returns the values of a parameter. Ids are joined with commas; a list of strings becomes a repeated parameter. */
-function textsOf(name: string, value: NonNullable<Request['query']>[string]): readonly string[] {
+function formatValues(name: string, value: NonNullable<ApiRequest['query']>[string]): readonly string[] {
   if (value === undefined) return [];
   if (typeof value === 'string') return [value];
   if (!Array.isArray(value)) return [integerText(name, value as Int64)];

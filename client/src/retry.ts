@@ -22,7 +22,7 @@ export interface Retry {
 }
 
 /** Returns when to retry a request after `failures` failures; undefined if it must not be retried. */
-export function retryOf(
+export function planRetry(
   error: AnimalStoreError,
   { method, isRepeatable }: Pick<Prepared, 'method' | 'isRepeatable'>,
   failures: number,

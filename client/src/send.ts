@@ -1,20 +1,20 @@
 /** Sends requests with retries. */
-import { type Answer, answerOf } from './answer.js';
-import { attemptOf, type Reply } from './attempt.js';
+import { type Answer, createAnswer } from './answer.js';
+import { type Reply, sendOnce } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
 import type { RateLimit } from './contract.js';
 import { AnimalStoreError } from './errors.js';
 import { Gate, graceMs } from './gate.js';
-import { limitsOf } from './limits.js';
-import { dataOf } from './outcome.js';
-import { type Prepared, preparedOf } from './prepare.js';
-import type { Request, Send } from './request.js';
-import { isOutcomeUnknown, isUncertain, retryOf } from './retry.js';
-import { type AnimalStoreOptions, type Settings, settingsOf } from './settings.js';
+import { readLimits } from './limits.js';
+import { readData } from './outcome.js';
+import { type Prepared, prepareRequest } from './prepare.js';
+import type { ApiRequest, Send } from './request.js';
+import { isOutcomeUnknown, isUncertain, planRetry } from './retry.js';
+import { type AnimalStoreOptions, resolveSettings, type Settings } from './settings.js';
 
 /** Creates the function that sends requests. Throws an ArgumentError if the options are invalid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
-  const requests = new Sender(settingsOf(options), clock);
+  const requests = new Sender(resolveSettings(options), clock);
   return async (request) => {
     const called = new Error();
     try {
@@ -45,8 +45,8 @@ class Sender {
   }
 
   /** Sends a request, and retries it until it has a result, a retry would be unsafe, or the wait would be too long. */
-  async send<Data>(request: Request): Promise<Answer<Data>> {
-    const prepared = preparedOf(request, this.#settings);
+  async send<Data>(request: ApiRequest): Promise<Answer<Data>> {
+    const prepared = prepareRequest(request, this.#settings);
     const earlier = { wasUncertain: false };
     try {
       return await this.#repeat<Data>(request, prepared, earlier);
@@ -57,7 +57,7 @@ class Sender {
 
   /** Sets `earlier.wasUncertain` if the service may have processed an attempt that failed. */
   async #repeat<Data>(
-    request: Request,
+    request: ApiRequest,
     prepared: Prepared,
     earlier: { wasUncertain: boolean },
   ): Promise<Answer<Data>> {
@@ -83,9 +83,9 @@ class Sender {
       const sentAt = this.#clock.now();
       try {
         const reply = await this.#sendOnce(prepared, attempts);
-        const data = dataOf({ reply, request, title, attempts, isUncertain: earlier.wasUncertain });
+        const data = readData({ reply, request, title, attempts, isUncertain: earlier.wasUncertain });
         if (isFree && takesRequests(data as RateLimit)) this.#gate.open();
-        return answerOf(data as Data, reply.status, reply.headers);
+        return createAnswer(data as Data, reply.status, reply.headers);
       } catch (error) {
         if (!(error instanceof AnimalStoreError)) throw error;
         // The duration of a failed attempt counts as waiting, but not that of a 429, whose `Retry-After` may equal
@@ -111,11 +111,11 @@ class Sender {
     const sent = { method: prepared.method, url: prepared.url, attempt };
     hooks.onRequest?.(sent);
     const sentAt = this.#clock.now();
-    const reply = await attemptOf(fetch, prepared, attempt, this.#wasReached);
+    const reply = await sendOnce(fetch, prepared, attempt, this.#wasReached);
     this.#wasReached = true;
     const { status, headers } = reply;
     if (!prepared.isDelayed || this.#clock.now() - sentAt < graceMs)
-      this.#gate.update(limitsOf(headers), sentAt);
+      this.#gate.update(readLimits(headers), sentAt);
     const requestId = headers.get('x-request-id') ?? undefined;
     hooks.onResponse?.({ ...sent, status, requestId, headers, durationMs: this.#clock.now() - sentAt });
     return reply;
@@ -125,7 +125,7 @@ class Sender {
   #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
     const { maxRetries } = this.#settings;
     const { maxWaitMs } = prepared;
-    const retry = retryOf(error, prepared, attempts, this.#clock);
+    const retry = planRetry(error, prepared, attempts, this.#clock);
     if (retry === undefined) return undefined;
     const maxMs = this.#wasReached ? maxWaitMs : Math.min(maxWaitMs, wrongAddressMs);
     const leftMs = maxMs - waitedMs;
@@ -138,12 +138,12 @@ class Sender {
   /** Requests the remaining quota. Ignores failures, because the next request reports the cause. */
   async #ask(): Promise<void> {
     const request = { method: 'GET', collection: 'rate-limit' } as const;
-    const prepared = preparedOf(request, this.#settings);
+    const prepared = prepareRequest(request, this.#settings);
     const { title } = prepared;
     try {
       const timeoutMs = Math.min(prepared.timeoutMs, askingMs);
       const reply = await this.#sendOnce({ ...prepared, timeoutMs }, 1);
-      dataOf({ reply, request, title, attempts: 1, isUncertain: false });
+      readData({ reply, request, title, attempts: 1, isUncertain: false });
     } catch (error) {
       if (error instanceof AnimalStoreError) this.#retry(error, prepared, 1, 0);
     }
@@ -154,7 +154,7 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** Adds to an error whether the change may have been applied. */
+/** Marks an error if the change may have been applied. */
 function withOutcome(error: unknown, prepared: Prepared, wasUncertain: boolean): unknown {
   if (!(error instanceof AnimalStoreError) || !isOutcomeUnknown(error, prepared, wasUncertain)) return error;
   if (error.status === undefined) error.message += ' The change may have been applied.';

@@ -40,12 +40,12 @@ export interface Settings {
 }
 
 /** Validates the options and sets defaults. Throws an ArgumentError for invalid options. */
-export function settingsOf(options: AnimalStoreOptions): Settings {
+export function resolveSettings(options: AnimalStoreOptions): Settings {
   return {
-    base: baseOf(options.url),
-    authorization: `Bearer ${keyOf(options.key)}`,
-    headers: headersOf(options.headers),
-    timeoutMs: timeoutOf(options.timeoutMs ?? 30_000),
+    base: resolveBaseUrl(options.url),
+    authorization: `Bearer ${validateKey(options.key)}`,
+    headers: resolveHeaders(options.headers),
+    timeoutMs: validateTimeout(options.timeoutMs ?? 30_000),
     maxWaitMs: atLeast0('maxWaitSeconds', options.maxWaitSeconds ?? 60) * 1_000,
     maxRetries: atLeast0('maxRetries', options.maxRetries ?? Infinity),
     pace: options.pace ?? false,
@@ -54,7 +54,7 @@ export function settingsOf(options: AnimalStoreOptions): Settings {
   };
 }
 
-export function timeoutOf(timeoutMs: number): number {
+export function validateTimeout(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs;
   throw new ArgumentError(
     `timeoutMs must be greater than 0, not ${timeoutMs}. Pass Infinity for no timeout.`,
@@ -67,7 +67,7 @@ function atLeast0(name: string, value: number): number {
 }
 
 /** Returns the base URL. The given URL may or may not end in `/v1`. */
-function baseOf(given: string | URL | undefined): string {
+function resolveBaseUrl(given: string | URL | undefined): string {
   let url: URL;
   try {
     url = new URL(String(given));
@@ -86,14 +86,14 @@ function baseOf(given: string | URL | undefined): string {
 }
 
 /** Validates the key, because the error that `fetch` throws for an invalid key would contain the key. */
-function keyOf(key: string | undefined): string {
+function validateKey(key: string | undefined): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
   throw new ArgumentError(
     `key must be an API key (ask_…), but ${key ? 'contains invalid characters' : 'is missing'}.`,
   );
 }
 
-function headersOf(given: Readonly<Record<string, string>> | undefined): Headers {
+function resolveHeaders(given: Readonly<Record<string, string>> | undefined): Headers {
   const headers = new Headers();
   // Browsers set `User-Agent` themselves, and would send a preflight request for a custom value.
   if (!/^Mozilla/.test(globalThis.navigator?.userAgent ?? ''))

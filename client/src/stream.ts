@@ -17,7 +17,7 @@ const maxMessageLength = 1_048_576;
  * Yields messages until the stream ends, breaks, stalls or is aborted. Ignores messages without an id, and fields that
  * newer versions of the service may add. A message that is incomplete when the stream ends is discarded.
  */
-export async function* messagesOf(
+export async function* readMessages(
   body: ReadableStream<Uint8Array>,
   clock: Clock,
   signal: AbortSignal | undefined,

@@ -28,9 +28,9 @@ export async function verifyWebhook(
   headers: RawHeaders,
   body: string | Uint8Array | ArrayBuffer,
 ): Promise<WebhookEvent> {
-  const secrets = [secret].flat().map(keyOf);
+  const secrets = [secret].flat().map(decodeSecret);
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
-    headerOf(headers, `webhook-${name}`),
+    requireHeader(headers, `webhook-${name}`),
   );
   const ageSeconds = Date.now() / 1_000 - Number(timestamp);
   if (!(Math.abs(ageSeconds) <= toleranceSeconds))
@@ -41,9 +41,9 @@ export async function verifyWebhook(
   const signed = await new Blob([`${id}.${timestamp}.`, part]).arrayBuffer();
   const given = [...`${signatures}`.matchAll(/(?:^| )v1,(\S+)/g)]
     .slice(0, maxSignatures)
-    .map(([, signature = '']) => bytesOf(signature));
+    .map(([, signature = '']) => decodeBase64(signature));
   for (const key of secrets) {
-    const expected = await signatureOf(key, signed);
+    const expected = await sign(key, signed);
     if (given.some((signature) => signature !== undefined && isEqual(signature, expected)))
       return parseJson(await new Blob([part]).text()) as WebhookEvent;
   }
@@ -52,7 +52,7 @@ export async function verifyWebhook(
   );
 }
 
-async function signatureOf(raw: Uint8Array<ArrayBuffer>, signed: ArrayBuffer): Promise<Uint8Array> {
+async function sign(raw: Uint8Array<ArrayBuffer>, signed: ArrayBuffer): Promise<Uint8Array> {
   const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, signed));
 }
@@ -64,14 +64,14 @@ function isEqual(given: Uint8Array, expected: Uint8Array): boolean {
   return difference === 0;
 }
 
-function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+function decodeSecret(secret: string): Uint8Array<ArrayBuffer> {
   const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
-  const key = bytesOf(base64);
+  const key = decodeBase64(base64);
   if (!key?.length) throw new ArgumentError('secret must be a webhook secret (whsec_…).');
   return key;
 }
 
-function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+function decodeBase64(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {
@@ -79,7 +79,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-function headerOf(headers: RawHeaders, name: string): string {
+function requireHeader(headers: RawHeaders, name: string): string {
   // Some frameworks have a separate Headers class.
   const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
   for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);

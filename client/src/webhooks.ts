@@ -11,7 +11,7 @@ import type {
   WebhookTest,
 } from './contract.js';
 import { List, type ListQuery } from './list.js';
-import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './request.js';
+import type { ApiRequest, CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
 /** Filters and paging for `deliveries`. */
 export interface DeliveryQuery extends ListQuery, ListDeliveriesFilters {}
@@ -80,7 +80,7 @@ export class Webhooks {
     return new List(this.#send, 'webhooks', { ...query }, options, { id, step: 'deliveries' });
   }
 
-  #call<Data>(request: Omit<Request, 'collection'>): Call<Data> {
+  #call<Data>(request: Omit<ApiRequest, 'collection'>): Call<Data> {
     return Call.of(this.#send<Data>({ ...request, collection: 'webhooks' }));
   }
 }

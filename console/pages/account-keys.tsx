@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, Ban, Key } from '../contract.ts';
-import { capitalize, formatDate, formatInteger, formatTime, pluralize } from '../format.ts';
+import { capitalize, formatDate, formatDateTime, formatInteger, pluralize } from '../format.ts';
 import { keyLabel, toKey } from '../key-label.ts';
 import { keyStateLabels, scopeLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -186,7 +186,7 @@ function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
       {expiresAt !== null && revokedAt === null && (
         <span class="under">
           {state === 'expired' ? 'Expired ' : 'Expires '}
-          <time dateTime={expiresAt} title={formatTime(expiresAt)}>
+          <time dateTime={expiresAt} title={formatDateTime(expiresAt)}>
             {formatDate(expiresAt)}
           </time>
         </span>

@@ -106,7 +106,7 @@ function NameCategory(ends: DialogCallbacks) {
   const [name, setName] = useState('');
   const save = async () => {
     await call('PUT /categories/{categoryId}', { params: { categoryId: id }, body: { name: name.trim() } });
-    return `Set the name of category ${id} to ${quoteName(name.trim())}.`;
+    return `Category ${id} is now named ${quoteName(name.trim())}.`;
   };
   return (
     <FormDialog

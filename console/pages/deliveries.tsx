@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { InputOf, WebhookDelivery } from '../contract.ts';
-import { formatInteger, formatTime, pluralize } from '../format.ts';
+import { formatDateTime, formatInteger, pluralize } from '../format.ts';
 import { deliveryStatusLabels, eventTypeLabel, type Label } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
@@ -139,7 +139,7 @@ function formatOutcome({ status, error }: Attempt): string {
 }
 
 const attemptColumns: readonly Column<Attempt>[] = [
-  { title: 'Sent', show: ({ at }) => formatTime(at) },
+  { title: 'Sent', show: ({ at }) => formatDateTime(at) },
   { title: 'Outcome', show: formatOutcome },
   { title: 'Duration', show: ({ milliseconds }) => `${formatInteger(milliseconds)} ms`, kind: 'number' },
 ];

@@ -4,7 +4,7 @@ import { escapeUnprintable } from '../../src/domain/escape-unprintable.ts';
 import { eventSelectors } from '../../src/domain/event-type.ts';
 import { call } from '../api.ts';
 import type { StoredEvent } from '../contract.ts';
-import { formatInteger, formatTime, pluralize } from '../format.ts';
+import { formatDateTime, formatInteger, pluralize } from '../format.ts';
 import { formatJson } from '../json.ts';
 import { eventTypeLabel, eventTypeLabels } from '../labels.ts';
 import { Badge } from '../parts/badge.tsx';
@@ -132,7 +132,7 @@ function OpenedEvent({ event, onClose }: { event: StoredEvent; onClose: () => vo
         facts={[
           ['Resource', <EventSubject key="resource" event={event} />],
           ['Type', <Badge key="type" word={eventTypeLabel(type)} />],
-          ['Recorded', formatTime(timestamp)],
+          ['Recorded', formatDateTime(timestamp)],
         ]}
       />
       <pre class="json">{escapeUnprintable(formatJson(event), '\n')}</pre>

@@ -11,8 +11,8 @@ import { Card, Page } from '../parts/layout.tsx';
 import { ServiceStatus, useOverview } from '../parts/service-status.tsx';
 import { Tile } from '../parts/tile.tsx';
 import { LatencyPlot, RequestsPlot, type TrafficProps } from '../parts/traffic-plots.tsx';
-import { loadHistory, parseSpanName, type SpanName, spanChoices, spans, toTraffic } from '../spans.ts';
-import { showClock, showSecond } from '../time-labels.ts';
+import { loadHistory, parseSpanName, type SpanName, spanChoices, spans, trafficPlotProps } from '../spans.ts';
+import { formatTimeOfDay, formatTimeOfDayWithSeconds } from '../time-labels.ts';
 import { useLoaded } from '../use-loaded.ts';
 
 const everyMs = 1_000;
@@ -61,7 +61,12 @@ export function OverviewPage() {
   );
 }
 
-const live = { unit: 'second', last: 'last 5 minutes', showTick: showClock, showTime: showSecond } as const;
+const live = {
+  unit: 'second',
+  last: 'last 5 minutes',
+  showTick: formatTimeOfDay,
+  showTime: formatTimeOfDayWithSeconds,
+} as const;
 
 function Live({ overview: { seconds, inFlight } }: { overview: Overview }) {
   const traffic = useMemo(() => {
@@ -89,7 +94,7 @@ function Live({ overview: { seconds, inFlight } }: { overview: Overview }) {
 function History({ span, inFlight }: { span: SpanName } & Pick<Overview, 'inFlight'>) {
   const loaded = useLoaded(span, () => loadHistory(span), { everyMs: historyEveryMs });
   const { data } = loaded;
-  const traffic = useMemo(() => data && toTraffic(data), [data]);
+  const traffic = useMemo(() => data && trafficPlotProps(data), [data]);
   if (data === undefined || traffic === undefined) return <LoadState loaded={loaded} lines={10} />;
   const seconds = (data.ended.length * spans[data.span].stepMs) / 1_000;
   return (

@@ -71,7 +71,7 @@ function NameField({ id, onDone }: Pick<Category, 'id'> & { onDone: () => void }
         params: { categoryId: id },
         body: { name: name.trim() },
       });
-      notify(`Set the name of category ${id} to ${quoteName(name.trim())}.`);
+      notify(`Category ${id} is now named ${quoteName(name.trim())}.`);
       onDone();
     } catch (error) {
       notify(toFailure(error).message, 'bad');

@@ -13,7 +13,7 @@ import { Card, EmptyMessage, Page } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { RequestsPlot } from '../parts/traffic-plots.tsx';
-import { loadHistory, parseSpanName, type SpanName, spanChoices, toTraffic } from '../spans.ts';
+import { loadHistory, parseSpanName, type SpanName, spanChoices, trafficPlotProps } from '../spans.ts';
 import { useLoaded } from '../use-loaded.ts';
 import { Operations } from './usage-operations.tsx';
 
@@ -51,7 +51,7 @@ export function UsagePage() {
 function Requests({ span }: { span: SpanName }) {
   const loaded = useLoaded(span, () => loadHistory(span), { everyMs });
   const { data } = loaded;
-  const traffic = useMemo(() => data && toTraffic(data), [data]);
+  const traffic = useMemo(() => data && trafficPlotProps(data), [data]);
   return (
     <>
       <LoadState loaded={loaded} />

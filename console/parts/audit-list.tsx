@@ -1,6 +1,6 @@
 /** Audit log entries, each with its operator, action, object and changes. */
 import type { AuditLogEntry } from '../contract.ts';
-import { formatTime, pluralize } from '../format.ts';
+import { formatDateTime, pluralize } from '../format.ts';
 import { type Int64, stringifyJson } from '../json.ts';
 import { changeLabels } from '../labels.ts';
 import { quoteName } from '../text.ts';
@@ -22,7 +22,8 @@ export function AuditList({ entries, empty }: { entries: readonly AuditLogEntry[
               </span>
             </summary>
             <p class="about">
-              <code>{entry.operation}</code> · <ObjectLink object={entry.object} /> · {formatTime(entry.at)}
+              <code>{entry.operation}</code> · <ObjectLink object={entry.object} /> ·{' '}
+              {formatDateTime(entry.at)}
             </p>
             <Difference before={entry.before} after={entry.after} />
           </details>
@@ -57,7 +58,7 @@ function isStart(entry: AuditLogEntry, end: AuditLogEntry): boolean {
   return isUnfinished && stringifyJson(entry.before) === stringifyJson(end.before);
 }
 
-/** The members of an object that describe it. Which of them exist depends on the kind of object. */
+/** The members of an object that describe it. Which members are present depends on the kind of object. */
 interface State {
   readonly name?: string;
   readonly url?: string;

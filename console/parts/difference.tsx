@@ -1,5 +1,5 @@
 /** Shows the differences between two states of an object, field by field. */
-import { bytes, formatInteger, formatTime } from '../format.ts';
+import { bytes, formatDateTime, formatInteger } from '../format.ts';
 import { splitCamelCase } from '../labels.ts';
 import { quoteName } from '../text.ts';
 
@@ -80,7 +80,8 @@ function flatten(value: unknown, path = ''): Map<string, string> {
 
 function formatValue(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.map((each) => formatValue(name, each)).join(', ');
-  if (/At$/.test(name) && (typeof value === 'number' || typeof value === 'string')) return formatTime(value);
+  if (/At$/.test(name) && (typeof value === 'number' || typeof value === 'string'))
+    return formatDateTime(value);
   if (name === 'bytes' && typeof value === 'number') return bytes(value);
   if (typeof value === 'number' && !/id$/i.test(name)) return formatInteger(value);
   return quoteName(String(value));

@@ -5,7 +5,7 @@ import type { ResponseOf } from '../contract.ts';
 import { pluralize } from '../format.ts';
 import { buildHref } from '../router.ts';
 import { quoteName } from '../text.ts';
-import { showDateAndSecond } from '../time-labels.ts';
+import { formatShortDateTimeWithSeconds } from '../time-labels.ts';
 import { useLoaded } from '../use-loaded.ts';
 import { Button } from './button.tsx';
 import { LoadState } from './failure.tsx';
@@ -61,7 +61,10 @@ export function FailedRequests({ keyId, operation = '', code = '', requestId = '
 }
 
 const columns: readonly Column<FailedRequest>[] = [
-  { title: 'Time', show: ({ at }) => <time dateTime={at}>{showDateAndSecond(Date.parse(at) / 1_000)}</time> },
+  {
+    title: 'Time',
+    show: ({ at }) => <time dateTime={at}>{formatShortDateTimeWithSeconds(Date.parse(at) / 1_000)}</time>,
+  },
   { title: 'Status', show: ({ status }) => <strong>{status}</strong>, kind: 'number' },
   {
     title: 'Error code',

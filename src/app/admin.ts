@@ -52,7 +52,7 @@ export interface Admin extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   /** Creates the one-time code for a console link and invalidates the previous code. */
-  readonly makeCode: () => string;
+  readonly createCode: () => string;
 }
 
 /**
@@ -88,7 +88,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
   return {
     port: server.port,
     url: origin ?? localUrl(server.hostname ?? hostname, server.port),
-    makeCode: () => code.make(),
+    createCode: () => code.create(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
@@ -120,7 +120,7 @@ function createContext(
     log,
     outages,
     unmeteredResponses: new UnmeteredResponses(clock),
-    makeRequestId: createRequestIdGenerator(randomBytes),
+    newRequestId: createRequestIdGenerator(randomBytes),
   };
 }
 

@@ -17,7 +17,7 @@ import { OutageLog } from '../http/logs/outage-log.ts';
 import type { IssuedKey } from '../operations/admin/keys.ts';
 import { ifAvailable } from '../operations/errors.ts';
 import { EventFeed } from '../operations/events/feed.ts';
-import type { Port } from '../storage/storage.ts';
+import type { MessagePortLike } from '../storage/storage.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { type Admin, startAdmin } from './admin.ts';
 import { startBackups } from './backups.ts';
@@ -30,12 +30,12 @@ import { isEmbedded } from './store.ts';
 
 export { partialName, removeLeftovers } from '../backup/leftovers.ts';
 export { localUrl } from '../http/listener/host.ts';
-export { createFile, inheritOwner, isStoreFile, makeFolder } from '../store-files/files.ts';
+export { createFile, createFolder, inheritOwner, isStoreFile } from '../store-files/files.ts';
 export { WorkerExitedError } from '../supervisor/worker-process.ts';
 export { createSystemRuntime, type Runtime } from './runtime.ts';
 export { type BuildOpenApiDocument, type Service, startService } from './service.ts';
 export { type AdminServices, type OpenOptions, openAdminServices } from './services.ts';
-export { openCopy } from './store.ts';
+export { openCopyStores } from './store.ts';
 
 export interface App extends AsyncDisposable {
   readonly url: string;
@@ -111,7 +111,7 @@ export async function startWorkers(
   const { databaseUrl, workers } = config;
   const embedded = isEmbedded(databaseUrl);
   await using started = new AsyncDisposableStack();
-  const connect = (worker: number, port: Port) => admin.storage.serveWorker?.(worker, port);
+  const connect = (worker: number, port: MessagePortLike) => admin.storage.serveWorker?.(worker, port);
   // The workers are started first, so that they load the program while this process opens the store.
   const supervisor = new Supervisor({ workers, command, log, connect });
   started.defer(() => supervisor.kill());

@@ -6,7 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { BackupError, type BackupFault, type BackupMaker } from '../backup/backup.ts';
 import { SqliteBackupFolder } from '../backup/folder.ts';
 import { removePartial } from '../backup/leftovers.ts';
-import { makeBackup } from '../backup/make.ts';
+import { createBackup } from '../backup/make.ts';
 import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../backup/maker.ts';
 import { verifyFile } from '../backup/verify.ts';
 import type { Config } from '../config.ts';
@@ -59,7 +59,7 @@ export function createBackupOperations(
 export function startBackups(config: Config, { log, ...services }: ServiceBackups): ScheduledBackups {
   const operations = createBackupOperations(config, services);
   const schedule = new PeriodicTask(checkIntervalMs, async () => {
-    const done = await operations.makeDue();
+    const done = await operations.createDue();
     if (done?.kind === 'made') log.info({ ...done.backup, removed: done.removed }, 'backup made');
     if (done?.kind === 'failed') log.error({ reason: done.reason }, 'backup failed; trying again');
   });
@@ -97,7 +97,7 @@ export async function executeTask(task: unknown): Promise<TaskResult> {
 }
 
 function perform(task: BackupTask): unknown {
-  return task.kind === 'make' ? makeBackup(task) : verifyFile(task.path);
+  return task.kind === 'make' ? createBackup(task) : verifyFile(task.path);
 }
 
 /** Deletes the partial files of an aborted task. */

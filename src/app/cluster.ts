@@ -52,11 +52,11 @@ import { PeriodicTask } from '../outages/periodic-task.ts';
 import type { StoreFacts } from '../storage/admin.ts';
 import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
 import { PostgresDatabase } from '../storage/postgres/database.ts';
-import { factsOf } from '../storage/postgres/facts.ts';
+import { readFacts } from '../storage/postgres/facts.ts';
 import { isTimeout } from '../storage/postgres/failures.ts';
 import { adoptPrefix, type Identity, identifyProcess } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
-import { readsOf } from '../storage/postgres/reads.ts';
+import { createReads } from '../storage/postgres/reads.ts';
 import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
 import { Replicas } from '../storage/postgres/replicas/replicas.ts';
 import { ServerClock } from '../storage/postgres/server-clock.ts';
@@ -115,7 +115,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     hasFormerInstances: () => hasFormerInstances,
   });
   opened.defer(() => writer.idle());
-  const reads = readsOf(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
+  const reads = createReads(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
   const kept = opened.move();
   return {
     encryption,
@@ -126,7 +126,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     changedIds: new PostgresChangedIds(runner, () => versions.now, versions.required),
     facts: async () => ({
       ...{ engine: 'PostgreSQL and Redis', encryption },
-      ...{ ...(await factsOf(database)), ...replicas?.facts },
+      ...{ ...(await readFacts(database)), ...replicas?.facts },
       ...{ ...(await readRedisFacts(limits)), ...writer.facts },
     }),
     write: (name, input) => writer.write(name, input),
@@ -212,7 +212,7 @@ function createReplicas(
  * version.
  */
 function replicatedReads(runner: Runner, { select }: Replicas, primary: ReplicatedReads): ReplicatedReads {
-  const { pets, orders, categories } = readsOf({ ...runner, select });
+  const { pets, orders, categories } = createReads({ ...runner, select });
   return { ...primary, pets, orders, categories };
 }
 

@@ -20,7 +20,7 @@ import type { Notify } from '../outages/outage.ts';
 import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
 import { type Migrations, toDamageError } from '../storage/sqlite/database.ts';
 import {
-  findNextAccount,
+  findAccountIdFrom,
   openDataFile,
   openSqlite,
   readChangeCount,
@@ -56,9 +56,7 @@ export function openEmbedded(options: EmbeddedOptions): LimitedStore {
 /** The files of the store that the supervisor has open. Throws `StoreUnusableError` instead of creating another store. */
 function findServedFiles(path: string): StoreFiles {
   if (!existsSync(path)) {
-    throw new StoreUnusableError(
-      `The data file ${path} was moved, or is not mounted any longer. Put it back.`,
-    );
+    throw new StoreUnusableError(`The data file ${path} was moved, or is no longer mounted. Put it back.`);
   }
   return prepareStoreFiles(path, false);
 }
@@ -99,7 +97,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   const limits = openLimits({
     ...{ files, identity, role, worker, clock, rules, notice },
     changes: () => readChangeCount(dataFile),
-    nextAccount: (least) => findNextAccount(dataFile, least),
+    nextAccount: (least) => findAccountIdFrom(dataFile, least),
   });
   if (role === 'serving') warnOfExposedFiles(files, notice);
   const store = openSqlite(dataFile, { ...options, identity });

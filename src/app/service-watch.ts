@@ -20,7 +20,7 @@ import {
   type LoggingControl,
   replyTimeoutMs,
   type WorkerQuery,
-  WorkersTraffic,
+  WorkerTrafficSource,
 } from '../operations/observability/worker-queries.ts';
 import type { Store } from '../operations/units.ts';
 import type { Supervisor } from '../supervisor/supervisor.ts';
@@ -145,7 +145,7 @@ export function watchWorkers(
     supervisor.updateEnvironment({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
   );
   return {
-    traffic: new WorkersTraffic(ask),
+    traffic: new WorkerTrafficSource(ask),
     failedRequests: createFailedRequestSource(ask),
     logging,
     instance: instanceName(config, port),

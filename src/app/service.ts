@@ -97,7 +97,7 @@ function createContext(
     get requestLog() {
       return watch.logging.requestLog;
     },
-    makeRequestId: createRequestIdGenerator(randomBytes),
+    newRequestId: createRequestIdGenerator(randomBytes),
   };
 }
 

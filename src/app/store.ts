@@ -142,14 +142,14 @@ async function openForOption(
   }
 }
 
-type OpenCopy = CopyOperations &
+type OpenCopyStores = CopyOperations &
   AsyncDisposable & {
     /** Names of the instances that are serving the source store. */
     readonly servedBy: readonly string[];
   };
 
 /** Opens two stores, so that one can be copied into the other. Throws `StoreUnusableError`. */
-export async function openCopy(fromUrl: string, toUrl: string): Promise<OpenCopy> {
+export async function openCopyStores(fromUrl: string, toUrl: string): Promise<OpenCopyStores> {
   await using opened = new AsyncDisposableStack();
   const from = opened.use(await openForOption('--from', fromUrl, true));
   const to = opened.use(await openForOption('--to', toUrl, false));

@@ -26,7 +26,7 @@ export function createWebhookServices(
   const receivers =
     resolve === undefined ? new ReceiverThread(allowed) : createReceivers({ resolve, allowed, clock });
   const secrets = {
-    make: () => generateWebhookSecret(randomBytes),
+    generate: () => generateWebhookSecret(randomBytes),
     seal: (secret: string) => encryptSecret(secret, keys, randomBytes),
     open: (sealed: string) => decryptSecret(sealed, keys),
   };

@@ -1,6 +1,6 @@
 /**
  * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), notes on when and how
- * the backup was made (`backup`), and a digest of the whole file (`backup_seal`). A backup has a different application
+ * the backup was created (`backup`), and a digest of the whole file (`backup_seal`). A backup has a different application
  * id than a store, so that a backup is never served by mistake.
  */
 import type { Database } from 'bun:sqlite';

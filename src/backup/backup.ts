@@ -1,6 +1,6 @@
 import type { StoreContents } from '../storage/storage.ts';
 
-/** Properties of a valid backup, recorded when the backup is made and checked when it is verified. */
+/** Properties of a valid backup, recorded when the backup is created and checked when it is verified. */
 export interface BackupFacts extends Omit<StoreContents, 'bytes'> {
   /** Start of the backup, in Unix ms. The backup contains every change acknowledged before this time. */
   readonly createdAt: number;
@@ -32,18 +32,18 @@ export interface VerifyOptions {
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
-export interface MakeOptions extends VerifyOptions {
+export interface CreateOptions extends VerifyOptions {
   readonly replace: boolean;
   readonly now: number;
 }
 
 /**
- * Makes and verifies backups in other processes, so that this process is not blocked. Both methods reject with
+ * Creates and verifies backups in other processes, so that this process is not blocked. Both methods reject with
  * `BackupError`.
  */
 export interface BackupMaker {
-  /** Makes a backup. The file gets its final name once it is complete and durable. */
-  make(path: string, options: MakeOptions): Promise<BackupFacts>;
+  /** Creates a backup. The file gets its final name once it is complete and durable. */
+  create(path: string, options: CreateOptions): Promise<BackupFacts>;
   verify(path: string, options?: VerifyOptions): Promise<VerifiedFile>;
 }
 
@@ -71,7 +71,7 @@ export interface BackupFolder {
   nameAt(now: number, label: string | null): string;
   noteVerified(name: string, result: VerificationResult): Promise<void>;
   /** Creates the folder if it is missing, and removes unfinished files left by a killed service. */
-  make(): Promise<void>;
+  prepare(): Promise<void>;
   /**
    * Removes all scheduled backups except the newest `keep` backups, which always include `latest`. Resolves with the
    * names of the removed backups.

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { makeFile, makeFolder } from '../store-files/files.ts';
+import { createFileIfMissing, createFolder } from '../store-files/files.ts';
 import type { BackupFolder, NamedFile, VerificationResult } from './backup.ts';
 import { isBackup } from './backup-file.ts';
 import { removeLeftovers } from './leftovers.ts';
@@ -8,7 +8,7 @@ import { removeLeftovers } from './leftovers.ts';
 const suffix = '.backup';
 /**
  * The part of a backup's name after the prefix: a UTC time in a format that every file system allows, and a label if
- * the backup was made manually.
+ * the backup was created manually.
  */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
 /** Suffix of the file that stores a backup's latest verification result. */
@@ -42,8 +42,8 @@ export class SqliteBackupFolder implements BackupFolder {
     return `${this.#prefix}${instant}${label === null ? '' : `-${label}`}${suffix}`;
   }
 
-  async make(): Promise<void> {
-    makeFolder(this.path);
+  async prepare(): Promise<void> {
+    createFolder(this.path);
     removeLeftovers(this.path, (name) => this.#partsOf(name) !== undefined);
   }
 
@@ -60,7 +60,7 @@ export class SqliteBackupFolder implements BackupFolder {
 
   async noteVerified(name: string, result: VerificationResult): Promise<void> {
     const path = join(this.path, name + verifiedSuffix);
-    makeFile(path);
+    createFileIfMissing(path);
     await writeFile(path, JSON.stringify(result));
   }
 

@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
 import { extentBytes } from '../limits/file/layout.ts';
 import { fileSize, syncFile } from '../store-files/disk.ts';
-import { explainFileError, makeFile } from '../store-files/files.ts';
+import { createFileIfMissing, explainFileError } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
@@ -32,14 +32,14 @@ const limitCopyPath = (target: string) => `${target}.limits`;
  * Copies a store, which may be served at the same time. Blocks the thread. Throws `BackupError`; the caller removes the
  * unfinished file.
  */
-export function makeBackup({ data, limits, target, now, madeBy }: BackupOptions): BackupFacts {
+export function createBackup({ data, limits, target, now, madeBy }: BackupOptions): BackupFacts {
   try {
-    makeFile(target);
+    createFileIfMissing(target);
     // Copies the limit state first, because it must not contain ids that are missing from the copied data. A restored
     // store would assign these ids again.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
-      makeFile(limitCopyPath(target));
+      createFileIfMissing(limitCopyPath(target));
       copyFileSync(limits, limitCopyPath(target));
     }
     copyData(data, target);
@@ -134,5 +134,5 @@ function toBackupError(
     );
   }
   const reason = explainFileError(error as Error, target, data, limits);
-  return new BackupError('failed', `Cannot make the backup: ${reason}.`, error);
+  return new BackupError('failed', `Could not create the backup: ${reason}.`, error);
 }

@@ -7,7 +7,7 @@ import {
   BackupError,
   type BackupFacts,
   type BackupMaker,
-  type MakeOptions,
+  type CreateOptions,
   type VerifiedFile,
   type VerifyOptions,
 } from './backup.ts';
@@ -52,7 +52,7 @@ export class SqliteBackupMaker implements BackupMaker {
     this.#options = options;
   }
 
-  async make(path: string, { replace, now, signal, onProgress }: MakeOptions): Promise<BackupFacts> {
+  async create(path: string, { replace, now, signal, onProgress }: CreateOptions): Promise<BackupFacts> {
     const { madeBy, run } = this.#options;
     const files = prepareStoreFiles(this.#options.path, false);
     expectServedFiles(files, 'beside', isStoreIntact, true);

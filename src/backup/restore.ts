@@ -19,10 +19,10 @@ import { dirname } from 'node:path';
 import { recordClosed } from '../limits/file/served-files.ts';
 import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
 import {
+  createFileIfMissing,
+  createFolder,
   explainFileError,
-  findRemains,
-  makeFile,
-  makeFolder,
+  findLeftoverFiles,
   resolveStoreFiles,
   type StoreFiles,
 } from '../store-files/files.ts';
@@ -113,7 +113,7 @@ function checkReplaced(path: string, replace: boolean): void {
 
 /** Throws `BackupError` if only the data file of a store is missing, because its WAL may contain its latest changes. */
 function expectNoRemains(path: string): void {
-  const remains = findRemains(path);
+  const remains = findLeftoverFiles(path);
   if (remains.length === 0) return;
   throw new BackupError(
     'exists',
@@ -128,7 +128,7 @@ function createStoreFolder({ data, lock }: StoreFiles): Disposable {
   const folder = dirname(data);
   let made: string | undefined;
   try {
-    made = makeFolder(folder);
+    made = createFolder(folder);
   } catch (error) {
     throw toRestoreError(data, error as Error);
   }
@@ -159,7 +159,7 @@ async function copyFile(
   { signal, onProgress }: RestoreOptions,
   total: number,
 ): Promise<void> {
-  makeFile(to, like);
+  createFileIfMissing(to, like);
   const source = openSync(from, 'r');
   const target = openSync(to, 'r+');
   try {
@@ -193,7 +193,7 @@ async function verifyCopy(copy: string, { backup, verify, signal }: RestoreOptio
   if (facts.format <= facts.newestFormat) return facts;
   throw new BackupError(
     'foreign',
-    `${backup} was made by version ${facts.madeBy} (format ${facts.format}, this version supports up to ` +
+    `${backup} was created by version ${facts.madeBy} (format ${facts.format}, this version supports up to ` +
       `${facts.newestFormat}). Restore it with that version or a newer one.`,
   );
 }

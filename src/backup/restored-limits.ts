@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { closeSync, openSync, renameSync, rmSync } from 'node:fs';
 import { clearStoreRecord } from '../limits/file/served-files.ts';
 import { syncFile, syncParentFolder, writeAll } from '../store-files/disk.ts';
-import { makeFile, type StoreFiles } from '../store-files/files.ts';
+import { createFileIfMissing, type StoreFiles } from '../store-files/files.ts';
 import { hasTable } from '../store-files/sqlite-file.ts';
 import { limitTable } from './backup-file.ts';
 
@@ -34,7 +34,7 @@ export function finishRestore(files: StoreFiles): void {
   if (!isRestoreUnfinished(data)) return;
   const made = `${files.limits}.new`;
   rmSync(made, { force: true });
-  makeFile(made, files.data);
+  createFileIfMissing(made, files.data);
   const hasLimits = writePieces(data, made);
   if (hasLimits) {
     // It was recorded for another data file, and possibly after later changes than those in the backup.

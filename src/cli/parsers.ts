@@ -4,8 +4,8 @@ import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
 import * as settings from '../config/parsers.ts';
 import { validate } from '../contract/validation.ts';
-import { int64Text, pageLimit, text as textOf } from '../contract/values.ts';
-import { dayMs, unitMs } from '../domain/clock.ts';
+import { int64FromText, pageLimit, text as textOf } from '../contract/values.ts';
+import { dayMs, msPerUnit } from '../domain/clock.ts';
 import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
@@ -21,7 +21,7 @@ export function parseDuration(text: string): number {
 export function parseDurationOrNow(text: string): number {
   if (text === '0') return 0;
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
-  const ms = Number(count) * (unitMs[unit] ?? 0);
+  const ms = Number(count) * (msPerUnit[unit] ?? 0);
   if (count === '' || ms > maxDurationMs) {
     throw new InvalidArgumentError('It must be a duration such as 30s, 15m, 24h or 90d, at most 3650d.');
   }
@@ -98,7 +98,7 @@ export function parseNonOption(text: string): string {
   throw new InvalidArgumentError('The value is missing. A value must not begin with "--".');
 }
 
-export const parseInt64Argument = createSchemaParser(int64Text);
+export const parseInt64Argument = createSchemaParser(int64FromText);
 
 /** Parses an id that the store assigns, such as an animal's or an order's, but not a category's. */
 export function parseAssignedId(text: string): bigint {
@@ -130,6 +130,6 @@ export function parseEventSelectors(text: string): readonly EventSelector[] {
 
 const nameSchema = textOf('A name.', '');
 
-export function parseLabel(text: string): string {
+export function parseName(text: string): string {
   return parseWithSchema(nameSchema, parseNonOption(text));
 }

@@ -33,7 +33,7 @@ class Stream {
   #waitingBytes = 0;
   /** The chunk that is being written. */
   #chunk: Chunk | undefined;
-  /** The rest of an incompletely written chunk. It is never dropped, so that no line is torn. */
+  /** The unwritten remainder of a partially written chunk. It is never dropped, so that no line is torn. */
   #rest: Buffer | undefined;
   #unreported = 0;
   /** When the write that has not succeeded yet was first attempted. */

@@ -46,11 +46,11 @@ const lowPriority = 15;
 export async function runBackupTask(): Promise<0> {
   ignoreStopSignals();
   setPriority(lowPriority);
-  const [{ respondToTask }, { cleanUpTask, executeTask }] = await Promise.all([
+  const [{ runParentTask }, { cleanUpTask, executeTask }] = await Promise.all([
     import('../supervisor/task-link.ts'),
     import('../app/backups.ts'),
   ]);
-  await respondToTask(executeTask, cleanUpTask);
+  await runParentTask(executeTask, cleanUpTask);
   return 0;
 }
 

@@ -3,7 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../config/settings.ts';
 import { readConfig } from '../config.ts';
 import { escapeUnprintable } from '../domain/escape-unprintable.ts';
-import { addBackup, addRestore } from './backup/commands.ts';
+import { addBackupCommand, addRestoreCommand } from './backup/commands.ts';
 import {
   addCommand,
   addHelp,
@@ -12,14 +12,14 @@ import {
   type ReadConfig,
   type StandaloneCommand,
 } from './command.ts';
-import { addExport, addImport } from './files/commands.ts';
+import { addExportCommand, addImportCommand } from './files/commands.ts';
 import { addCopy } from './files/copy.ts';
 import { shellCommand } from './processes.ts';
 import { resources } from './resources/names.ts';
-import { addUsage } from './resources/usage.ts';
-import { addMigrate } from './serve/migrate.ts';
-import { addReady } from './serve/ready.ts';
-import { addStatus } from './serve/status.ts';
+import { addUsageCommand } from './resources/usage.ts';
+import { addMigrateCommand } from './serve/migrate.ts';
+import { addReadyCommand } from './serve/ready.ts';
+import { addStatusCommand } from './serve/status.ts';
 
 interface ProgramOptions {
   /** The command line. Only the commands of the resources that it names are added (default: all resources). */
@@ -56,15 +56,15 @@ export async function createProgramParser(
       addResource(program, name, summary, config, words[0] === name ? words[1] : undefined);
     } else program.command(name).description(summary);
   }
-  addImport(program, config);
-  addExport(program, config);
+  addImportCommand(program, config);
+  addExportCommand(program, config);
   addCopy(program, environment, envFileMistakes);
-  addUsage(program, config);
-  addStatus(program, config);
-  addBackup(program, config);
-  addRestore(program, config);
-  addMigrate(program, config);
-  addReady(program, read);
+  addUsageCommand(program, config);
+  addStatusCommand(program, config);
+  addBackupCommand(program, config);
+  addRestoreCommand(program, config);
+  addMigrateCommand(program, config);
+  addReadyCommand(program, read);
   addOpenapi(program, config);
   for (const tool of tools) tool.add(program, environment);
   addHelp(program);

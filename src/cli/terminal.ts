@@ -144,7 +144,7 @@ export function pluralize(count: number | bigint, noun: string, plural = `${noun
 }
 
 /** Formats a time (Unix ms) in UTC, to the second. */
-export function formatTime(ms: number): string {
+export function formatDateTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 

@@ -25,8 +25,8 @@ export function findNearest(found: string, names: readonly string[]): string | u
 const genericPrefixes = ['DATABASE', 'OPERATOR', 'POSTGRES', 'REDIS'];
 
 /**
- * Returns a warning for each variable that resembles a setting: a misspelling, or a name that begins like several
- * settings. These are not errors, because other programs may use the same environment.
+ * Returns a warning for each variable that resembles a setting: a misspelling, or a name that shares its first word
+ * with several settings. These are not errors, because other programs may use the same environment.
  */
 export function findResemblingVariables(
   environment: Readonly<Record<string, string | undefined>>,

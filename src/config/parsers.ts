@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
-import { dayMs, unitMs } from '../domain/clock.ts';
+import { dayMs, msPerUnit } from '../domain/clock.ts';
 import { maskUrl } from '../domain/mask-url.ts';
 import { parseRedisUrls } from '../domain/redis-urls.ts';
 import { maxWorkers } from '../domain/workers.ts';
@@ -22,7 +22,7 @@ export function integer(min: number, max: number): Parse<number> {
  * Parses the number of serving processes, or `auto`. Only Linux distributes connections among processes that share a
  * port. On BSD and macOS, the last process gets all connections; Windows lacks SO_REUSEPORT.
  */
-export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
+export function workerCount(value: string, platform: NodeJS.Platform = process.platform): number {
   const canShare = platform === 'linux';
   if (value === 'auto') return canShare ? Math.min(maxWorkers, availableParallelism()) : 1;
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
@@ -97,7 +97,7 @@ const maxIntervalMs = 365 * dayMs;
 /** Parses an interval. Returns ms. */
 export function interval(value: string): number {
   const [, count = '', unit = 's'] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
-  const ms = Number(count) * (unitMs[unit] ?? 0);
+  const ms = Number(count) * (msPerUnit[unit] ?? 0);
   if (count === '' || ms > maxIntervalMs) {
     throw new Error('must be a duration such as 30m, 24h or 7d, at most 365d');
   }

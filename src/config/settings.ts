@@ -26,7 +26,7 @@ import {
   replicaUrls,
   secretKeys,
   text,
-  workers,
+  workerCount,
 } from './parsers.ts';
 
 interface Setting<T> {
@@ -51,7 +51,7 @@ export const settings = {
   WORKERS: setting(
     '1',
     'Number of processes that serve requests, or auto for one per available CPU core. Above 1: Linux only.',
-    workers,
+    workerCount,
   ),
   MAX_CONNECTIONS: setting(
     '0',
@@ -65,7 +65,7 @@ export const settings = {
   ),
   ADMIN_PORT: setting(
     '',
-    'Port of the admin API and the console, or off. Defaults to the port after PORT, if it is free.',
+    'Port of the admin API and the console, or off. Defaults to PORT + 1, if that port is free.',
     optional(portOrOff),
   ),
   ADMIN_ORIGIN: setting(
@@ -95,7 +95,7 @@ export const settings = {
   ),
   REDIS_URL: setting(
     '',
-    "Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. List a cluster's nodes: redis://HOST,HOST.",
+    'Redis 7 or Valkey, redis://… or rediss://…. Required with PostgreSQL. For a cluster: redis://HOST1,HOST2.',
     optional(redisUrl),
   ),
   REDIS_PREFIX: setting('as:', 'Prefix of every Redis key. Must be the same on all instances.', text),
@@ -179,7 +179,7 @@ export const settings = {
   ),
   BACKUP_EVERY: setting(
     '',
-    'Interval between backups, such as 24h. Requires BACKUP_FOLDER. If unset, backups are made only on request.',
+    'Interval between backups, such as 24h. Requires BACKUP_FOLDER. If unset, backups are created only on request.',
     optional(interval),
   ),
   BACKUP_KEEP: setting(
@@ -211,7 +211,7 @@ export const settings = {
   ),
   DRAIN_SECONDS: setting(
     '1',
-    'Seconds to keep serving after a stop signal, so that load balancers stop routing to this instance.',
+    'Seconds to keep serving after a stop signal, to give load balancers time to stop routing to this instance.',
     integer(0, 5),
   ),
   LOG_LEVEL: setting('info', `Log level: ${logLevels.join(', ')}.`, oneOf(logLevels)),

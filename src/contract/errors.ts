@@ -153,7 +153,7 @@ export const adminErrors = {
   backup_not_found: { status: 404, message: 'There is no backup with this name.' },
   name_taken: { status: 409, message: 'Another operator has this name.' },
   session_not_found: { status: 404, message: 'You have no session with this id.' },
-  operator_revoked: { status: 409, message: 'The operator is revoked. Add a new one.' },
+  operator_revoked: { status: 409, message: 'The operator has been revoked. Add a new one.' },
   key_ended: { status: 409, message: 'The key is no longer active. Issue a new one.' },
   backup_in_progress: {
     status: 409,
@@ -161,7 +161,8 @@ export const adminErrors = {
   },
   backup_not_possible: {
     status: 409,
-    message: 'This service cannot make backups. Set BACKUP_FOLDER, or back up PostgreSQL with its own tools.',
+    message:
+      'This service cannot create backups. Set BACKUP_FOLDER, or back up PostgreSQL with its own tools.',
   },
   backup_damaged: { status: 422, message: 'The backup is damaged.' },
   backup_failed: { status: 503, message: 'The backup cannot be created or read.' },

@@ -10,7 +10,7 @@ import { Category } from './categories.ts';
 import { defineOperations, okPage, okStream } from './operation.ts';
 import { Order } from './orders.ts';
 import { Pet } from './pets.ts';
-import { eventJson, type StoreEvent } from './representations.ts';
+import { type EventRepresentation, eventJson } from './representations.ts';
 import {
   assignedId,
   count,
@@ -27,7 +27,7 @@ import {
 } from './values.ts';
 
 /** Formats an event as a server-sent event. The JSON has no line breaks, so `data` needs only one line. */
-export function eventFrame(event: StoreEvent): string {
+export function eventFrame(event: EventRepresentation): string {
   return `id: ${event.id}\nevent: ${event.type}\ndata: ${eventJson(event)}\n\n`;
 }
 

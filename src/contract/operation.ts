@@ -299,7 +299,7 @@ export interface Result {
   readonly span?: IdSpan | undefined;
 }
 
-/** The part of an operation from which its results are made. */
+/** The properties of an operation needed to build its result. */
 type ResultOptions = Pick<Operation, 'paginated' | 'feed'> & {
   readonly success: Response & Pick<Success, 'tagged' | 'stream'>;
 };

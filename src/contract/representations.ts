@@ -54,7 +54,7 @@ export function categoryJson({ id, name }: Category): string {
   return `{"id":${id},"name":${JSON.stringify(name)}}`;
 }
 
-export interface StoreEvent {
+export interface EventRepresentation {
   readonly id: bigint;
   readonly type: EventType;
   /** The resource as JSON. */
@@ -65,7 +65,7 @@ export interface StoreEvent {
   readonly createdAt: number;
 }
 
-export function eventJson({ id, type, data, createdAt }: StoreEvent): string {
+export function eventJson({ id, type, data, createdAt }: EventRepresentation): string {
   return `{"id":${id},"type":"${type}","timestamp":"${new Date(createdAt).toISOString()}","data":${data}}`;
 }
 

@@ -186,7 +186,7 @@ function cursorSchema(maxLength: number) {
 
 const int64Form = `must be an integer from ${int64Min} to ${int64Max}, in plain decimal digits`;
 
-export const int64Text = z.string().transform((digits, context) => {
+export const int64FromText = z.string().transform((digits, context) => {
   const value = parseInt64(digits);
   if (value !== undefined) return value;
   context.addIssue({ code: 'custom', message: int64Form });
@@ -195,7 +195,7 @@ export const int64Text = z.string().transform((digits, context) => {
 
 export function int64Filter(description: string) {
   // `meta` comes last, because `optional()` would drop the metadata.
-  return int64Text.optional().meta({
+  return int64FromText.optional().meta({
     description,
     override: { type: 'integer', format: 'int64' },
     param: { 'x-stability': 'beta', examples: omittedExample(1) },

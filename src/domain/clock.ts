@@ -4,7 +4,13 @@ export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 /** Milliseconds per unit in durations such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
-export const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: minuteMs, h: hourMs, d: dayMs };
+export const msPerUnit: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: minuteMs,
+  h: hourMs,
+  d: dayMs,
+};
 
 /** The latest time in RFC 3339, whose years have four digits, in Unix ms. */
 export const latestTime = Date.parse('9999-12-31T23:59:59.999Z');

@@ -9,8 +9,8 @@ export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 /** A webhook with as many pending deliveries of a scope gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;
 /**
- * A webhook still gets new deliveries in spite of those of a scope whose events may not be sent now, until its position
- * is this many events after the first of them. Comparing ids costs less than counting deliveries in every round.
+ * If the events of a scope may not be sent now, the webhook still gets new deliveries until its position is this many
+ * events after the first of them. Comparing ids costs less than counting deliveries in every round.
  */
 export const maxHeldEvents = 5_000;
 
@@ -183,7 +183,7 @@ export function accountLeaseLimit(room: number): number {
   return hasCapacity(room) ? maxLeasedPerAccount : maxLeasedPerAccount / 4;
 }
 
-/** An account may have this many deliveries at once after a pause: those of a second. */
+/** Maximum burst after a pause: an account may send the deliveries of one second at once. */
 export const burstMicroseconds = 1_000_000;
 
 /**

@@ -1,7 +1,7 @@
 /** Begins or skips a task that waits. */
 type Turn = (begins: boolean) => void;
 
-/** Runs tasks one at a time, by turns between their owners, so that an owner with many tasks does not delay the others. */
+/** Runs tasks one at a time, alternating between owners, so that an owner with many tasks does not delay the others. */
 export class FairQueue<Owner> {
   /** Tasks that wait for their turn, by owner. The owner that has waited longest comes first. */
   readonly #waiting = new Map<Owner, Turn[]>();

@@ -21,7 +21,7 @@ type BunRequest = Request & { readonly params?: Record<string, string> };
 
 /** Shared by all requests of a listener. */
 interface ListenerContext {
-  readonly makeRequestId: () => string;
+  readonly newRequestId: () => string;
   readonly trustedProxies: readonly Network[];
   readonly unmeteredResponses: UnmeteredResponses;
   readonly busy: BusyConnections;
@@ -45,7 +45,7 @@ class Incoming implements IncomingRequest {
     this.route = route;
     this.routed = route?.methods.get(request.method);
     this.path = request.params ?? noParams;
-    this.requestId = chooseRequestId(request, listener.makeRequestId);
+    this.requestId = chooseRequestId(request, listener.newRequestId);
     this.#server = server;
     this.#listener = listener;
   }
@@ -106,9 +106,9 @@ export function startServer(options: ServerOptions): Listener {
   const { context, routes, publicRoutes, hostname, port, idleTimeoutSeconds, processes, middleware } =
     options;
   const busy = new BusyConnections();
-  const { makeRequestId } = context;
+  const { newRequestId } = context;
   const unmeteredResponses = new UnmeteredResponses(context.clock);
-  const listenerContext = { makeRequestId, trustedProxies: options.trustedProxies, unmeteredResponses, busy };
+  const listenerContext = { newRequestId, trustedProxies: options.trustedProxies, unmeteredResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
     if (middleware === undefined) return respond();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
@@ -153,7 +153,7 @@ export function startServer(options: ServerOptions): Listener {
         return closeAfterChunkedBody(request, response);
       },
       // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
-      error: (error) => fallbackReply(context, makeRequestId(), error),
+      error: (error) => fallbackReply(context, newRequestId(), error),
     });
   const bound = () => clientConnectionLimit(options.maxConnections, processes);
   const listener = new Listener({ serve, port, bound, busy, log: context.log });

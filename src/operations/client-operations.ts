@@ -85,7 +85,7 @@ export class ClientOperations {
       // to another address.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url, accountId) },
       ...(needs.includes('events') && { events: await store.events.bounds() }),
-      ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
+      ...(needs.includes('secret') && { secret: secrets.seal(secrets.generate()) }),
     });
     return needs.includes('secret') ? revealSecret(performed, secrets) : performed;
   }

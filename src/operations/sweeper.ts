@@ -106,7 +106,7 @@ async function repeatStep(step: () => Promise<boolean>, signal: AbortSignal): Pr
   }
 }
 
-/** Repeats a step with its outcome until that is undefined. */
+/** Repeats a step, passing it the previous outcome, until the outcome is undefined. */
 function repeatFromPosition(
   step: (after: SweepPosition | null) => Promise<SweepPosition | undefined>,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ import type { Store } from './units.ts';
 /** Creates and encrypts webhook secrets, which are stored only in encrypted form. */
 export interface WebhookSecrets {
   /** Generates a secret in the Standard Webhooks format. */
-  readonly make: () => string;
+  readonly generate: () => string;
   readonly seal: (secret: string) => string;
   /** Throws if the key that encrypted the secret is no longer configured. */
   readonly open: (sealed: string) => string;

@@ -31,7 +31,7 @@ import type { SweepPosition } from './transaction.ts';
 export const successPrecisionMs = 60_000;
 /** Number of pending deliveries that a redelivery makes due at once. A webhook rarely has more. */
 export const maxRedeliveredAtOnce = 990;
-/** Number of deliveries that are removed or released per transaction. Each of them changes six indexes. */
+/** Number of deliveries that are removed or released per transaction. Each of them updates six indexes. */
 export const deliveryBatch = 250;
 
 /** Number of webhooks whose finished deliveries are counted per transaction. */
@@ -39,12 +39,12 @@ export const trimBatch = 10;
 const finishedStatuses = ['failed', 'succeeded'] as const;
 
 /** A webhook with the newest delivery to remove of each finished status; null if there is none. */
-export type CrowdedWebhook = Readonly<
+export type TrimCandidate = Readonly<
   Record<'id', bigint> & Record<(typeof finishedStatuses)[number], bigint | null>
 >;
 
-/** SQL columns of a `CrowdedWebhook`. `keep` is the SQL for the number of deliveries of each status that are kept. */
-export const crowdedColumnsSql = (keep: string) =>
+/** SQL columns of a `TrimCandidate`. `keep` is the SQL for the number of deliveries of each status that are kept. */
+export const trimCandidateColumnsSql = (keep: string) =>
   finishedStatuses
     .map(
       (status) => `(SELECT id FROM deliveries WHERE webhook_id = webhooks.id AND status = '${status}'
@@ -54,7 +54,7 @@ export const crowdedColumnsSql = (keep: string) =>
 
 /** The deliveries to remove next, found in up to `trimBatch` webhooks; undefined if there are no more webhooks. */
 export function nextToTrim(
-  webhooks: readonly CrowdedWebhook[],
+  webhooks: readonly TrimCandidate[],
   { webhookId, status: from }: SweepPosition,
 ): SweepPosition | undefined {
   for (const { id, ...newest } of webhooks)

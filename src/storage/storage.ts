@@ -26,7 +26,7 @@ import type { Units, Writer } from './transaction.ts';
  * A channel for messages between two threads or processes. Messages arrive in order. Each message arrives complete and
  * exactly once, or not at all.
  */
-export interface Port {
+export interface MessagePortLike {
   post(message: unknown): void;
   listen(handler: (message: unknown) => void): void;
 }
@@ -34,7 +34,7 @@ export interface Port {
 export interface ServingWorker {
   readonly number: number;
   readonly workers: number;
-  readonly port: Port;
+  readonly port: MessagePortLike;
 }
 
 export type PetFilter = FilterOf<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
@@ -146,7 +146,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly created?: boolean;
   /** Describes how connections to the server are encrypted; undefined for a store without a server. */
   readonly encryption?: string;
-  /** The clock that decides all times in the store: that of the database server, or of this machine. */
+  /** The clock used for all timestamps in the store: the database server's, or this machine's. */
   readonly clock: Clock;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
@@ -170,7 +170,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * Executes a worker's writes. Dispose of the result after the worker has exited. Undefined if every process writes to
    * the store directly.
    */
-  readonly serveWorker?: (worker: number, port: Port) => Disposable;
+  readonly serveWorker?: (worker: number, port: MessagePortLike) => Disposable;
   /** Returns the known failures, without performing I/O. Throws `StorageUnavailable` if no request can be served. */
   health(): Trouble[];
   /**

@@ -12,7 +12,7 @@ export function unfinishedCopyError(store: string, otherwise: string): StoreUnus
 export function outdatedStoreError(store: string, format: number, newest: number): StoreUnusableError {
   return new StoreUnusableError(
     `${store} has format ${format}, from an older version of the service; this version needs format ${newest}. Nothing was ` +
-      'changed. To upgrade the store, make a backup, then start the service with this version or run "animal-store migrate". ' +
+      'changed. To upgrade the store, create a backup, then start the service with this version or run "animal-store migrate". ' +
       'To keep the older format, run this command with the older version.',
   );
 }

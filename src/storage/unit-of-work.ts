@@ -2,13 +2,13 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Resource } from '../domain/resources.ts';
 import type { BatchOfWork, Transaction, UnitOfWork, Units } from './transaction.ts';
 
-export interface Call {
+export interface UnitCall {
   readonly name: string;
   readonly input: unknown;
 }
 
 export interface Run {
-  readonly calls: readonly Call[];
+  readonly calls: readonly UnitCall[];
   readonly writes: readonly Resource[];
   readonly isOneCall: boolean;
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
@@ -18,10 +18,10 @@ export interface Run {
  * Divides the calls of a group into runs, in order. Consecutive calls of the same batch are one run; every other call
  * is a separate run.
  */
-export function groupIntoRuns(units: Units, calls: readonly Call[]): Run[] {
+export function groupIntoRuns(units: Units, calls: readonly UnitCall[]): Run[] {
   const runs: Run[] = [];
   for (let from = 0; from < calls.length; ) {
-    const { name } = calls[from] as Call;
+    const { name } = calls[from] as UnitCall;
     const unit = units[name];
     if (unit === undefined) throw new Error(`There is no unit of work "${name}".`);
     let to = from + 1;
@@ -46,7 +46,7 @@ export function declaredWrites(unit: UnitOfWork | BatchOfWork, input: unknown): 
   return ('writesFor' in unit && unit.writesFor?.(input as never)) || unit.writes;
 }
 
-function createRun(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
+function createRun(unit: UnitOfWork | BatchOfWork, calls: readonly UnitCall[]): Run {
   const inputs = calls.map(({ input }) => input as never);
   if ('all' in unit) {
     const { writes } = unit;

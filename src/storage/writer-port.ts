@@ -4,7 +4,7 @@ import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
 import { StorageUnavailable, WriteUncertainError } from '../outages/errors.ts';
 import { describeError, type Notify, Outage } from '../outages/outage.ts';
 import type { QueueFacts } from './group-queue.ts';
-import type { Port } from './storage.ts';
+import type { MessagePortLike } from './storage.ts';
 import type { Units, Writer } from './transaction.ts';
 
 interface SentCall {
@@ -45,7 +45,7 @@ const checkIntervalMs = 500;
 
 /** Sends units of work to the other end of a port. Units of the same event-loop tick share a message. */
 export class PortWriter implements Writer<Units> {
-  readonly #port: Port;
+  readonly #port: MessagePortLike;
   readonly #outage: Outage;
   readonly #pending = new DeadlineQueue<PendingWrite>({
     maxEntries: maxPending,
@@ -59,7 +59,7 @@ export class PortWriter implements Writer<Units> {
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
   /** `onOutcome` is called whenever a write may have been committed. */
-  constructor(port: Port, notice: Notify, onOutcome: () => void) {
+  constructor(port: MessagePortLike, notice: Notify, onOutcome: () => void) {
     this.#port = port;
     this.#outage = new Outage('animal storage', notice, true);
     port.listen((message) => {
@@ -154,7 +154,7 @@ const lossCheckIntervalMs = 1_000;
 
 export class WriteServer {
   readonly #writer: CountingWriter;
-  readonly #ports = new Set<Port>();
+  readonly #ports = new Set<MessagePortLike>();
   /** Failure of the last write; undefined if the write succeeded. */
   #failure: SentError | undefined;
   #lostFilesCheck: NodeJS.Timeout | undefined;
@@ -169,7 +169,7 @@ export class WriteServer {
    * Executes the writes that arrive at a port. Outcomes of units in the same group share a message. Dispose of the
    * result after the other end has exited.
    */
-  serve(port: Port): Disposable {
+  serve(port: MessagePortLike): Disposable {
     let outcomes: SentOutcome[] = [];
     const settle = (outcome: SentOutcome) => {
       if (outcomes.length === 0) {
@@ -211,7 +211,7 @@ export class WriteServer {
   }
 
   /** Notifies all ports except the sender when writes begin to fail, and when they succeed again. */
-  #note(outcome: SentOutcome, sender?: Port): void {
+  #note(outcome: SentOutcome, sender?: MessagePortLike): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
     if (failure?.kind === 'apiError' || failure?.kind === 'error') return;
     const isNew = (failure === undefined) !== (this.#failure === undefined);

@@ -1,7 +1,7 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StoreFiles } from './files.ts';
-import { checkTruncation, type Descriptors, type Truncation } from './open-files.ts';
+import { checkTruncation, type FileDescriptors, type Truncation } from './open-files.ts';
 
 /** Identifies a file independently of its name. Plain data, which is sent to the writer thread. */
 export interface FileIdentity {
@@ -33,7 +33,7 @@ export interface StoreIdentity {
   /** Files that other processes must find at their paths to coordinate with this process. */
   readonly shared: readonly FileIdentity[];
   /** For detecting files that were truncated; undefined in a command, which has the store open only briefly. */
-  readonly open: Descriptors | undefined;
+  readonly open: FileDescriptors | undefined;
 }
 
 /** `path` is the configured path, which may be a link. The data file must be open. Throws system errors. */
@@ -41,7 +41,7 @@ export function readStoreIdentity(
   path: string,
   { data, lock }: StoreFiles,
   isServing: boolean,
-  open?: Descriptors,
+  open?: FileDescriptors,
 ): StoreIdentity {
   const identify = (name: string) => toFileIdentity(name, statSync(name, { bigint: true }));
   return {
@@ -77,7 +77,7 @@ function findReplacement(files: readonly FileIdentity[]): string | undefined {
 
 function describeTruncation(
   [data, wal]: readonly FileIdentity[],
-  open: Descriptors | undefined,
+  open: FileDescriptors | undefined,
 ): string | undefined {
   let found: Truncation | undefined;
   try {

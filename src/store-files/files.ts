@@ -38,9 +38,9 @@ const folderMode = 0o700;
  */
 export function prepareStoreFiles(path: string, create: boolean): StoreFiles {
   // A store's data file is never empty once its other files exist. SQLite would delete the WAL of an empty file.
-  if (!existsSync(path) || fileSize(path) === 0) expectNoRemains(path);
+  if (!existsSync(path) || fileSize(path) === 0) expectNoLeftoverFiles(path);
   if (!create && !existsSync(path)) throw missingStoreError(path);
-  const created = create && makeFile(path);
+  const created = create && createFileIfMissing(path);
   const data = systemUserName(path);
   const found = statSync(data);
   if (found.isDirectory())
@@ -68,14 +68,14 @@ function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
 }
 
 /** Files that contain data of the store at a path; its lock file is empty. */
-export function findRemains(path: string): string[] {
+export function findLeftoverFiles(path: string): string[] {
   const { data, limits } = storeFilePaths(existsSync(path) ? systemUserName(path) : resolve(path));
   return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
 }
 
 /** Throws `StoreUnusableError` if a data file is missing or empty although it had contents. */
-function expectNoRemains(path: string): void {
-  const remains = findRemains(path);
+function expectNoLeftoverFiles(path: string): void {
+  const remains = findLeftoverFiles(path);
   if (remains.length === 0) return;
   const state = existsSync(path) ? 'is empty' : 'is missing';
   throw new StoreUnusableError(
@@ -95,10 +95,10 @@ export function missingStoreError(path: string): StoreUnusableError {
  * Creates an empty file, and its folder if necessary. Its permissions and owner are those of `like`, as in `createFile`.
  * Returns false if the file exists. Throws `StoreUnusableError`.
  */
-export function makeFile(path: string, like?: string): boolean {
+export function createFileIfMissing(path: string, like?: string): boolean {
   if (existsSync(path)) return false;
   try {
-    makeFolder(dirname(path));
+    createFolder(dirname(path));
     closeSync(createFile(path, fileMode, like));
     return true;
   } catch (error) {
@@ -132,7 +132,7 @@ export function createFile(path: string, mode: number, like?: string): number {
  * Creates a folder that only its owner can access. Returns the first folder that was created. If root creates folders,
  * they get the owner of the folder that contains them. Throws system errors.
  */
-export function makeFolder(path: string): string | undefined {
+export function createFolder(path: string): string | undefined {
   const made = mkdirSync(path, { recursive: true, mode: folderMode });
   if (made === undefined || !isRoot()) return made;
   const { uid, gid } = statSync(dirname(resolve(made)));

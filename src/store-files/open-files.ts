@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /** Descriptors of the files of an open store. Plain data, which the writer thread uses as well. */
-export interface Descriptors {
+export interface FileDescriptors {
   readonly data: number;
   readonly wal: number;
   readonly index: number;
@@ -16,7 +16,7 @@ export class OpenFiles implements Disposable {
   readonly #open: number[] = [];
 
   /** SQLite must have opened the files. Throws system errors. */
-  open(data: string): Descriptors {
+  open(data: string): FileDescriptors {
     const [dataFile, wal, index] = ['', '-wal', '-shm'].map((suffix) => {
       const file = openSync(data + suffix, 'r');
       this.#open.push(file);
@@ -51,7 +51,7 @@ const [walHeaderBytes, frameHeaderBytes] = [32, 24];
 const saltsAt = { index: 32, wal: 16 } as const;
 
 /** Undefined if the index is being changed. */
-function readWalIndex({ index }: Pick<Descriptors, 'index'>): WalIndexState | undefined {
+function readWalIndex({ index }: Pick<FileDescriptors, 'index'>): WalIndexState | undefined {
   const bytes = Buffer.alloc(indexBytes);
   const read = readSync(index, bytes, 0, indexBytes, 0);
   const isComplete = bytes.compare(bytes, headerBytes, 2 * headerBytes, 0, headerBytes) === 0;
@@ -109,7 +109,7 @@ export interface Truncation {
 }
 
 /** Finds a file that lacks contents which SQLite has written; undefined if there is none. Throws system errors. */
-export function checkTruncation(open: Descriptors): Truncation | undefined {
+export function checkTruncation(open: FileDescriptors): Truncation | undefined {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const state = readWalIndex(open);
     if (state === undefined) continue;
@@ -120,7 +120,7 @@ export function checkTruncation(open: Descriptors): Truncation | undefined {
   return undefined;
 }
 
-function findTruncation(open: Descriptors, state: WalIndexState): Truncation | undefined {
+function findTruncation(open: FileDescriptors, state: WalIndexState): Truncation | undefined {
   // Frames that are all saved are not read again, and the next change overwrites them.
   if (state.frames > state.saved) {
     if (fstatSync(open.wal).size < state.walBytes) return { file: 'wal', how: 'truncated' };

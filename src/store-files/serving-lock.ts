@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { StoreUnusableError } from '../outages/errors.ts';
-import { explainFileError, makeFile, type StoreFiles } from './files.ts';
+import { createFileIfMissing, explainFileError, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
 /** Time to wait for a command that holds the lock for a moment. The wait blocks the thread. */
@@ -38,7 +38,7 @@ export function tryLock(
 ): Disposable | undefined {
   let database: Database | undefined;
   try {
-    makeFile(path, data);
+    createFileIfMissing(path, data);
     database = new Database(path, { readwrite: true });
     database.run(`PRAGMA busy_timeout = ${waitMs}`);
     // Uses no journal file, so that the lock needs no disk space.

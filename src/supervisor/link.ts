@@ -1,4 +1,4 @@
-import type { Port } from '../storage/storage.ts';
+import type { MessagePortLike } from '../storage/storage.ts';
 import {
   type Failure,
   type FromWorker,
@@ -13,7 +13,7 @@ import {
 export class SupervisorLink implements Disposable {
   readonly started: Promise<Start>;
   readonly stopped: Promise<void>;
-  readonly store: Port;
+  readonly store: MessagePortLike;
 
   /**
    * Throws if no supervisor started this process. Calls `lost` when the supervisor exits. This process must then exit,

@@ -1,5 +1,5 @@
 /** The messages between the supervisor and its workers, over Bun's IPC. */
-import type { Port } from '../storage/storage.ts';
+import type { MessagePortLike } from '../storage/storage.ts';
 
 export interface Start {
   /** The supervisor's settings, so that a worker started later gets the same settings. */
@@ -43,7 +43,7 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly answer: QuestionMessage }
   | { readonly kind: 'store'; readonly message: unknown };
 
-export class StoreMessagePort implements Port {
+export class StoreMessagePort implements MessagePortLike {
   readonly #send: (message: unknown) => void;
   #handler: ((message: unknown) => void) | undefined;
   /** Messages that arrived before `listen` was called. */

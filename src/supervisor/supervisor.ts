@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Port } from '../storage/storage.ts';
+import type { MessagePortLike } from '../storage/storage.ts';
 import type { Listening, Start } from './messages.ts';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -28,7 +28,7 @@ interface SupervisorOptions {
    * Connects a worker to the store. The connection is disposed after the process has exited and before its replacement
    * starts.
    */
-  readonly connect: (worker: number, store: Port) => Disposable | undefined;
+  readonly connect: (worker: number, store: MessagePortLike) => Disposable | undefined;
   readonly heartbeat?: Heartbeat;
 }
 

@@ -3,7 +3,7 @@ import type { TaskResult } from './task-process.ts';
 /**
  * Runs the task that the parent process sends. Calls `lost` if the parent has exited. Throws if there is no parent.
  */
-export async function respondToTask(
+export async function runParentTask(
   work: (task: unknown) => Promise<TaskResult>,
   lost: (task: unknown) => void,
 ): Promise<void> {

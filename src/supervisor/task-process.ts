@@ -28,7 +28,7 @@ interface TaskOptions {
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
-/** `command` starts a process that calls `respondToTask`. Rejects with `TaskFailedError` or `TaskExitedError`. */
+/** `command` starts a process that calls `runParentTask`. Rejects with `TaskFailedError` or `TaskExitedError`. */
 export async function runTask(
   command: readonly string[],
   task: unknown,

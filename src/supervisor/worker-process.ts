@@ -1,4 +1,4 @@
-import type { Port } from '../storage/storage.ts';
+import type { MessagePortLike } from '../storage/storage.ts';
 import {
   type FromWorker,
   heartbeat,
@@ -29,7 +29,7 @@ export class WorkerProcess {
   readonly serving: Promise<Listening>;
   readonly ended: Promise<WorkerExit>;
   /** Connects the process to the store. Messages to a process that has exited are dropped. */
-  readonly store: Port;
+  readonly store: MessagePortLike;
   readonly #questions = new PendingQuestions((question) => this.#send({ kind: 'question', question }));
   #isServing = false;
   readonly #process: Bun.Subprocess | undefined;

@@ -18,7 +18,7 @@ export function sqlColumns(table: Table): SqlColumn[] {
   return names.map((name) => ({ name: sqlName(name), type: findColumn(table, name).type }));
 }
 
-export function sqlKey(table: Table): SqlColumn[] {
+export function sqlKeyColumns(table: Table): SqlColumn[] {
   return sqlColumns(table).slice(0, table.key.length);
 }
 

@@ -71,5 +71,5 @@ export interface Instance {
 export const instances = table(
   'instances',
   { name: text, version: text, startedAt: integer, seenAt: integer },
-  { key: ['name'], notCopied: 'instances report themselves' },
+  { key: ['name'], notCopied: 'instances register when they start' },
 );

@@ -220,7 +220,7 @@ export class Dispatcher {
       count('expired', dispatched.expired);
     }
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
-    // Without room, the next round is that of the next attempt that ends, or of the next check.
+    // Without room, the next round begins when an attempt ends, or at the next check.
     if (dispatched.isMore && this.#lanes.room > 0) this.#isWoken = true;
     return dispatched.isBehind || (dispatched.isMore && dispatched.deliveries.length === 0);
   }

@@ -7,7 +7,7 @@ import { disallowedReason, isAllowed, localAddresses } from './addresses.ts';
 /** Resolves a host name to all of its addresses. Rejects or returns an empty list if the name has no address. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-export interface NetworkAccess {
+export interface NetworkPolicy {
   readonly resolve: Resolve;
   /** Networks in WEBHOOK_ALLOWED_NETWORKS, which are allowed even if they are not public or the URL uses http. */
   readonly allowed: readonly Network[];
@@ -26,7 +26,7 @@ export interface PrivateAddress {
  */
 export async function checkEndpoint(
   text: string,
-  routes: NetworkAccess,
+  routes: NetworkPolicy,
   noticed?: (inward: PrivateAddress) => void,
 ): Promise<string | undefined> {
   const url = parseEndpoint(text);
@@ -43,7 +43,7 @@ type ResolvedHost =
   | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: PrivateAddress };
 
 /** Resolves the host, and returns its addresses only if all of them are allowed. */
-export async function resolveHost(url: URL, { resolve, allowed }: NetworkAccess): Promise<ResolvedHost> {
+export async function resolveHost(url: URL, { resolve, allowed }: NetworkPolicy): Promise<ResolvedHost> {
   const host = urlHost(url);
   let addresses: readonly string[] = [host];
   if (isIP(host) === 0) {

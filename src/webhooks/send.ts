@@ -14,7 +14,7 @@ import {
   type PhaseError,
   type Target,
 } from './connection.ts';
-import { type NetworkAccess, resolveHost, urlHost } from './endpoint.ts';
+import { type NetworkPolicy, resolveHost, urlHost } from './endpoint.ts';
 import type { ResolveFor } from './resolver.ts';
 import { type ReceivedResponse, ResponseReader } from './response-reader.ts';
 import { ThreadTimeBudget } from './thread-time-budget.ts';
@@ -60,7 +60,7 @@ export interface Failure {
 
 export type Outcome = ReceiverResponse | Failure;
 
-export interface SenderOptions extends Pick<NetworkAccess, 'allowed'> {
+export interface SenderOptions extends Pick<NetworkPolicy, 'allowed'> {
   readonly resolve: ResolveFor;
   /** The time of this thread that the receivers of accounts use. */
   readonly time?: ThreadTimeBudget;
@@ -177,7 +177,7 @@ export class Sender {
 export function networkAccessFor(
   { resolve, allowed }: Pick<SenderOptions, 'resolve' | 'allowed'>,
   accountId: number,
-): NetworkAccess {
+): NetworkPolicy {
   return { resolve: (hostname) => resolve(hostname, accountId), allowed };
 }
 

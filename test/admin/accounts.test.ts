@@ -127,7 +127,7 @@ test.each(['', '/limits', '/usage'])(
 );
 
 describe('a list of accounts', () => {
-  test('filtered by name contains the accounts whose name starts with the text, in pages ordered by name', async () => {
+  test('filtered by name contains the accounts whose name starts with the text, paginated and ordered by name', async () => {
     const made: Account[] = [];
     for (const name of ['Müller 3', 'MÜLLER 1', 'müller 2', 'Mueller', 'müller 2'])
       made.push(await create(name));

@@ -40,7 +40,7 @@ const all = [
 const toldBy = (entries: readonly Entry[]) =>
   entries.map(({ operation, object, after }) => `${operation} ${object} ${after.name}`);
 
-test('audit entries are listed newest first, in pages', async () => {
+test('audit entries are paginated, newest first', async () => {
   const { items, pages } = await list<Entry>(`/audit?${query}&limit=4`);
   expect(toldBy(items)).toEqual(all.toReversed());
   expect(pages).toEqual([4, 2]);
@@ -61,7 +61,7 @@ test('audit entry filters can be combined, and are preserved in the links to oth
   });
 });
 
-test("an account's audit entries include the entries for its keys, newest first, in pages", async () => {
+test("an account's audit entries include the entries for its keys, paginated, newest first", async () => {
   const { accounts, keys } = app.app.admin;
   const { id } = await accounts.create('shop', 'free');
   const { id: till } = await keys.create(id, 'till');

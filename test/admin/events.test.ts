@@ -26,7 +26,7 @@ const units = {
   },
 } as const;
 
-test("operators can read every account's events, in the same format as clients do", async () => {
+test("operators can read every account's events, in the same format as clients", async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);
   expect((await get('/event-log')).body).toMatchObject({ lastId: 0, oldest: null, newest: null, perHour: 0 });

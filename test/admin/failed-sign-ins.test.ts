@@ -90,7 +90,7 @@ test('valid tokens, codes and sessions from a rate-limited network are accepted'
   const headers = from('192.0.2.1');
   const session = sessionOf(await callAdmin(app, 'POST', '/session', { headers, body: { token } }));
   await exhaust(app, '192.0.2.1');
-  for (const body of [{ token }, { code: app.app.console?.makeCode() }])
+  for (const body of [{ token }, { code: app.app.console?.createCode() }])
     expect((await callAdmin(app, 'POST', '/session', { headers, body })).status).toBe(201);
   expect((await callAdmin(app, 'GET', '/session', { headers, token })).status).toBe(200);
   expect((await callAdmin(app, 'GET', '/session', { headers, session })).status).toBe(200);

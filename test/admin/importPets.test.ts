@@ -225,7 +225,7 @@ describe('an import preview', () => {
     expect(await animals()).toBe(before);
   });
 
-  test('contains the names of the columns as in the documentation, for a file of a spreadsheet', async () => {
+  test('contains the documented column names for a file exported from a spreadsheet', async () => {
     const { body } = await preview('sep=;\r\nNAME;categoryid;;\r\nA;1.0;;\r\n');
     expect(body).toMatchObject({ columns: ['name', 'categoryId'], rows: [{ line: 3, categoryId: '1' }] });
   });

@@ -9,7 +9,7 @@ import { likelyFreePort } from '../support/server-process.ts';
 
 const adminOf = (environment: Record<string, string>) => readConfig(environment).admin;
 
-test('the admin API listens on the port after PORT, and only on the loopback address', () => {
+test('the admin API listens on port PORT + 1, and only on the loopback address', () => {
   expect(adminOf({})).toMatchObject({ host: '127.0.0.1', port: 3_001 });
   expect(adminOf({ PORT: '8080', HOST: '0.0.0.0' })).toMatchObject({ host: '127.0.0.1', port: 8_081 });
   expect(adminOf({ PORT: '0' })).toMatchObject({ port: 0 });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await done('POST', '/orders/2/cancel');
 });
 
-test('animals are listed newest first in pages, and every filter works', async () => {
+test('animals are paginated, newest first, and every filter works', async () => {
   expect((await list('/pets?order=desc&limit=3')).pages).toEqual([3, 3, 1]);
   expect(await idsOf('/pets?order=desc&limit=3')).toEqual([7, 6, 5, 4, 3, 2, 1]);
   expect(await idsOf('/pets?order=asc&limit=3')).toEqual([1, 2, 3, 4, 5, 6, 7]);

@@ -178,7 +178,7 @@ describe('a session', () => {
 
 describe('the code in a console link', () => {
   const redeem = (code: string) => callAdmin(app, 'POST', '/session', { body: { code } });
-  const make = () => app.app.console?.makeCode() ?? '';
+  const make = () => app.app.console?.createCode() ?? '';
 
   test('creates a single session, with the admin role and the name of the user who started the service', async () => {
     const code = make();
@@ -218,7 +218,7 @@ describe('the code in a console link', () => {
     await using own = await startTestApp();
     const wrong = async (code: string) => (await callAdmin(own, 'POST', '/session', { body: { code } })).code;
     expect(await wrong('')).toBe('sign_in_failed');
-    const code = own.app.console?.makeCode() ?? '';
+    const code = own.app.console?.createCode() ?? '';
     expect(await wrong(code.slice(0, -1))).toBe('sign_in_failed');
     expect(await wrong(`${code}A`)).toBe('sign_in_failed');
     expect(await wrong(code.toLowerCase() === code ? code.toUpperCase() : code.toLowerCase())).toBe(
@@ -251,7 +251,7 @@ test("an operator's token identifies the caller and does not expire", async () =
 test('changes made after a sign-in by link are recorded under the user who started the service', async () => {
   const { log, lines } = keptLog();
   await using own = await startTestApp({}, log);
-  const code = own.app.console?.makeCode() ?? '';
+  const code = own.app.console?.createCode() ?? '';
   const session = sessionOf(await callAdmin(own, 'POST', '/session', { body: { code } }));
   const body = { name: 'Ozzy', categoryId: 1 };
   await callAdmin(own, 'POST', '/pets', { session, headers: fromConsole(own), body });

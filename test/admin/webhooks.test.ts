@@ -42,7 +42,7 @@ const newest = async (type: string) => {
   return event;
 };
 
-test('the webhooks of all accounts are listed in pages, and the filters can be combined', async () => {
+test('the webhooks of all accounts are paginated, and the filters can be combined', async () => {
   expect(await idsOf('/webhooks?limit=2')).toEqual([first.id, second.id, third.id]);
   await enable(third.id);
   await disable(second.id);

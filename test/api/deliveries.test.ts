@@ -51,7 +51,7 @@ interface Listed {
   readonly eventId: bigint;
 }
 
-test('deliveries are listed newest first in pages, and can be filtered by status', async () => {
+test('deliveries are paginated, newest first, and can be filtered by status', async () => {
   const { owner, events, list } = await withDeliveries(5);
   const all = (await owner.call('GET', list)).json as Listed[];
   expect(all.map(({ eventId }) => eventId)).toEqual(events.toReversed());

@@ -38,7 +38,7 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     perSecond: 10_000,
     round: 0,
   };
-  // Without room, a round only creates deliveries, those of the first webhooks after `after`.
+  // Without room, a round only creates deliveries, for the first webhooks after `after`.
   for (let isMore = true; isMore; ) {
     const request = { settled: [], lease: { ...take, after: webhookId - 1n } };
     ({ isMore } = await storage.write('dispatchDeliveries', request));
@@ -204,7 +204,7 @@ describe('a repeated request whose stored response has the secret', () => {
     expect([again.text, isReplayed(again)]).toEqual([first.text, 'true']);
   });
 
-  test('is not replayed after the webhook has got types that the key may not read', async () => {
+  test('is not replayed once the webhook has types that the key may not read', async () => {
     const { owner, id, keyWithout } = await start();
     const once = under(freshKey());
     await patch({ types: ['category.*'] })(owner, id);

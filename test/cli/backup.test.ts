@@ -165,7 +165,7 @@ describe('the restore command', () => {
     await place.output('restore', 'made.backup', '--replace');
   });
 
-  test('leaves a different gap in the ids each time, even if the backup was made a moment after a restore', async () => {
+  test('leaves a different gap in the ids each time, even if the backup was created a moment after a restore', async () => {
     await using place = await backedUpShop();
     const keys = async () => {
       await place.output('keys', 'create', '--plan', 'free', '--name', 'shop');

@@ -31,7 +31,7 @@ async function expectOriginalOnce(place: Workplace): Promise<void> {
   expect((await readFile(place.path('out.csv'), 'utf8')) === header + original).toBe(true);
 }
 
-test('an import of a file that is overwritten meanwhile adds no row of the new content, and can be finished with the original', async () => {
+test('an import whose file is overwritten while it runs adds no row of the new content, and can be finished with the original', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', contentOf(original));
   const changed = await importWhile(place, () =>
@@ -55,7 +55,7 @@ test('an import of a file that is overwritten meanwhile adds no row of the new c
   await expectOriginalOnce(place);
 });
 
-test('an import of a file that is truncated meanwhile does not complete', async () => {
+test('an import whose file is truncated while it runs does not complete', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', contentOf(original));
   const { exitCode, stderr } = await importWhile(place, () => writeFileSync(place.path('pets.csv'), ''));
@@ -65,7 +65,7 @@ test('an import of a file that is truncated meanwhile does not complete', async 
   ]);
 });
 
-test('an import of a file that is replaced meanwhile imports the original, and does not mark the new file as imported', async () => {
+test('an import whose file is replaced while it runs imports the original, and does not mark the new file as imported', async () => {
   await using place = await newWorkplace();
   await place.write('pets.csv', contentOf(original));
   await place.write('new.csv', `${header}New,1,sold\n`);

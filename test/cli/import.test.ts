@@ -63,7 +63,7 @@ describe('CSV', () => {
     ['empty fields only at the end of a row', 'name,categoryId\nA; B,1,,"",\n"C, D",2\n'],
     ['integers with zeros after the point', 'name,categoryId\nA; B,1.0\n"C, D",2.00\n'],
     ['rows without empty cells at the end', 'name,categoryId,status\nA; B,1\n"C, D",2,\n'],
-  ])('a file of a spreadsheet with %s is read', async (what, content) => {
+  ])('a file exported from a spreadsheet with %s is accepted', async (what, content) => {
     await using place = await newWorkplace();
     const report = await place.json<Report>('import', await place.write('sheet.csv', content));
     expect({ what, ...report }).toMatchObject({ what, added: 2, rejected: 0 });

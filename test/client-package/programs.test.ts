@@ -59,7 +59,7 @@ describe('a program compiled in strict mode', () => {
     expect(reported).toEqual(expected);
   });
 
-  test('gets a deprecation notice for pets.get', async () => {
+  test('gets a type declaration that marks pets.get as deprecated', async () => {
     const types = await Bun.file(
       join(project.folder, 'node_modules/@animal-store/client/dist/pets.d.ts'),
     ).text();

@@ -25,7 +25,7 @@ const released = {
     'sha512-JEaxHEqyd03tOmjsGCkhxmVd6ftj2fbgjN7axKgBV5fVUMUajr+OpLDjFcMrvTg0LI9qhqBEBCPQNkd/8R80sg==',
 };
 
-test('the service serves the current package and those of released versions, whose content never changes', async () => {
+test('the service serves the current package and the packages of released versions, whose content never changes', async () => {
   const files = readdirSync(join(root, 'assets/client'));
   expect(files.sort()).toEqual([...Object.keys(released), current].sort());
   for (const [file, hash] of Object.entries(released)) {

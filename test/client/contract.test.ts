@@ -1,7 +1,7 @@
 /** Consistency of the client with contract/openapi.json. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { errorOf } from '../../client/src/error-of.ts';
+import { createError } from '../../client/src/create-error.ts';
 import { AnimalStore, type AnimalStoreError, type ErrorCode } from '../../client/src/index.ts';
 import { List } from '../../client/src/list.ts';
 import { generateClientTypes } from '../../scripts/client-types.ts';
@@ -180,7 +180,7 @@ test('every error code of the contract has a type, and maps to the error class o
   });
   for (const code of codes) {
     const { status, message } = clientErrors[code];
-    const error = errorOf({ code, status, message, headers, attempts: 1 }, [], 7);
+    const error = createError({ code, status, message, headers, attempts: 1 }, [], 7);
     expect(error).toMatchObject({ code, status, message });
     expect([code, classOf(error)]).toEqual([code, classOfCode[code] ?? classOfStatus[status] ?? '']);
   }
@@ -188,7 +188,7 @@ test('every error code of the contract has a type, and maps to the error class o
 
 test('an unknown error code maps to the error class of its status', () => {
   const names = [400, 401, 402, 404, 409, 418, 429, 451, 500, 502, 503, 504].map(
-    (status) => errorOf({ code: 'new_in_2027', status, message: '', attempts: 1 }, [], 0).name,
+    (status) => createError({ code: 'new_in_2027', status, message: '', attempts: 1 }, [], 0).name,
   );
   expect(names).toEqual([
     'InvalidRequestError',

@@ -56,7 +56,7 @@ describe('a request whose response is lost', () => {
     expect(await lost((store) => store.orders.approve(order.id))).toMatchObject({ status: 'approved' });
   });
 
-  test('is retried if it is a GET or PUT', async () => {
+  test('is retried for a GET or PUT', async () => {
     expect(await lost((store) => store.categories.put(1002, { name: 'Dogs' }))).toMatchObject({
       name: 'Dogs',
     });
@@ -70,7 +70,7 @@ describe('a request whose response is lost', () => {
     expect(await rejectionOf(direct.pets.delete(pet.id))).toBeInstanceOf(NotFoundError);
   });
 
-  test('is not retried if it is a PATCH, which could undo later changes by other clients', async () => {
+  test('is not retried for a PATCH, which could undo later changes by other clients', async () => {
     const pet = await direct.pets.create(ozzy);
     const error = await rejectionOf(lost((store) => store.pets.update(pet.id, { name: 'Anna' })));
     expect(error).toBeInstanceOf(ConnectionError);
@@ -78,7 +78,7 @@ describe('a request whose response is lost', () => {
     expect(error).toMatchObject({ isOutcomeUnknown: true });
   });
 
-  test('is retried if it is a PATCH with If-Match, but the retry fails because the animal has changed', async () => {
+  test('is retried for a PATCH with If-Match, but the retry fails because the animal has changed', async () => {
     const { data, etag } = await direct.pets.create(ozzy).withResponse();
     const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
     expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
@@ -236,7 +236,7 @@ describe('a call', () => {
     });
   });
 
-  test('is not retried after a 500 if it is a PATCH', async () => {
+  test('does not retry a PATCH after a 500', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'));
     expect(await rejectionOf(store.pets.update(1, { name: 'Anna' }))).toBeInstanceOf(ServerError);
     expect(keys).toHaveLength(1);

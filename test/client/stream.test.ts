@@ -124,7 +124,7 @@ describe('events.stream', () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  test('opens the stream again if nothing arrives for 45 s', async () => {
+  test('reopens the stream if nothing arrives for 45 s', async () => {
     const after = await end();
     let opened = 0;
     const stalled = async (url: string, init: RequestInit) =>

@@ -11,7 +11,7 @@ describe('signing in', () => {
     'with a console link works once, and the code is removed from the URL immediately',
     async () => {
       const { app, url, openPage } = await given();
-      const link = `${url}/#code=${app.console?.makeCode()}`;
+      const link = `${url}/#code=${app.console?.createCode()}`;
       const page = await openPage();
       await page.goto(link);
       await page.getByRole('heading', { name: 'Overview' }).waitFor();

@@ -7,7 +7,7 @@ import { pagesOf, TestBrowser } from '../support/browser.ts';
 import { focused, testInBrowser } from './given.ts';
 
 const app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '100000' });
-/** The address of the service on an origin that is not secure. */
+/** The address of the service on an insecure origin. */
 const insecureUrl = app.url.replace('127.0.0.1', 'animals.test');
 const browser = new TestBrowser(['animals.test']);
 const { openPage, closePages } = pagesOf(browser, app.url);

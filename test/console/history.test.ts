@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { isolatedIndices } from '../../console/parts/isolated-indices.ts';
-import { showClockOrDate } from '../../console/time-labels.ts';
+import { formatTimeOrDate } from '../../console/time-labels.ts';
 import { findLatencyBucket } from '../../src/domain/latency.ts';
 import type { TestConsole } from '../support/console.ts';
 import { newReport } from '../support/usage.ts';
@@ -211,7 +211,7 @@ test('a plot draws isolated values as dots, and shows the date where a day begin
   expect(isolatedIndices([3, null, 4, 5, null, undefined, 6])).toEqual([0, 6]);
   expect(isolatedIndices([null, 1])).toEqual([1]);
   const noon = new Date(2026, 10, 22, 12).getTime() / 1_000;
-  expect(showClockOrDate(noon, undefined)).toBe('12:00');
-  expect(showClockOrDate(noon, noon - 6 * 3_600)).toBe('12:00');
-  expect(showClockOrDate(noon + 12 * 3_600, noon)).toBe('Nov 23');
+  expect(formatTimeOrDate(noon, undefined)).toBe('12:00');
+  expect(formatTimeOrDate(noon, noon - 6 * 3_600)).toBe('12:00');
+  expect(formatTimeOrDate(noon + 12 * 3_600, noon)).toBe('Nov 23');
 });

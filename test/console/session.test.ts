@@ -77,7 +77,7 @@ describe('a session', () => {
   testInBrowser('that began with a link and ended shows the command that creates a token', async () => {
     const { app, url, openPage, addOperator } = await given();
     const page = await openPage();
-    await page.goto(`${url}/#code=${app.console?.makeCode()}`);
+    await page.goto(`${url}/#code=${app.console?.createCode()}`);
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.context().clearCookies();
     // The overview loads its data again from time to time, so the dialog may already cover the link.

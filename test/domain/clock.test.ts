@@ -69,7 +69,7 @@ test.each([3_000, hour, 30 * hour])(
   },
 );
 
-test('a suspension still counts as elapsed time if the clock is set back afterwards', () => {
+test('a suspension still counts as elapsed time if the clock is later set back', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
   machine.suspend(hour);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
-import { workers } from '../../src/config/parsers.ts';
+import { workerCount } from '../../src/config/parsers.ts';
 import { settings } from '../../src/config/settings.ts';
 import { type Config, ConfigError, readConfig } from '../../src/config.ts';
 import { maxWorkers } from '../../src/domain/workers.ts';
@@ -126,10 +126,10 @@ describe('the configuration', () => {
   });
 
   test('treats auto as one worker per core, or a single worker on systems where processes cannot share a port', () => {
-    expect(workers('auto', 'linux')).toBe(Math.min(maxWorkers, availableParallelism()));
+    expect(workerCount('auto', 'linux')).toBe(Math.min(maxWorkers, availableParallelism()));
     for (const platform of ['darwin', 'freebsd', 'win32'] as const) {
-      expect([workers('auto', platform), workers('1', platform)]).toEqual([1, 1]);
-      expect(() => workers('2', platform)).toThrow('must be 1 on this system: only Linux');
+      expect([workerCount('auto', platform), workerCount('1', platform)]).toEqual([1, 1]);
+      expect(() => workerCount('2', platform)).toThrow('must be 1 on this system: only Linux');
     }
   });
 

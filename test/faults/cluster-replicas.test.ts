@@ -251,7 +251,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.reads(nameOf(former))).toBe(reads);
   });
 
-  test('a standby at the address of the primary is not served, and keys that were revoked in the meantime are refused afterwards', async () => {
+  test("returns 503 while a standby answers at the primary's address, and rejects keys revoked during that time once the primary is back", async () => {
     await using standby = await replica();
     await using address = movableAddress(shop.postgres.url);
     const instance = await instanceOf(shop, [], { DATABASE_URL: address.url });
@@ -272,7 +272,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect((await instance.client.add('accepted')).status).toBe(201);
   });
 
-  test('an operator who was revoked is refused while a standby is at the address, also by the supervisor of workers', async () => {
+  test('a revoked operator stays locked out, by the worker supervisor as well, while the database address points to a standby', async () => {
     await using standby = await replica();
     await using address = movableAddress(shop.postgres.url);
     const settings = { DATABASE_URL: address.url, WORKERS: '2', ADMIN_PORT: '0' };
@@ -296,7 +296,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     await until(async () => (await statusOf()) === 401);
   });
 
-  test('no session is used that leads to a standby, even if other sessions lead to the primary', async () => {
+  test('sessions that lead to a standby are not used, even if other sessions lead to the primary', async () => {
     await using standby = await replica();
     await using address = movableAddress(shop.postgres.url);
     const connection = { url: address.url, statementTimeoutMs: 60_000, refusesStandby: true };

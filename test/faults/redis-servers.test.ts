@@ -101,7 +101,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     expect(stored).toHaveLength(2);
   });
 
-  test('an instance whose Redis becomes another server rejects requests until it uses the same server again', async () => {
+  test('an instance whose Redis address switches to a different server rejects requests until it switches back', async () => {
     await using store = await opened();
     store.addresses[1].move(two.url);
     await until(() => refusalOf(store.other) !== undefined);
@@ -126,7 +126,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     expect(refusalOf(moved)).toBeUndefined();
   });
 
-  test('an instance whose Redis was a replica of the other, and is a primary, rejects requests', async () => {
+  test('an instance whose Redis was promoted from a replica of the other Redis rejects requests', async () => {
     await using store = await opened();
     const before = store.other.notices.length;
     await promoted();
@@ -138,7 +138,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     await until(() => refusalOf(store.other) === undefined);
   });
 
-  test('new instances with a copy of the Redis reject requests, even if they are more than the others', async () => {
+  test('new instances that use a copy of the Redis data reject requests, even if they outnumber the others', async () => {
     await using store = await opened();
     await until(async () => {
       const rows: unknown[] = await store.session`SELECT 1 FROM redis_readings WHERE is_confirmed`;

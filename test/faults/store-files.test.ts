@@ -212,7 +212,7 @@ for (const WORKERS of ['1', '2']) {
   );
 }
 
-test('another program may empty the WAL by a checkpoint while the service uses it', async () => {
+test('the service keeps working when another program checkpoints and truncates the WAL', async () => {
   await using place = await temporaryFolder();
   const folder = await prepared(place.path);
   const key = await issueKey(folder, 'enterprise', ample);
@@ -481,7 +481,7 @@ for (const words of [['serve'], ['keys', 'list'], ['backup', 'made.backup']]) {
 }
 
 const walOfAnother =
-  /store\.db-wal contains changes, but the store .*store\.db was closed without any\. Probably, a copy/;
+  /store\.db-wal contains changes, but the store .*store\.db was closed without any\. A copy/;
 
 test.each([
   ['the service', async () => {}],
@@ -546,8 +546,8 @@ test('after kill -9, the WAL is not applied to a copy of a restored store', asyn
 });
 
 /**
- * Truncates the WAL by a byte, and by more if the service wrote records of usage after the last change: these are not
- * counted as changes, and depend on how long the service ran.
+ * Truncates the WAL by at least one byte, far enough to lose the last change. Usage records may follow that change,
+ * depending on how long the service ran; they do not count as changes.
  */
 function truncateWal(data: string): void {
   const { limits } = resolveStoreFiles(data);
@@ -636,7 +636,7 @@ test.each([
   },
 );
 
-test('after kill -9, a store whose WAL was lost is served without its changes once the limit file was moved away', async () => {
+test('after kill -9, a store whose WAL was lost is served without the lost changes once the limit file has been moved away', async () => {
   await using place = await temporaryFolder();
   const { folder } = await interrupted(place.path, 'SIGKILL');
   moved(`${dataFileIn(folder)}-wal`);
@@ -645,7 +645,7 @@ test('after kill -9, a store whose WAL was lost is served without its changes on
   expectStored(folder, new Map());
 });
 
-test('after kill -9, a store is served whose changes another program applied', async () => {
+test('after kill -9, a store is served after another program has checkpointed and removed its WAL', async () => {
   await using place = await temporaryFolder();
   const { folder, stored } = await interrupted(place.path, 'SIGKILL');
   const other = new Database(dataFileIn(folder));
@@ -718,7 +718,7 @@ test.each([
   },
 );
 
-test('after kill -9, the other data file is served once the WAL and the limit file were moved away', async () => {
+test('after kill -9, a replaced data file is served once the WAL and the limit file have been moved away', async () => {
   await using place = await temporaryFolder();
   const { folder } = await interrupted(place.path, 'SIGKILL');
   moved(dataFileIn(folder), join(place.path, 'other.db'));

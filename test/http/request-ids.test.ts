@@ -99,8 +99,8 @@ describe('500 internal_error', () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
     let made = 0;
-    const makeRequestId = () => (made++ === 0 ? broken() : `made-${made}`);
-    await using served = serve({ ...context, makeRequestId });
+    const newRequestId = () => (made++ === 0 ? broken() : `made-${made}`);
+    await using served = serve({ ...context, newRequestId });
     const response = await fetch(`${served.url}/livez`);
     expect(await expectLogged(response, lines)).toBe('made-2');
   });

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const entries = (object?: string) => audit.list(undefined, 100_000, { object });
 
-test('every unit of work for operators declares which object it changes', () => {
+test('every operator unit of work declares which object it changes', () => {
   const ofTheServiceItself = [
     ...['createFirstKey', 'createPetOnce', 'once', 'audited'],
     ...['addSession', 'useSession', 'removeSession'],

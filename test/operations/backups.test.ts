@@ -47,12 +47,12 @@ const actor = { kind: 'operator', name: 'anna' } as const;
 describe('backups', () => {
   test('are due when no backup exists or the interval since the latest one has passed, even after a restart', async () => {
     const first = started();
-    expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
+    expect(await first.createDue()).toMatchObject({ kind: 'made', removed: [] });
     clock.advance(24 * hour - 1);
-    expect(await first.makeDue()).toBeUndefined();
-    expect(await started().makeDue()).toBeUndefined();
+    expect(await first.createDue()).toBeUndefined();
+    expect(await started().createDue()).toBeUndefined();
     clock.advance(1);
-    expect(await started().makeDue()).toMatchObject({
+    expect(await started().createDue()).toMatchObject({
       kind: 'made',
       backup: { name: 'store-2027-01-16T100000Z.backup', createdAt: '2027-01-16T10:00:00.000Z' },
     });
@@ -61,7 +61,7 @@ describe('backups', () => {
   test('are deleted, oldest first, when there are more than the configured number', async () => {
     const operations = started();
     for (let day = 0; day < 5; day++) {
-      await operations.makeDue();
+      await operations.createDue();
       clock.advance(24 * hour);
     }
     const { backups: kept } = await operations.state();
@@ -81,7 +81,7 @@ describe('backups', () => {
     });
     for (let day = 0; day < 3; day++) {
       clock.advance(24 * hour);
-      await operations.makeDue();
+      await operations.createDue();
     }
     const { backups: kept } = await operations.state();
     expect(kept.map(({ name, label }) => [name, label])).toEqual([
@@ -103,21 +103,21 @@ describe('backups', () => {
 
     const operations = started({ ...daily, keep: 1 });
     clock.advance(24 * hour);
-    await operations.makeDue();
+    await operations.createDue();
     await operations.verify(actor, (await operations.state()).backups[0]?.name ?? '');
     clock.advance(24 * hour);
-    await operations.makeDue();
+    await operations.createDue();
     expect(readdirSync(backups).filter((file) => file.endsWith('.verified'))).toEqual([`${name}.verified`]);
   });
 
   test('are created and kept even if other backups have timestamps in the future', async () => {
     const operations = started({ ...daily, keep: 1 });
-    await operations.makeDue();
+    await operations.createDue();
     const name = 'store-2027-01-15T100000Z.backup';
     const future = 'store-2099-01-01T000000Z.backup';
     copyFileSync(join(backups, name), join(backups, future));
     clock.advance(24 * hour);
-    expect(await started({ ...daily, keep: 1 }).makeDue()).toMatchObject({
+    expect(await started({ ...daily, keep: 1 }).createDue()).toMatchObject({
       kind: 'made',
       removed: [future, name],
     });
@@ -127,7 +127,7 @@ describe('backups', () => {
   test('are retried five minutes after a failure, even if the clock was set back, and its reason is reported until a backup succeeds', async () => {
     writeFileSync(backups, 'in the way');
     const operations = started();
-    expect(await operations.makeDue()).toMatchObject({
+    expect(await operations.createDue()).toMatchObject({
       kind: 'failed',
       reason: expect.stringContaining(backups),
     });
@@ -139,10 +139,10 @@ describe('backups', () => {
     expect(operations.concern?.remedy).toContain('retried');
     clock.step(-25 * hour);
     clock.advance(299);
-    expect(await operations.makeDue()).toBeUndefined();
+    expect(await operations.createDue()).toBeUndefined();
     await Bun.file(backups).delete();
     clock.advance(1);
-    expect(await operations.makeDue()).toMatchObject({ kind: 'made' });
+    expect(await operations.createDue()).toMatchObject({ kind: 'made' });
     expect(operations.concern).toBeUndefined();
     expect((await operations.state()).lastError).toBeNull();
   });
@@ -152,10 +152,10 @@ describe('backups', () => {
     expect(await first.metrics()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
     expect((await first.metrics())?.latest).toBeUndefined();
     writeFileSync(backups, 'in the way');
-    await first.makeDue();
+    await first.createDue();
     await Bun.file(backups).delete();
     clock.advance(300);
-    await first.makeDue();
+    await first.createDue();
     const [{ bytes = 0, createdAt = '' } = {}] = (await first.state()).backups;
     const latest = { bytes, createdAt: Date.parse(createdAt) };
     expect(await first.metrics()).toMatchObject({ latest, seconds: 0, made: 1, failed: 1 });
@@ -176,7 +176,7 @@ describe('backups', () => {
 
   test('are created only manually if no interval is set', async () => {
     const operations = started({ everyMs: undefined, keep: 3 });
-    expect(await operations.makeDue()).toBeUndefined();
+    expect(await operations.createDue()).toBeUndefined();
     expect(await operations.state()).toMatchObject({ folder: backups, everySeconds: null, backups: [] });
   });
 });

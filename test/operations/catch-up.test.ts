@@ -67,7 +67,7 @@ test('a read that fails rejects, and the next one begins', async () => {
   expect(await next).toBe('read');
 });
 
-test('a read whose turn does not come in time is skipped, and the others keep their order', async () => {
+test('a read that cannot start in time is skipped, and the others keep their order', async () => {
   const { read, endRest, begun, pacer } = controlled();
   await read(1, 'a0');
   const late = pacer.take(1, async () => begun.push('late'), 0);
@@ -78,7 +78,7 @@ test('a read whose turn does not come in time is skipped, and the others keep th
   expect(begun).toEqual(['a0', 'a1', 'b1']);
 });
 
-test('closing skips all reads that wait for their turn', async () => {
+test('closing the pacer skips all queued reads', async () => {
   const { read, pacer, begun } = controlled();
   await read(1, 'a0');
   const waiting = [read(1, 'a1'), read(2, 'b1')];

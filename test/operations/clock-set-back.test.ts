@@ -20,7 +20,7 @@ test('a network may sign in again after a minute, even if the clock was set back
 test('a one-time code is valid for ten minutes, even if the clock was set back by 25 hours', () => {
   const clock = new FakeClock();
   const code = new OneTimeCode(clock, randomBytes);
-  const made = code.make();
+  const made = code.create();
   clock.step(-25 * hour);
   clock.advance(600);
   expect(code.redeem(made)).toBe(false);

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openAdminServices, openCopy } from '../../src/app/app.ts';
+import { openAdminServices, openCopyStores } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -17,7 +17,7 @@ test('the error for a source that changes during the copy names the source', asy
   await using folder = await temporaryFolder();
   const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
   await filled(`sqlite:${from}`);
-  await using copy = await openCopy(`sqlite:${from}`, `sqlite:${to}`);
+  await using copy = await openCopyStores(`sqlite:${from}`, `sqlite:${to}`);
   await Array.fromAsync(copy.copy());
   {
     using database = new Database(from);
@@ -34,6 +34,6 @@ test('an in-memory store is rejected as the source or the target of a copy', asy
   await using folder = await temporaryFolder();
   const from = `sqlite:${join(folder.path, 'from.db')}`;
   await filled(from);
-  await expect(openCopy(from, 'sqlite::memory:')).rejects.toBeInstanceOf(StoreUnusableError);
-  await expect(openCopy('sqlite://:memory:', from)).rejects.toBeInstanceOf(StoreUnusableError);
+  await expect(openCopyStores(from, 'sqlite::memory:')).rejects.toBeInstanceOf(StoreUnusableError);
+  await expect(openCopyStores('sqlite://:memory:', from)).rejects.toBeInstanceOf(StoreUnusableError);
 });

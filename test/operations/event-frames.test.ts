@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import type { StoreEvent } from '../../src/contract/representations.ts';
+import type { EventRepresentation } from '../../src/contract/representations.ts';
 import { SharedEncoder } from '../../src/operations/events/stream.ts';
 
-const event = (id: number, accountId: number | null): StoreEvent => ({
+const event = (id: number, accountId: number | null): EventRepresentation => ({
   ...{ id: BigInt(id), accountId, createdAt: 0 },
   ...(accountId === null
     ? { type: 'category.created', data: '{}' }

@@ -1,7 +1,7 @@
 /** The event reader shared by all waiting requests and streams of a process, tested on a real store. */
 import { afterAll, expect, test } from 'bun:test';
 import { operations } from '../../src/contract/operations.ts';
-import type { StoreEvent } from '../../src/contract/representations.ts';
+import type { EventRepresentation } from '../../src/contract/representations.ts';
 import type { Authenticated } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { type EndReason, EventTail } from '../../src/operations/events/tail.ts';
@@ -29,7 +29,7 @@ class Recorder {
     this.until = app.clock.steady() + seconds * 1_000;
   }
 
-  receive(events: readonly StoreEvent[]): void {
+  receive(events: readonly EventRepresentation[]): void {
     this.ids.push(...events.map(({ id }) => id));
   }
 

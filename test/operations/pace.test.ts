@@ -5,7 +5,7 @@ import { CsvReader } from '../../src/operations/files/csv.ts';
 import { NdjsonReader } from '../../src/operations/files/ndjson.ts';
 import type { RecordReader } from '../../src/operations/files/records.ts';
 import { Rows } from '../../src/operations/files/rows.ts';
-import { type ImportGroup, ImportOperations, type ImportRow } from '../../src/operations/imports/imports.ts';
+import { type ImportBatch, ImportOperations, type ImportRow } from '../../src/operations/imports/imports.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
 
@@ -71,7 +71,7 @@ test('the reason for rejecting a row lists the first few mistakes and the number
 
 test('long rejected rows are committed before they fill the memory', async () => {
   const rows = rowsOf(new NdjsonReader(), wrongRow.repeat(500));
-  const groups: ImportGroup[] = [];
+  const groups: ImportBatch[] = [];
   const task = { source: undefined, stored: undefined, rows, signal };
   for await (const group of new ImportOperations(undefined).add(task)) groups.push(group);
   const bytes = groups.map(({ rejected }) => rejected.reduce((sum, row) => sum + row.bytes.length, 0));

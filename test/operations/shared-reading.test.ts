@@ -21,7 +21,7 @@ function counted(keepMs: number) {
   return { read, settle, pass: (ms: number) => (now += ms), count: () => readings };
 }
 
-test('callers at the same time share a reading, however long it takes', async () => {
+test('concurrent callers share one reading, however long it takes', async () => {
   const { read, settle, pass, count } = counted(0);
   const calls = [read(), read()];
   pass(60_000);
@@ -31,7 +31,7 @@ test('callers at the same time share a reading, however long it takes', async ()
   expect(count()).toBe(1);
 });
 
-test('a reading is kept for the given time after it has ended', async () => {
+test('a reading is cached for the given time after it completes', async () => {
   const { read, settle, pass, count } = counted(1_000);
   const first = read();
   pass(5_000);

@@ -5,7 +5,7 @@ import { totalAnimals } from '../../src/contract/pets.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Execute } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { openDatabase, openSession, outcomeOf, untilDone } from '../storage/postgres-kit.ts';
@@ -165,7 +165,7 @@ async function opened() {
   const options = { url: proxy.url, poolSize: 4, statementTimeoutMs: timeoutMs, notice };
   const database = made.use(new PostgresDatabase(options));
   await database.migrate();
-  const pets = readsOf({ run: (statement) => database.read(statement) }).pets;
+  const pets = createReads({ run: (statement) => database.read(statement) }).pets;
   const writer = new PostgresWriter(database, units, async () => {}, { secret: 'c2VjcmV0' });
   const add = (name: string) => writer.write('createPet', { now: 0, body: newPet(name) });
   const clock = made.use(new StepClock());

@@ -4,7 +4,7 @@ import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import {
@@ -42,7 +42,7 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     const options = { url: schema.url, poolSize, statementTimeoutMs, notice };
     const database = made.use(new PostgresDatabase(options));
     await database.migrate();
-    const pets = readsOf({ run: (statement) => database.read(statement) }).pets;
+    const pets = createReads({ run: (statement) => database.read(statement) }).pets;
     const writer = new PostgresWriter(database, units, async () => {}, { secret: 'c2VjcmV0' });
     const add = (name: string) => writer.write('createPet', { now: 0, body: newPet(name) }) as Promise<Pet>;
     await untilDone(() => add('first'));

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { totalAnimals } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import {
   expectReadCommitted,
@@ -66,7 +66,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
       new PostgresDatabase({ url: bouncer.url, poolSize, statementTimeoutMs, notice }),
     );
     await database.migrate();
-    const { pets } = readsOf({ run: (statement) => database.read(statement) });
+    const { pets } = createReads({ run: (statement) => database.read(statement) });
     const writer = new PostgresWriter(database, units, async () => {}, { secret: 'c2VjcmV0' });
     made.defer(() => writer.idle());
     const add = (name: string) => writer.write('createPet', { now: 0, body: newPet(name) });
@@ -99,7 +99,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
       const adding = databases.map(async (database, number) => {
         const secret = `c2VjcmV${number}`;
         const writer = new PostgresWriter(database, units, async () => {}, { secret });
-        const { pets } = readsOf({ run: (statement) => database.read(statement) });
+        const { pets } = createReads({ run: (statement) => database.read(statement) });
         for (let added = 0; added < 50; added++) {
           await Promise.all([
             writer.write('createPet', { now: 0, body: newPet('a') }),

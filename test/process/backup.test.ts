@@ -186,7 +186,7 @@ testWith(...fileSizeLimits)('a backup on a full disk leaves no file, and prints 
   for (const bytes of [0, 5_000, 100_000]) {
     const limited = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'new.backup'];
     const { exitCode, stderr } = await finish(folder.path, limited);
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Cannot make the backup')]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Could not create the backup')]);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('new'))).toEqual([]);
   }
 });

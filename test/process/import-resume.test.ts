@@ -72,7 +72,7 @@ test('a killed import resumes after the last committed line', async () => {
   });
 });
 
-test('SIGINT stops an import after the current group, and the message explains how to resume', async () => {
+test('SIGINT stops an import after the current batch, and the message explains how to resume', async () => {
   await using place = await filledWorkplace();
   const importing = place.run(['import', 'pets.csv', '--json']);
   // The import runs in this process and commits one group per event-loop tick, so the wait ends after the first group.

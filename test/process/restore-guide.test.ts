@@ -169,7 +169,7 @@ describe.skipIf(servers === undefined || !hasTools)('after the documented restor
       expect((await idsIn(place.sql))[0]).toBeGreaterThan(1_000_000_000);
     });
 
-    test('over the upgraded store, the command in the error message makes the upgrade possible', async () => {
+    test('after a restore over the upgraded store, the command in the error message makes the upgrade possible', async () => {
       await using place = await upgraded();
       const options = '--clean --if-exists --no-owner --exit-on-error --single-transaction';
       const over = `pg_restore ${options} --dbname="$DATABASE_URL" animal-store.dump`;

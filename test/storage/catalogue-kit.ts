@@ -2,7 +2,7 @@
 
 import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import type { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
@@ -40,7 +40,7 @@ export async function openCatalogue<All extends Units>(
     const added = names.map((name) => first.write('createPet', { body: newPet(name), now } as never));
     return ((await Promise.all(added)) as Pet[]).map(({ id }) => id);
   };
-  const reads = readsOf({ run: (statement) => database.read(statement) });
+  const reads = createReads({ run: (statement) => database.read(statement) });
   const kept = made.move();
   return {
     first,

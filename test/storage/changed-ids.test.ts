@@ -7,7 +7,7 @@ import { RequiredVersions } from '../../src/domain/required-versions.ts';
 import { mapVersions } from '../../src/domain/resources.ts';
 import { petReaders } from '../../src/operations/resources/pets.ts';
 import { PostgresChangedIds } from '../../src/storage/postgres/changed-ids.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { randomFrom } from '../support/random.ts';
 import { testServers } from '../support/servers.ts';
@@ -64,7 +64,7 @@ describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
       addAt,
       changed,
       required,
-      pets: readsOf(runner).pets,
+      pets: createReads(runner).pets,
       mark: () => changed.mark('pets'),
       /** True if a page is unchanged after the process has received all changes. */
       isUnchanged(span: IdSpan, mark: number) {

@@ -1,7 +1,7 @@
 /** `animal-store copy` copies a complete store to another engine and back. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openCopy } from '../../src/app/app.ts';
+import { openCopyStores } from '../../src/app/app.ts';
 import { openStore } from '../../src/app/store.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
@@ -98,7 +98,7 @@ async function copy(
   to: string,
   stopAfter = Number.POSITIVE_INFINITY,
 ): Promise<Record<string, Checksum>> {
-  await using copying = await openCopy(from, to);
+  await using copying = await openCopyStores(from, to);
   for await (const done of copying.copy()) if (done > stopAfter) return {};
   const verifying = copying.verify();
   for (;;) {
@@ -146,7 +146,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     const refusal =
       /is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or/;
     for (const serving of [true, false]) await expect(open(to, serving)).rejects.toThrow(refusal);
-    await expect(openCopy(to, await sqliteUrl())).rejects.toThrow(refusal);
+    await expect(openCopyStores(to, await sqliteUrl())).rejects.toThrow(refusal);
     await copy(from, to);
     await using _opened = await open(to);
   });
@@ -155,7 +155,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     const to = await makeTarget();
     // Opened before the copy begins, because an unfinished target cannot be opened.
     await using target = await open(to);
-    await using copying = await openCopy(from, to);
+    await using copying = await openCopyStores(from, to);
     const copied = copying.copy();
     // The target contains rows once the copy has reported a count above 0.
     while (((await copied.next()).value ?? 1) === 0);

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { eventJson, type StoreEvent } from '../../src/contract/representations.ts';
+import { type EventRepresentation, eventJson } from '../../src/contract/representations.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import type { StoreTest } from './place.ts';
@@ -12,7 +12,7 @@ const order = (orderId: bigint) => ({ ...write, params: { orderId } });
 const category = (categoryId: bigint, name: string) => ({ ...write, params: { categoryId }, body: { name } });
 
 const all = async ({ events }: Pick<Storage, 'events'>) => events.list(0n, 1_000);
-const typesOf = (events: readonly StoreEvent[]) => events.map(({ type }) => type);
+const typesOf = (events: readonly EventRepresentation[]) => events.map(({ type }) => type);
 
 /** Adds an event, then fails if requested. */
 const noting = {
@@ -98,7 +98,7 @@ export function eventsConform(check: StoreTest): void {
           await writer.write('putCategory', category(BigInt(index * count + number), 'name'));
       });
       const read = async (reader: Pick<Storage, 'events'>) => {
-        const seen: StoreEvent[] = [];
+        const seen: EventRepresentation[] = [];
         while (seen.length < writers.length * count) {
           seen.push(...(await reader.events.list(BigInt(seen.length), 7)));
           await new Promise((resolve) => setImmediate(resolve));

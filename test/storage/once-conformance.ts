@@ -55,7 +55,7 @@ export function onceConforms(check: StoreTest): void {
   });
 
   check(
-    'an expired response is replaced by that of the next request, which is replayed',
+    'an expired response is replaced by the response to the next request, which is replayed',
     async ({ store }) => {
       await added(store, 'key');
       const nextAt = at + retentionMs + 1;

@@ -5,7 +5,7 @@ import type { PetStatus } from '../../src/contract/pets.ts';
 import { resolveQuota } from '../../src/domain/plan.ts';
 import { units } from '../../src/operations/units.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
@@ -144,7 +144,7 @@ describe.skipIf(servers === undefined)('usage reports on PostgreSQL', () => {
     });
     await Promise.all(reports);
 
-    const usage = readsOf({ run: (statement) => database.read(statement) }).usage;
+    const usage = createReads({ run: (statement) => database.read(statement) }).usage;
     const day = { since: 0, until: 24 * hourMs };
     const all = reporters * rounds;
     const [period] = await usage.periods({ accountId: 1 }, 'hour', day);

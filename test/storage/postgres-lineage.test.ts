@@ -26,7 +26,7 @@ async function setHistory(session: SQL, former: string, last = 0): Promise<void>
     ALTER TABLE counters ENABLE TRIGGER skip_lost_ids`);
 }
 
-describe.skipIf(servers === undefined)('ids in another history', () => {
+describe.skipIf(servers === undefined)('ids in a different history', () => {
   // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
@@ -111,7 +111,7 @@ describe.skipIf(servers === undefined)('ids in another history', () => {
     expect(raised.every(({ last }: { last: bigint }) => last > BigInt(gap))).toBe(true);
     await marks();
     expect(await lasts()).toEqual(raised);
-    expect(notices).toEqual([expect.stringContaining('the database has another history')]);
+    expect(notices).toEqual([expect.stringContaining('the database has a different history')]);
   });
 });
 

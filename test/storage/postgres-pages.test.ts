@@ -5,7 +5,7 @@
 import { afterAll, describe, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { maxCountedPending } from '../../src/domain/delivery.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Runner } from '../../src/storage/postgres/statements.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { sqlName } from '../../src/tables/sql.ts';
@@ -148,7 +148,7 @@ async function empty(session: SQL, tables: ReadonlySet<string>): Promise<string[
 const calls = [
   ...callsOf<Readers>(reads).map(({ name, call }) => ({
     name,
-    run: (runner: Runner) => call(readsOf(runner) as unknown as Readers),
+    run: (runner: Runner) => call(createReads(runner) as unknown as Readers),
   })),
   ...callsOf<Finders>(finds).map(({ name, call }) => ({
     name: `transaction.${name}`,

@@ -4,7 +4,7 @@ import type { SQL } from 'bun';
 import { openTables } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
-import { readsOf } from '../../src/storage/postgres/reads.ts';
+import { createReads } from '../../src/storage/postgres/reads.ts';
 import { foldCase } from '../../src/tables/accounts.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
@@ -79,7 +79,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     await database.migrate();
     await older`INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at)
                 VALUES (2, 1, 'of an older version', 'later', 'wxyz', 0)`;
-    const keys = readsOf({ run: (statement) => database.read(statement) }).keys;
+    const keys = createReads({ run: (statement) => database.read(statement) }).keys;
     for (const fingerprint of ['old', 'later']) {
       expect((await keys.findCaller(fingerprint))?.scopes).toEqual(new Set(defaultScopes));
     }
@@ -142,7 +142,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
       SELECT name, name_folded AS folded FROM accounts ORDER BY id`;
     expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => foldCase(name)));
     expect(stored).toHaveLength(2_500);
-    const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
+    const accounts = createReads({ run: (statement) => database.read(statement) }).accounts;
     for (const name of names) {
       expect((await accounts.search(undefined, 2, { name })).map((account) => account.name)).toEqual([name]);
     }
@@ -188,12 +188,12 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     await addAccountAsBefore(older, 'Later');
     await addKeyAsBefore(older, 3, 'second');
     await older`UPDATE accounts SET plan = 'pro', per_minute = NULL, per_day = NULL WHERE id = 3`;
-    const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
+    const accounts = createReads({ run: (statement) => database.read(statement) }).accounts;
     const found = async (name: string) => (await accounts.search(undefined, 9, { name })).map(({ id }) => id);
     expect(await found('meanwhile')).toEqual([1, 2]);
     expect(await found('LATER')).toEqual([3]);
     expect((await accounts.find(3))?.closedAt).toBeNull();
-    const keys = readsOf({ run: (statement) => database.read(statement) }).keys;
+    const keys = createReads({ run: (statement) => database.read(statement) }).keys;
     for (const fingerprint of ['first', 'second']) expect(await keys.findCaller(fingerprint)).toBeDefined();
   });
 
@@ -237,7 +237,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
       expect(isMigrated).toBe(false);
       await reader`COMMIT`;
       await migrated;
-      const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
+      const accounts = createReads({ run: (statement) => database.read(statement) }).accounts;
       expect((await accounts.search(undefined, 9, { name: `Meanwhile ${changes - 1}` })).length).toBe(1);
     });
   }

@@ -10,7 +10,7 @@ import { deliveryScopeSql } from '../../src/storage/delivery-row.ts';
 import { lock } from '../../src/storage/postgres/versions.ts';
 import { openDatabase as openSqliteFile } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { listPlan, sqlColumns, sqlKey, sqlName } from '../../src/tables/sql.ts';
+import { listPlan, sqlColumns, sqlKeyColumns, sqlName } from '../../src/tables/sql.ts';
 import { tables } from '../../src/tables/tables.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
@@ -58,7 +58,7 @@ describe.each(engines)('the schema of %s', (engine, schema) => {
       expect(found.toSorted()).toEqual(described.toSorted() as typeof found);
       // A view has neither a key nor NOT NULL columns.
       if (Object.values(columns).includes(undefined)) return;
-      if (table.key.length > 0) expect(sqlKey(table).map((column) => column.name)).toEqual([...key]);
+      if (table.key.length > 0) expect(sqlKeyColumns(table).map((column) => column.name)).toEqual([...key]);
       const mayBeNull = Object.entries(table.columns).filter(
         ([, { is }]) => is === 'nullable' || is === 'optional',
       );

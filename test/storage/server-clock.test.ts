@@ -101,7 +101,7 @@ describe("the clock of PostgreSQL's server", () => {
     }
   });
 
-  test('may be stepped again before this process has read that its first step was recorded', () => {
+  test('keeps store time correct if it steps back before this process reads the recorded first step', () => {
     const { clock, serverNow } = opened();
     const before = clock.storeTime();
     const read = (steppedMs: number, recordedMs: number) =>

@@ -8,7 +8,7 @@ import { defaultScopes } from '../../src/domain/scope.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { openDatabase } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { makeFile } from '../../src/store-files/files.ts';
+import { createFileIfMissing } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -23,7 +23,7 @@ const lowest = -(2n ** 63n);
 
 /** Creates a store in an earlier format. */
 function makeFormer(path: string, version: number): Database {
-  makeFile(path);
+  createFileIfMissing(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
   const migrations = dataMigrations.slice(0, version);
   return openDatabase({ path, migrations, create: true, migrates: true, busyTimeoutMs: 0, lock });

@@ -8,7 +8,7 @@ import type { Store } from '../../src/operations/units.ts';
 import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { makeFile } from '../../src/store-files/files.ts';
+import { createFileIfMissing } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -20,7 +20,7 @@ function open(path: string, serving = true): Promise<Store> {
 }
 
 function migrate(path: string, migrations: Migrations): Database {
-  makeFile(path);
+  createFileIfMissing(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
   return openDatabase({ path, migrations, create: true, migrates: true, busyTimeoutMs: 0, lock });
 }

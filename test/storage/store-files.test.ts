@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { openCopy, openStore } from '../../src/app/store.ts';
+import { openCopyStores, openStore } from '../../src/app/store.ts';
 import { expectServedFiles, isMarkedClosed } from '../../src/limits/file/served-files.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { StoreUnusableError } from '../../src/outages/errors.ts';
@@ -189,7 +189,10 @@ describe('a WAL', () => {
   test('is not expected after the store was copied', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     {
-      await using _copy = await openCopy(`sqlite:${pathOf('store.db')}`, `sqlite:${pathOf('target.db')}`);
+      await using _copy = await openCopyStores(
+        `sqlite:${pathOf('store.db')}`,
+        `sqlite:${pathOf('target.db')}`,
+      );
       expect(state()).toBe(false);
     }
     expect(state()).toBe(true);
@@ -277,7 +280,7 @@ test('the files of a store, and no other files, are recognized under any name', 
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
 });
 
-test('the error of a command that cannot open the limit state file names the file', async () => {
+test('if a command cannot open the limit state file, the error names the file', async () => {
   await (await open('store.db'))[Symbol.asyncDispose]();
   rmSync(pathOf('store.limits'));
   mkdirSync(pathOf('store.limits'));

@@ -75,7 +75,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'rescheduleDeliveries webhooks': 'changes no reference',
   'sweepWebhooks webhooks': 'removes only deleted webhooks, and locks the row',
   'trimDeliveries webhooks': 'a new webhook has no finished deliveries',
-  'addPaces webhooks': 'a trigger adds the pace of a webhook that is created meanwhile',
+  'addPaces webhooks': 'a trigger adds the pace of a webhook that is created during the migration',
   'dispatchDeliveries keys': 'a change of a key takes effect in the next round',
   'dispatchDeliveries accounts': 'closing an account takes effect in the next round',
   'dispatchDeliveries events': 'events behind the last number are complete',

@@ -567,21 +567,24 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('the age of the backlog is that of the oldest delivery to an enabled webhook', async ({ store }) => {
-    const first = await create(store);
-    expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
-    await addPets(store, 1);
-    await take(store);
-    const second = await create(store);
-    await take(store, 0, now + 1);
-    const disable = ({ id }: { readonly id: bigint }) =>
-      store.write('disableWebhookByOperator', { id, reason: 'Gone.', now });
-    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now });
-    await disable(first);
-    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now + 1 });
-    await disable(second);
-    expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: undefined });
-  });
+  check(
+    'the age of the backlog is the age of the oldest delivery to an enabled webhook',
+    async ({ store }) => {
+      const first = await create(store);
+      expect(await store.deliveries.backlog()).toEqual({ pending: 0, oldestAt: undefined });
+      await addPets(store, 1);
+      await take(store);
+      const second = await create(store);
+      await take(store, 0, now + 1);
+      const disable = ({ id }: { readonly id: bigint }) =>
+        store.write('disableWebhookByOperator', { id, reason: 'Gone.', now });
+      expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now });
+      await disable(first);
+      expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: now + 1 });
+      await disable(second);
+      expect(await store.deliveries.backlog()).toEqual({ pending: 2, oldestAt: undefined });
+    },
+  );
 
   check(
     'a deleted webhook is invisible at once, and its deliveries are removed in steps, and no others',

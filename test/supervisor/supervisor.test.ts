@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Port } from '../../src/storage/storage.ts';
+import type { MessagePortLike } from '../../src/storage/storage.ts';
 import { type Heartbeat, Supervisor } from '../../src/supervisor/supervisor.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { keptLog } from '../support/log.ts';
@@ -12,8 +12,8 @@ const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts
 /** Creates a supervisor of two workers, and records its log and the store connections that it opens. */
 function supervised(heartbeat?: Heartbeat) {
   const { log, lines } = keptLog();
-  const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
-  const connect = (worker: number, port: Port) => {
+  const stores: { worker: number; port: MessagePortLike; received: unknown[]; isOver: boolean }[] = [];
+  const connect = (worker: number, port: MessagePortLike) => {
     const store = { worker, port, received: [] as unknown[], isOver: false };
     // A worker must never have two store connections at the same time.
     if (stores.some((other) => other.worker === worker && !other.isOver)) throw new Error('still connected');

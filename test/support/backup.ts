@@ -1,6 +1,6 @@
 /** Creates and reads stores for backup tests. */
 import { Database } from 'bun:sqlite';
-import { makeBackup } from '../../src/backup/make.ts';
+import { createBackup } from '../../src/backup/make.ts';
 import { prepareStoreFiles } from '../../src/store-files/files.ts';
 import { clientOf } from './client.ts';
 import { ample, dataFileIn, issueKey, operatorOf, startService } from './process.ts';
@@ -35,7 +35,7 @@ export async function makeSampleStore(folder: string, animals: readonly string[]
 /** Creates a backup in this process. */
 export function backUp(folder: string, target: string, now = Date.now()) {
   const { data, limits } = prepareStoreFiles(dataFileIn(folder), false);
-  return makeBackup({ data, limits, target, now, madeBy: '1.2.3' });
+  return createBackup({ data, limits, target, now, madeBy: '1.2.3' });
 }
 
 /** The names of a store's animals, and the ids of its banned keys. */

@@ -47,7 +47,7 @@ export function requestContextOf(
     failedRequests: new FailedRequests(clock),
     traffic: new TrafficCounter(clock),
     requestLog: undefined,
-    makeRequestId: () => 'made',
+    newRequestId: () => 'made',
     isDraining: () => false,
   };
 }

@@ -18,7 +18,7 @@ const allowed: Allowances = {
   examples: [0],
   sandbox: [0],
   src: [3],
-  test: [31],
+  test: [27],
 };
 
 const telltales = new RegExp(

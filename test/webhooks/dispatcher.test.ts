@@ -79,25 +79,28 @@ function hungReceivers() {
 test.each([
   ['that only examined events', 0],
   ['that examined events and leased a delivery', 1],
-])('after a round %s, other writes have as much time as it took', async (_, leased) => {
-  const { send, stop } = hungReceivers();
-  const rounds: { readonly from: number; readonly to: number }[] = [];
-  const dispatcher = dispatcherOf({
-    take: ({ room }) => {
-      const from = performance.now();
-      // Occupies the store, as a write to SQLite does.
-      while (performance.now() < from + 10);
-      rounds.push({ from, to: performance.now() });
-      const deliveries = Array.from({ length: Math.min(leased, room) }, () => deliveryTo(rounds.length));
-      return { deliveries, isBehind: true };
-    },
-    send,
-  });
-  await until(() => rounds.length > 5);
-  await stop(dispatcher);
-  for (const [at, { from, to }] of rounds.slice(0, 6).entries())
-    expect((rounds[at + 1]?.from ?? Number.POSITIVE_INFINITY) - to).toBeGreaterThan(to - from - roundingMs);
-});
+])(
+  'after a round %s, the dispatcher pauses at least as long as the round took, so that other writes can proceed',
+  async (_, leased) => {
+    const { send, stop } = hungReceivers();
+    const rounds: { readonly from: number; readonly to: number }[] = [];
+    const dispatcher = dispatcherOf({
+      take: ({ room }) => {
+        const from = performance.now();
+        // Occupies the store, as a write to SQLite does.
+        while (performance.now() < from + 10);
+        rounds.push({ from, to: performance.now() });
+        const deliveries = Array.from({ length: Math.min(leased, room) }, () => deliveryTo(rounds.length));
+        return { deliveries, isBehind: true };
+      },
+      send,
+    });
+    await until(() => rounds.length > 5);
+    await stop(dispatcher);
+    for (const [at, { from, to }] of rounds.slice(0, 6).entries())
+      expect((rounds[at + 1]?.from ?? Number.POSITIVE_INFINITY) - to).toBeGreaterThan(to - from - roundingMs);
+  },
+);
 
 test('a dispatcher without room makes one round per check', async () => {
   const { send, stop } = hungReceivers();

@@ -111,7 +111,7 @@ test('the queued deliveries of a receiver that was fast are given back after a s
   expect([lanes.waiting, lanes.held, lanes.heldOfAccounts]).toEqual([[], { '1': 0 }, { '1': 28 }]);
 });
 
-test('when a receiver was slow, only as many of its deliveries remain queued as can be in flight', () => {
+test('after a slow response, a receiver keeps no more queued deliveries than can be in flight', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
   expect(lanes.end(1n, false, 0)).toHaveLength(27);

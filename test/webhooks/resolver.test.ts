@@ -114,7 +114,7 @@ describe('a host name', () => {
 describe('an account', () => {
   const names = Array.from({ length: 9 }, (_, at) => `host${at}.example`);
 
-  test('has four lookups in flight; the others begin in order, and those of other accounts at once', async () => {
+  test('has at most four lookups in flight; the others begin in order, and other accounts do not wait for them', async () => {
     const { asked, resolve, answer } = manual();
     const lookUp = createBoundedResolver(resolve, { clock: new FakeClock() });
     const found = names.map((name) => lookUp(name, 1));

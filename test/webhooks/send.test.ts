@@ -85,11 +85,11 @@ describe("a receiver's response", () => {
   });
 
   test.each([
-    ['a chunk size', '', '0'],
-    ['a chunk extension', '1;', 'a'],
+    ['zeros in a chunk size', '', '0'],
+    ['characters in a chunk extension', '1;', 'a'],
     ['trailers', '0\r\n', 'A: b\r\n'],
   ])(
-    'is judged by its status if it has %s without end, and the connection is closed',
+    'is judged by its status if it has an endless sequence of %s, and the connection is closed',
     async (_, begin, unit) => {
       const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
       await using receiver = await startReceiver((socket) =>
@@ -249,7 +249,7 @@ describe("a delivery's address", () => {
     });
   });
 
-  test('is never the address of a proxy set in the environment', async () => {
+  test('ignores proxy environment variables', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
     await using proxy = await startReceiver((socket) => socket.end(response('502 Bad Gateway')));
     await withEnvironment(proxyVariables(proxy), async () => {

@@ -18,9 +18,9 @@ import { catchInterruption } from '../signals.ts';
 import {
   CommandError,
   errorMessage,
+  formatDateTime,
   formatInteger,
   formatTable,
-  formatTime,
   pluralize,
   printJson,
   printLine,
@@ -40,7 +40,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   using interrupted = catchInterruption();
   const progress = new BackupProgress();
   const facts = await createBackupMaker(path, backupTaskCommand())
-    .make(file, {
+    .create(file, {
       replace: replace === true,
       now: systemClock().now(),
       signal: interrupted.signal,
@@ -51,7 +51,7 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (json) return printJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   printLine(
-    `Backed up ${pluralize(pets, 'animal')} and ${pluralize(accounts, 'account')} as of ${formatTime(facts.createdAt)} to ${escapeUnprintable(file)} (${formatBytes(facts.bytes)}).`,
+    `Backed up ${pluralize(pets, 'animal')} and ${pluralize(accounts, 'account')} as of ${formatDateTime(facts.createdAt)} to ${escapeUnprintable(file)} (${formatBytes(facts.bytes)}).`,
   );
   printLine(`To check it: animal-store backup verify ${escapeUnprintable(quoteForShell(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
@@ -122,7 +122,7 @@ function printVerified(name: string, verified: VerifiedFile): void {
   const { createdAt, madeBy, bytes, limitBytes } = verified;
   const limits = limitBytes === 0 ? 'without counts or bans' : 'with counts and bans';
   printLine(
-    `Backup of ${formatTime(createdAt)}, created by version ${madeBy}, ${limits} (${formatBytes(bytes)}).`,
+    `Backup of ${formatDateTime(createdAt)}, created by version ${madeBy}, ${limits} (${formatBytes(bytes)}).`,
   );
   printLine(`${name} is intact.`);
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 
-export function addBackup(program: Command, config: ReadConfig): void {
+export function addBackupCommand(program: Command, config: ReadConfig): void {
   const backup = addCommand(program, 'backup', {
     summary: 'Back up an embedded store to one file. The service can keep running.',
     examples: [
@@ -41,7 +41,7 @@ export function addBackup(program: Command, config: ReadConfig): void {
     );
 }
 
-export function addRestore(program: Command, config: ReadConfig): void {
+export function addRestoreCommand(program: Command, config: ReadConfig): void {
   addCommand(program, 'restore', {
     summary: 'Restore a backup as an embedded store. Stop the service first.',
     examples: [

@@ -4,7 +4,7 @@ import { systemClock } from '../../domain/clock.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { BytesProgress } from '../progress.ts';
 import { catchInterruption } from '../signals.ts';
-import { CommandError, formatTime, pluralize, printJson, printLine, quoteForShell } from '../terminal.ts';
+import { CommandError, formatDateTime, pluralize, printJson, printLine, quoteForShell } from '../terminal.ts';
 import { verifyWithProgress } from './backup.ts';
 
 export interface RestoreOptions {
@@ -45,7 +45,7 @@ function printRestored(
   const { pets = 0, accounts = 0, keys = 0 } = counts;
   const what = `${pluralize(pets, 'animal')}, ${pluralize(accounts, 'account')} and ${pluralize(keys, 'API key')}`;
   printLine(
-    `Restored ${what} as of ${formatTime(createdAt)} to ${escapeUnprintable(path)}${replaced ? ', replacing the existing store' : ''}.`,
+    `Restored ${what} as of ${formatDateTime(createdAt)} to ${escapeUnprintable(path)}${replaced ? ', replacing the existing store' : ''}.`,
   );
   printLine(
     limitBytes === 0

@@ -9,7 +9,7 @@ import {
 } from '../command.ts';
 import { parsePositiveInteger } from '../parsers.ts';
 
-export function addImport(program: Command, config: ReadConfig): void {
+export function addImportCommand(program: Command, config: ReadConfig): void {
   addCommand(program, 'import', {
     summary: 'Import animals from a CSV or NDJSON file. The service can keep running.',
     examples: [
@@ -61,7 +61,7 @@ export function addImport(program: Command, config: ReadConfig): void {
     .action(async (file, options) => (await import('./import.ts')).importPets(config(), file, options));
 }
 
-export function addExport(program: Command, config: ReadConfig): void {
+export function addExportCommand(program: Command, config: ReadConfig): void {
   addCommand(program, 'export', {
     summary:
       'Export animals to a CSV or NDJSON file, in ascending order of id. The service can keep running.',

@@ -69,8 +69,8 @@ async function copyStore(from: string, to: string, json: true | undefined): Prom
   if (from === to)
     throw new CommandError('--from and --to are the same store. Set --to to a different one.', 2);
   using interrupted = catchInterruption();
-  const { openCopy } = await import('../../app/app.ts');
-  await using copy = await openCopy(from, to);
+  const { openCopyStores } = await import('../../app/app.ts');
+  await using copy = await openCopyStores(from, to);
   if (copy.servedBy.length > 0) {
     process.stderr.write(
       `animal-store: The source is being served (${escapeUnprintable(copy.servedBy.join(', '))}). Stop these instances and copy again, or rows written during the copy may be missing.\n`,

@@ -1,6 +1,6 @@
 import type { PetStatus } from '../../contract/pets.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
-import type { ImportGroup, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
+import type { ImportBatch, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
 import { formatInteger, printJson, printLine } from '../terminal.ts';
 
 const maxShownRejects = 20;
@@ -58,7 +58,7 @@ export class ImportReport {
     return (this.#total?.rejected ?? 0) - (this.#before?.rejected ?? 0);
   }
 
-  add({ progress, rejected, firstId, lastId }: ImportGroup): void {
+  add({ progress, rejected, firstId, lastId }: ImportBatch): void {
     this.#total = progress;
     this.#firstId ??= firstId;
     this.#lastId = lastId ?? this.#lastId;

@@ -67,10 +67,10 @@ export async function importPets(config: Config, file: string, options: ImportOp
   });
   try {
     using progress = new Progress('rows', input.bytes);
-    for await (const group of imports.add({ source, file: input.name, stored, rows, signal })) {
-      report.add(group);
+    for await (const batch of imports.add({ source, file: input.name, stored, rows, signal })) {
+      report.add(batch);
       report.skipped = rows.skipped;
-      rejects?.write(group.rejected);
+      rejects?.write(batch.rejected);
       progress.update(rows.bytesRead, report.rows);
     }
   } catch (error) {

@@ -10,7 +10,7 @@ import {
   type ReadConfig,
   timeFormats,
 } from '../command.ts';
-import { parseAssignedId, parseInt64Argument, parseLabel } from '../parsers.ts';
+import { parseAssignedId, parseInt64Argument, parseName } from '../parsers.ts';
 import { CommandError } from '../terminal.ts';
 import { type CommandOverrides, commandOverridesFor } from './command-overrides.ts';
 import { addEventCommands } from './events.ts';
@@ -96,7 +96,7 @@ export function commandFields({ row, facts: { only, byName } }: OperationCommand
   if (byName === undefined) return members;
   return members.map((member) =>
     member.part === 'params'
-      ? { ...member, placeholder: byName, description: `name or id of the ${byName}`, read: parseLabel }
+      ? { ...member, placeholder: byName, description: `name or id of the ${byName}`, read: parseName }
       : member,
   );
 }

@@ -8,7 +8,7 @@ import { parseJson } from '../../contract/json.ts';
 import type { Page } from '../../contract/operation.ts';
 import { Order } from '../../contract/orders.ts';
 import { Pet } from '../../contract/pets.ts';
-import { eventJson, type PetsImported, type StoreEvent } from '../../contract/representations.ts';
+import { type EventRepresentation, eventJson, type PetsImported } from '../../contract/representations.ts';
 import { pageLimit } from '../../contract/values.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import type { EventSelector } from '../../domain/event-type.ts';
@@ -18,8 +18,8 @@ import { catchInterruption } from '../signals.ts';
 import {
   CommandError,
   errorMessage,
+  formatDateTime,
   formatInteger,
-  formatTime,
   isBrokenPipe,
   PagedTable,
   printLine,
@@ -69,7 +69,7 @@ export async function listEvents(config: Config, { json, ...options }: Listing):
 async function* readPages(
   feed: EventFeed,
   { type, after, limit, order }: Omit<Listing, 'json'>,
-): AsyncGenerator<Page<StoreEvent>> {
+): AsyncGenerator<Page<EventRepresentation>> {
   const eventFilter = unrestrictedFilter(type);
   if (order === 'desc') return yield await feed.newest(Number(limit), eventFilter);
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
@@ -132,8 +132,8 @@ async function follow(
 
 const header = ['ID', 'RECORDED', 'TYPE', 'WHAT'];
 
-function toCells(event: StoreEvent): string[] {
-  return [String(event.id), formatTime(event.createdAt), event.type, describeEvent(event)];
+function toCells(event: EventRepresentation): string[] {
+  return [String(event.id), formatDateTime(event.createdAt), event.type, describeEvent(event)];
 }
 
 const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Category>> = {
@@ -142,7 +142,7 @@ const shapes: Readonly<Record<string, typeof Pet | typeof Order | typeof Categor
   category: Category,
 };
 
-function describeEvent({ type, data }: StoreEvent): string {
+function describeEvent({ type, data }: EventRepresentation): string {
   const [group = ''] = type.split('.');
   const about = parseJson(data);
   if (type === 'pets.imported') {
@@ -156,7 +156,7 @@ function describeEvent({ type, data }: StoreEvent): string {
  * Formats an event. The type column is wide enough for the longest type, because the types of later events are not
  * known yet.
  */
-function formatEvent(event: StoreEvent): string {
+function formatEvent(event: EventRepresentation): string {
   const [id = '', at = '', type = '', what = ''] = toCells(event);
   return escapeUnprintable(`${at}  ${id.padEnd(8)}  ${type.padEnd(18)}  ${what}`).trimEnd();
 }

@@ -12,7 +12,7 @@ import {
   KeyUsage,
   MinuteUsage,
   OperationUsage,
-  TrafficStep,
+  TrafficInterval,
   UsagePeriod,
 } from '../../contract/admin/usage.ts';
 import { AccountWebhook } from '../../contract/admin/webhooks.ts';
@@ -22,7 +22,7 @@ import { Order } from '../../contract/orders.ts';
 import { Inventory, Pet } from '../../contract/pets.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
 import { scopes as allScopes } from '../../domain/scope.ts';
-import { formatInteger, formatTable, formatTime, pluralize } from '../terminal.ts';
+import { formatDateTime, formatInteger, formatTable, pluralize } from '../terminal.ts';
 import { itemSchema, schemaMeta } from './input-fields.ts';
 
 /** A value as parsed from JSON, with exact integers. */
@@ -60,7 +60,7 @@ function define<Schema extends z.ZodType>(schema: Schema, shape: ItemFormat<Item
   itemFormats.set(schema, shape);
 }
 
-const formatIsoTime = (iso: string) => formatTime(Date.parse(iso));
+const formatIsoTime = (iso: string) => formatDateTime(Date.parse(iso));
 
 export function tableFor(schema: z.ZodType | undefined) {
   const item = itemSchema(schema);
@@ -342,7 +342,7 @@ define(OperationUsage, { none: 'No requests.', columns: ['operation', ['REQUESTS
 
 const formatMicroseconds = (value: bigint | null) => (value === null ? '' : `${formatInteger(value)} µs`);
 
-define(TrafficStep, {
+define(TrafficInterval, {
   none: 'No requests.',
   columns: [
     ['FROM', 'from'],

@@ -10,11 +10,11 @@ import {
   parseDuration,
   parseDurationOrNever,
   parseDurationOrNow,
-  parseLabel,
+  parseName,
   parsePositiveInteger,
   parseScopeList,
 } from '../parsers.ts';
-import { CommandError, formatTime, printSecret, styleIfSupported } from '../terminal.ts';
+import { CommandError, formatDateTime, printSecret, styleIfSupported } from '../terminal.ts';
 import { scopesNotes } from './command-overrides.ts';
 import { describeEffect } from './result-messages.ts';
 
@@ -45,7 +45,7 @@ function addCreateKey(keys: Command, config: ReadConfig): void {
       '--plan <plan>',
       `instead of --account: create an account with this plan: ${planNames.join(', ')}`,
     )
-    .option('--name <name>', 'name of the key', parseLabel, 'unnamed')
+    .option('--name <name>', 'name of the key', parseName, 'unnamed')
     .option(
       '--expires-in <duration>',
       'lifetime of the key, such as 30s, 15m, 24h or 90d (default: never expires)',
@@ -174,11 +174,11 @@ async function rotateKey(
   const ending =
     grace === 0
       ? `Key ${id} no longer works.${describeEffect(admin.storage)}`
-      : `Key ${id} keeps working until ${formatTime(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
+      : `Key ${id} keeps working until ${formatDateTime(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
   await printIssued(issued, json, `${describeLifetime(issued, id, expiresIn === undefined)}\n${ending}`);
 }
 
 function describeLifetime({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
-  const life = expiresAt === null ? 'never expires' : `expires ${formatTime(expiresAt)}`;
+  const life = expiresAt === null ? 'never expires' : `expires ${formatDateTime(expiresAt)}`;
   return isKept ? `It ${life} (same lifetime as key ${oldId}).` : `It ${life}.`;
 }

@@ -8,7 +8,7 @@ import type { IssuedToken, Operator } from '../../contract/admin/operators.ts';
 import type { AccountWebhook } from '../../contract/admin/webhooks.ts';
 import type { WebhookTest } from '../../contract/deliveries.ts';
 import { escapeUnprintable } from '../../domain/escape-unprintable.ts';
-import { formatInteger, formatTime, styleIfSupported } from '../terminal.ts';
+import { formatDateTime, formatInteger, styleIfSupported } from '../terminal.ts';
 import type { ExactJson } from './item-formats.ts';
 
 /** Returns a note on how soon all instances apply a change. Empty for a single instance. */
@@ -57,7 +57,7 @@ export const resultMessages: { readonly [Id in AdminOperationId]?: ResultMessage
   listBans: {
     // Versions that predate the admin API called this member `until`.
     json: (ban: ExactJson<Ban>) =>
-      JSON.stringify({ ...ban, until: formatTime(Date.parse(ban.bannedUntil)) }, (_, value) =>
+      JSON.stringify({ ...ban, until: formatDateTime(Date.parse(ban.bannedUntil)) }, (_, value) =>
         typeof value === 'bigint' ? Number(value) : value,
       ),
   },

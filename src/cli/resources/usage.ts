@@ -22,7 +22,7 @@ interface UsageOptions {
   readonly json?: true;
 }
 
-export function addUsage(program: Command, config: ReadConfig): void {
+export function addUsageCommand(program: Command, config: ReadConfig): void {
   const usage = addCommand(program, 'usage', {
     summary: 'Show the number of requests by account, key or operation.',
     examples: [
@@ -37,8 +37,8 @@ export function addUsage(program: Command, config: ReadConfig): void {
     notes: [
       'Without --account, --key, --history, --operations or --minutes, shows the keys with the most requests today (UTC).',
       'For keys, --since and --until select whole days.',
-      'Requests in the last 10 seconds may be missing. Data per minute is kept for 2 days, per hour for 7 days and',
-      'per day for 400 days; the history and the hourly requests by operation are kept for 35 days.',
+      'Requests in the last 10 seconds may be missing. Minute data is kept for 2 days, hourly data for 7 days and',
+      'daily data for 400 days; the history and the hourly requests by operation are kept for 35 days.',
       '',
       timeFormats,
     ],

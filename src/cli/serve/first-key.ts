@@ -1,7 +1,7 @@
 import { closeSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
-import { createFile, makeFolder } from '../../app/app.ts';
+import { createFile, createFolder } from '../../app/app.ts';
 import { basePath } from '../../contract/operations.ts';
 import type { IssuedKey } from '../../operations/admin/keys.ts';
 import { errorMessage, printLine, quoteForShell, styleIfSupported } from '../terminal.ts';
@@ -84,7 +84,7 @@ function serverName(databaseUrl: string): string {
 }
 
 function writePrivate(file: string, text: string): void {
-  makeFolder(dirname(file));
+  createFolder(dirname(file));
   rmSync(file, { force: true });
   const opened = createFile(file, 0o600);
   try {

@@ -10,7 +10,7 @@ import { CommandError, errorMessage, printLine } from '../terminal.ts';
 /** Longer than any response should take, and longer than the timeouts of most health checks. */
 const replyTimeoutMs = 5_000;
 
-export function addReady(program: Command, config: ReadConfig): void {
+export function addReadyCommand(program: Command, config: ReadConfig): void {
   addCommand(program, 'ready', {
     summary: 'Check whether the service on this machine, with the same settings, is ready (/readyz).',
     examples: ['animal-store ready', 'PORT=8080 animal-store ready'],

@@ -74,7 +74,7 @@ function announce(
   if (console !== undefined) {
     // The sign-in code is in the fragment, which browsers do not send. The code is printed only to a terminal, because
     // logs would store it.
-    const code = process.stdout.isTTY === true ? `/#code=${console.makeCode()}` : '';
+    const code = process.stdout.isTTY === true ? `/#code=${console.createCode()}` : '';
     printLine(`Console            ${console.url}${code}`);
   }
   if (firstKey !== undefined) announceFirstKey(firstKey, url, keyFile, command);

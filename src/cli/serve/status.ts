@@ -6,9 +6,9 @@ import { factLabel, formatFact } from '../../domain/format-fact.ts';
 import { stoppedAt } from '../../operations/observability/usage-recorder.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import {
+  formatDateTime,
   formatInteger,
   formatTable,
-  formatTime,
   printJson,
   printLine,
   styleIfSupported,
@@ -21,7 +21,7 @@ const processFacts: ReadonlySet<string> = new Set([
   ...['redisRequests', 'redisSeconds'],
 ]);
 
-export function addStatus(program: Command, config: ReadConfig): void {
+export function addStatusCommand(program: Command, config: ReadConfig): void {
   addCommand(program, 'status', {
     summary: 'Show problems with the store, and the service instances that use it.',
     examples: ['animal-store status', 'animal-store status --json'],
@@ -35,8 +35,8 @@ export function addStatus(program: Command, config: ReadConfig): void {
 }
 
 /**
- * Returns the problems that the console's System page shows, except those about a running service's requests. Whether
- * backups fail is derived from their folder.
+ * Returns the problems that the console's System page shows, except those about a running service's requests. Detects
+ * failing backups from the contents of their folder.
  */
 async function readConcerns(
   { store, storage, clock, webhooks }: AdminServices,
@@ -84,7 +84,7 @@ function printConcerns(concerns: readonly Concern[]): void {
     printLine(remedy);
   }
   if (concerns.length === 0)
-    printLine('No problems found in the store. `/readyz` reports those of the running service.');
+    printLine('No problems found in the store. `/readyz` reports problems of the running service.');
 }
 
 async function showStatus(config: Config, { json }: { json?: true }): Promise<void> {
@@ -118,7 +118,7 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
   );
   printLine();
   const mark = (event: EventMark) =>
-    event === null ? 'none' : `${event.id}, ${formatTime(Date.parse(event.timestamp))}`;
+    event === null ? 'none' : `${event.id}, ${formatDateTime(Date.parse(event.timestamp))}`;
   const { oldest, newest, perHour } = events;
   printLine(
     formatTable(
@@ -138,8 +138,8 @@ async function showStatus(config: Config, { json }: { json?: true }): Promise<vo
       instances.map(({ name, version, startedAt, seenAt }) => [
         name,
         version,
-        formatTime(startedAt),
-        seenAt === stoppedAt ? 'stopped' : formatTime(seenAt),
+        formatDateTime(startedAt),
+        seenAt === stoppedAt ? 'stopped' : formatDateTime(seenAt),
       ]),
     ),
   );

@@ -56,9 +56,9 @@ export const BackupState = objectSchema('Backups', 'The backups of the store.', 
     .string()
     .nullable()
     .meta({ description: 'Folder that contains the backups; null if BACKUP_FOLDER is not set.' }),
-  everySeconds: count
-    .nullable()
-    .meta({ description: 'Interval between scheduled backups; null if backups are made only on request.' }),
+  everySeconds: count.nullable().meta({
+    description: 'Interval between scheduled backups; null if backups are created only on request.',
+  }),
   keep: count.meta({ description: 'Number of scheduled backups to keep.' }),
   running: z
     .object({ done: count, total: count })

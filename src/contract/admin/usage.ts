@@ -51,14 +51,14 @@ const microseconds = (share: string) =>
     .nullable()
     .meta({ description: `Latency that ${share} of the requests did not exceed, in microseconds.` });
 
-export const TrafficStep = Outcomes.extend({
+export const TrafficInterval = Outcomes.extend({
   from: instant('Start of the interval (UTC).'),
   p50: microseconds('half'),
   p95: microseconds('95 %'),
   p99: microseconds('99 %'),
 }).meta({ id: 'TrafficStep', description: 'Request counts and latency for one interval.' });
 
-const TrafficHistory = z.array(TrafficStep).meta({
+const TrafficHistory = z.array(TrafficInterval).meta({
   id: 'TrafficHistory',
   description:
     'Request counts and latency by interval, oldest first; intervals without requests are omitted.',
@@ -140,7 +140,7 @@ const TopCallers = z
 
 export type UsageSeries = z.infer<typeof UsageSeries>;
 export type UsageStep = (typeof usageSteps)[number];
-export type TrafficStep = z.infer<typeof TrafficStep>;
+export type TrafficInterval = z.infer<typeof TrafficInterval>;
 export type OperationUsage = z.infer<typeof OperationUsage>;
 export type KeyOperationUsage = z.infer<typeof KeyOperationUsage>;
 export type FailedRequest = z.infer<typeof FailedRequest>;

@@ -128,7 +128,9 @@ export async function signIn(
     const fields = { requestId, address: client, operator: formatActor(signedIn.actor) };
     log.info(
       fields,
-      isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
+      isStored
+        ? 'signed in'
+        : 'signed in; the session could not be stored and will end when this process exits',
     );
     const shown = { ...presentSession(signedIn), secret: secrets.inPage };
     const { status, body: text = null } = toResult(operation, shown);

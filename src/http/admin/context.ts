@@ -26,7 +26,7 @@ export interface AdminContext {
   readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */
   readonly unmeteredResponses: UnmeteredResponses;
-  readonly makeRequestId: () => string;
+  readonly newRequestId: () => string;
 }
 
 interface Page {

@@ -50,8 +50,8 @@ function addTroubles({ troubles }: AdminContext, apiError: ApiError, isSignedIn:
   return new ApiError(code, { message: [message, ...reasons].join(' ') });
 }
 
-export function fallbackReply({ log, makeRequestId }: AdminContext, error: unknown): Response {
-  const requestId = makeRequestId();
+export function fallbackReply({ log, newRequestId }: AdminContext, error: unknown): Response {
+  const requestId = newRequestId();
   log.error({ requestId, err: error }, 'request failed');
   const apiError = new ApiError('internal_error');
   const headers = { ...adminHeaders, 'Content-Type': 'application/json', 'X-Request-Id': requestId };

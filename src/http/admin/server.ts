@@ -49,7 +49,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       route,
       operation: route?.methods.get(request.method),
       path: request.params ?? noParams,
-      requestId: chooseRequestId(request, context.makeRequestId),
+      requestId: chooseRequestId(request, context.newRequestId),
       client,
       network: toNetwork(client),
       mayTakeLong: (isAllowed) => {

@@ -6,7 +6,7 @@ type Peers = Pick<Bun.Server<undefined>, 'requestIP'>;
 /**
  * Connections with an authenticated request in flight. When there are too many connections, all other connections are
  * closed first. Connections are identified by the address and port of the peer. A client chooses its port, so the port
- * alone would let it pass connections off as those of others.
+ * alone would let it pass its connections off as other clients'.
  */
 export class BusyConnections {
   /** The peer of a request is read only when needed, because reading it creates two objects. */

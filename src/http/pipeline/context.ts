@@ -30,7 +30,7 @@ export interface RequestContext {
   readonly failedRequests: FailedRequests;
   /** Undefined if requests are not logged. */
   readonly requestLog: RequestLog | undefined;
-  readonly makeRequestId: () => string;
+  readonly newRequestId: () => string;
   readonly isDraining: () => boolean;
 }
 

@@ -49,9 +49,9 @@ function withoutPort(hop: string): string {
 const ownRequestId = /^(?!.*as[kosp]_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 /** The id of a request: the id that the client sent if it is acceptable, otherwise a new id. */
-export function chooseRequestId({ headers }: Request, make: () => string): string {
+export function chooseRequestId({ headers }: Request, generate: () => string): string {
   const sent = headers.get('x-request-id');
-  return sent !== null && ownRequestId.test(sent) ? sent : make();
+  return sent !== null && ownRequestId.test(sent) ? sent : generate();
 }
 
 /** Generates request ids that consist of a random part per process and a counter. */

@@ -76,7 +76,7 @@ interface StaticPage {
   readonly text: () => string;
 }
 
-/** Address of the service in the Markdown files, which the pages replace with the actual one. */
+/** Placeholder address in the Markdown files, replaced when pages are rendered. */
 const exampleAddress = 'http://127.0.0.1:3000';
 
 function guidePages(address: () => string, searchIndex: () => string): ReadonlyMap<string, StaticPage> {

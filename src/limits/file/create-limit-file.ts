@@ -2,7 +2,7 @@
 import { fsyncSync, renameSync, rmSync } from 'node:fs';
 import type { Clock } from '../../domain/clock.ts';
 import { syncParentFolder } from '../../store-files/disk.ts';
-import { makeFile, type StoreFiles } from '../../store-files/files.ts';
+import { createFileIfMissing, type StoreFiles } from '../../store-files/files.ts';
 import { type BanRules, noPenalty, type Usage } from '../limit.ts';
 import { AccountUsageTable, exhaustedUsage } from './account-counts.ts';
 import { KeyPenaltyTable, longestBan } from './key-penalties.ts';
@@ -22,7 +22,7 @@ export function createLimitFile(
 ): LimitFile {
   const copy = `${path}.new`;
   rmSync(copy, { force: true });
-  makeFile(copy, data);
+  createFileIfMissing(copy, data);
   try {
     using file = LimitFile.create(copy, how);
     fill?.(file);

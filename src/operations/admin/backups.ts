@@ -29,7 +29,7 @@ export interface BackupBackend {
 }
 
 export interface BackupSettings {
-  /** Interval in ms; undefined if backups are made only on request. */
+  /** Interval in ms; undefined if backups are created only on request. */
   readonly everyMs: number | undefined;
   readonly keep: number;
 }
@@ -50,7 +50,7 @@ type ScheduledBackup =
 
 /** Backup metrics. Counts start at zero when the service starts. */
 export interface BackupMetrics {
-  /** Interval in ms; undefined if backups are made only on request. */
+  /** Interval in ms; undefined if backups are created only on request. */
   readonly everyMs: number | undefined;
   readonly latest: NamedFile | undefined;
   /** Duration of the latest backup since the service started; undefined if there is none. */
@@ -99,11 +99,11 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Makes a backup and resolves when it is complete. Throws `backup_not_possible`, or `backup_in_progress` if another
+   * Creates a backup and resolves when it is complete. Throws `backup_not_possible`, or `backup_in_progress` if another
    * backup is running.
    */
   async create(actor: Actor, label: string): Promise<Backup> {
-    const backup = await this.#make(label);
+    const backup = await this.#create(label);
     const { lastVerification: _, ...recorded } = backup;
     const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
     await entry.catch((error: unknown) => {
@@ -127,7 +127,7 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /**
-   * Verifies a backup and stores the result. One process verifies at a time, by turns between operators, and an operator's
+   * Verifies a backup and stores the result. One process verifies at a time, alternating between operators, and an operator's
    * requests for the same backup share the result. Throws `backup_not_found`, or `backup_damaged` with a description of the
    * damage.
    */
@@ -165,7 +165,7 @@ export class BackupOperations implements AsyncDisposable {
     if (this.#lastError === undefined) return undefined;
     return {
       what: `The last backup failed: ${this.#lastError}`,
-      remedy: 'Correct the problem, then make a backup. Scheduled backups are retried automatically.',
+      remedy: 'Correct the problem, then create a backup. Scheduled backups are retried automatically.',
     };
   }
 
@@ -195,11 +195,11 @@ export class BackupOperations implements AsyncDisposable {
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
-  /** Makes a backup if one is due, and deletes excess backups. Returns undefined if none is due. */
-  async makeDue(): Promise<ScheduledBackup | undefined> {
+  /** Creates a backup if one is due, and deletes excess backups. Returns undefined if none is due. */
+  async createDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
-      const backup = await this.#make(null);
+      const backup = await this.#create(null);
       const removed = (await this.#context.backend?.folder.prune(this.#context.keep, backup.name)) ?? [];
       return { kind: 'made', backup, removed };
     } catch (error) {
@@ -234,7 +234,7 @@ export class BackupOperations implements AsyncDisposable {
     await backend?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
   }
 
-  async #make(label: string | null): Promise<Backup> {
+  async #create(label: string | null): Promise<Backup> {
     const { backend, clock } = this.#context;
     if (backend === undefined) throw new ApiError('backup_not_possible');
     if (this.#running !== undefined) throw new ApiError('backup_in_progress');
@@ -246,8 +246,8 @@ export class BackupOperations implements AsyncDisposable {
     this.#running = running;
     const begunAt = clock.steady();
     try {
-      await folder.make();
-      const making = maker.make(folder.pathOf(name) as string, {
+      await folder.prepare();
+      const making = maker.create(folder.pathOf(name) as string, {
         replace: false,
         now,
         signal: this.#stopping.signal,

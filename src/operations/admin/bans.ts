@@ -37,7 +37,7 @@ export class BanOperations {
 
   /**
    * Ends a key's ban and clears its strikes and ban level. Throws `ban_not_found`. Bans and the audit log are stored
-   * separately, so the request is recorded first and the result afterwards. If the process ends or the store fails in
+   * separately, so the request is recorded before the change and the result after it. If the process ends or the store fails in
    * between, the log contains only the first entry, and the list of bans shows the result.
    */
   async lift(keyId: number): Promise<void> {

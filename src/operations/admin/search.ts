@@ -216,7 +216,7 @@ async function findCategoriesNamed({ categories }: Services['store'], text: stri
   return found;
 }
 
-/** One search at a time, by turns between operators. Searches that run concurrently would delay the clients. */
+/** One search at a time, alternating between operators. Searches that run concurrently would delay the clients. */
 const searchQueue = new FairQueue<string>();
 
 export const searchHandlers = {

@@ -75,13 +75,13 @@ export class SystemOperations {
     const { clock, traffic } = dependencies;
     const shared = <T>(keepMs: number, read: () => Promise<T>) =>
       shareReading(keepMs, () => clock.steady(), read);
-    // Tests that set the clock expect the state of the moment.
+    // Tests that set the clock expect current state, so caching is disabled.
     const keepMs = clock.rules ? 0 : defaultCacheMs;
     this.#slow = shared(cacheMs, () => this.#readSlow());
     this.#traffic = shared(keepMs, () => traffic.traffic());
     this.#state = shared(keepMs, () => this.#readState());
     this.overview = shared(keepMs, () => this.#readOverview());
-    // Not kept, because those who compare two readings expect that each is of its moment.
+    // Not cached, because programs that compare two scrapes expect each to be current.
     this.metrics = shared(0, () => this.#readMetrics());
   }
 

@@ -1,7 +1,7 @@
 import type {
   KeyOperationUsage,
   OperationUsage,
-  TrafficStep,
+  TrafficInterval,
   UsageStep,
   usageOperations,
 } from '../../contract/admin/usage.ts';
@@ -79,7 +79,10 @@ export class UsageReports {
   }
 
   /** Requests and latency across all instances, per time step. Returns at most the last 1,000 steps. */
-  async history({ step, ...asked }: RequestedRange & { readonly step: UsageStep }): Promise<TrafficStep[]> {
+  async history({
+    step,
+    ...asked
+  }: RequestedRange & { readonly step: UsageStep }): Promise<TrafficInterval[]> {
     const { by, stepMs, defaultMs: length } = stepLengths[step];
     const { since, until } = this.#range(asked, length);
     const begin = Math.max(since, until - maxSteps * stepMs);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Page } from '../../contract/operation.ts';
-import type { StoreEvent } from '../../contract/representations.ts';
+import type { EventRepresentation } from '../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
@@ -31,7 +31,7 @@ export interface EventFilter {
   readonly accountId: number | 'all';
 }
 
-export function matchesFilter({ type, accountId }: StoreEvent, eventFilter: EventFilter): boolean {
+export function matchesFilter({ type, accountId }: EventRepresentation, eventFilter: EventFilter): boolean {
   const mayRead =
     accountId === null || eventFilter.accountId === 'all' || accountId === eventFilter.accountId;
   return mayRead && eventFilter.types.has(type);
@@ -56,11 +56,11 @@ interface PageRequest {
   readonly guard?: WatchCaller | undefined;
 }
 
-type EventPage = Page<StoreEvent>;
+type EventPage = Page<EventRepresentation>;
 
 /** Retained events, before filtering by what the caller may read. */
 interface EventRead {
-  readonly events: readonly StoreEvent[];
+  readonly events: readonly EventRepresentation[];
   /** The id of the last event read, or the starting position if there is none. */
   readonly last: bigint;
   readonly isEnd: boolean;
@@ -202,7 +202,7 @@ export class EventFeed implements Disposable {
       let empty = page;
       const listener = {
         until: this.#clock.steady() + waitMs,
-        receive: (events: readonly StoreEvent[]) => {
+        receive: (events: readonly EventRepresentation[]) => {
           const next = filterPage(events, limit, eventFilter);
           if (next.items.length === 0) {
             empty = next;
@@ -237,9 +237,13 @@ function toPage({ events, last }: EventRead, limit: number, eventFilter: EventFi
 }
 
 /** The first matching events, and the id of the last event examined. */
-function filterPage(events: readonly StoreEvent[], limit: number, eventFilter: EventFilter): EventPage {
-  const items: StoreEvent[] = [];
-  let last: StoreEvent | undefined;
+function filterPage(
+  events: readonly EventRepresentation[],
+  limit: number,
+  eventFilter: EventFilter,
+): EventPage {
+  const items: EventRepresentation[] = [];
+  let last: EventRepresentation | undefined;
   for (const event of events) {
     last = event;
     if (matchesFilter(event, eventFilter)) items.push(event);

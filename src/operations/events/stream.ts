@@ -1,6 +1,6 @@
 import { eventFrame, reconnectAfterMs } from '../../contract/events.ts';
 import type { StreamSink, StreamSource } from '../../contract/operation.ts';
-import type { StoreEvent } from '../../contract/representations.ts';
+import type { EventRepresentation } from '../../contract/representations.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Scope } from '../../domain/scope.ts';
 import { canReadAll, type EventFeed, type EventFilter, matchesFilter } from './feed.ts';
@@ -19,7 +19,7 @@ export interface StreamFilter {
 }
 
 /** Encodes the selected events as server-sent events, in chunks that contain only whole events. */
-function encodeChunks(events: readonly StoreEvent[], eventFilter: EventFilter): Uint8Array[] {
+function encodeChunks(events: readonly EventRepresentation[], eventFilter: EventFilter): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   let text = '';
   for (const event of events) {
@@ -35,11 +35,11 @@ function encodeChunks(events: readonly StoreEvent[], eventFilter: EventFilter): 
 
 /** Encodes a batch only once for all streams with the same filter. */
 export class SharedEncoder {
-  #batch: readonly StoreEvent[] = [];
+  #batch: readonly EventRepresentation[] = [];
   #isShared = true;
   readonly #chunks = new Map<string, readonly Uint8Array[]>();
 
-  encode(batch: readonly StoreEvent[], { eventFilter, types }: StreamFilter): readonly Uint8Array[] {
+  encode(batch: readonly EventRepresentation[], { eventFilter, types }: StreamFilter): readonly Uint8Array[] {
     if (batch !== this.#batch) {
       this.#batch = batch;
       this.#isShared = batch.every(({ accountId }) => accountId === null);
@@ -114,7 +114,7 @@ export class EventStream implements StreamSource, Listener, EventReader {
     this.end();
   }
 
-  receive(events: readonly StoreEvent[]): void {
+  receive(events: readonly EventRepresentation[]): void {
     for (const chunk of this.#dependencies.frames.encode(events, this.filter)) {
       if (this.#behindBytes > maxBufferedBytes) this.end();
       else this.#write(chunk);

@@ -1,4 +1,4 @@
-import type { StoreEvent } from '../../contract/representations.ts';
+import type { EventRepresentation } from '../../contract/representations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
 
@@ -19,7 +19,7 @@ export interface Listener {
   /** Whether the listener belongs to the service itself rather than a client or an operator. */
   readonly isOwn?: boolean;
   /** Receives every event after the listener's position, in order and exactly once. */
-  receive(events: readonly StoreEvent[]): void;
+  receive(events: readonly EventRepresentation[]): void;
   end(reason: EndReason): void;
 }
 
@@ -165,13 +165,16 @@ export class EventTail implements Disposable {
  * The events directly after `after`, up to the first gap. Retained events have contiguous ids, so a gap means that a
  * reader would miss events by continuing.
  */
-export function takeContiguous(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
+export function takeContiguous(
+  events: readonly EventRepresentation[],
+  after: bigint,
+): readonly EventRepresentation[] {
   const gap = events.findIndex(({ id }, index) => id !== after + BigInt(index + 1));
   return gap === -1 ? events : events.slice(0, gap);
 }
 
 /** The events after `after`, from a list of contiguous events. */
-function eventsAfter(events: readonly StoreEvent[], after: bigint): readonly StoreEvent[] {
+function eventsAfter(events: readonly EventRepresentation[], after: bigint): readonly EventRepresentation[] {
   const first = events[0]?.id ?? 0n;
   return after < first ? events : events.slice(Number(after - first) + 1);
 }

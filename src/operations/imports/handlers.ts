@@ -186,9 +186,9 @@ async function createPreview(
   }
   const reader = format.newReader({ newIds });
   const rows: ImportPreview['rows'] = [];
-  for await (const group of new Rows({ input: { name: 'The file', read }, reader, signal })) {
+  for await (const batch of new Rows({ input: { name: 'The file', read }, reader, signal })) {
     if (rows.length >= maxRows) break;
-    for (const row of group.slice(0, maxRows - rows.length)) {
+    for (const row of batch.slice(0, maxRows - rows.length)) {
       if ('pet' in row) {
         const { name, categoryId, status } = row.pet;
         rows.push({ line: row.line, name, categoryId: String(categoryId), status, reason: null, text: null });

@@ -10,12 +10,12 @@ import type { Store } from '../units.ts';
 
 /**
  * Maximum number of rows that a commit changes: one per animal, and one per category, which counts its animals. Larger
- * groups would write fewer pages per row, but delay other writes longer.
+ * batches would write fewer pages per row, but delay other writes longer.
  */
-const rowsPerGroup = 900;
-/** Maximum total length of the rejected rows in a group. */
-const maxGroupBytes = 1_048_576;
-/** Pause between groups, so that a serving process can write in between. */
+const rowsPerBatch = 900;
+/** Maximum total length of the rejected rows in a batch. */
+const maxBatchBytes = 1_048_576;
+/** Pause between batches, so that a serving process can write in between. */
 const restMs = 1;
 
 /** First and last line of the row in the input, counted from 1. */
@@ -35,10 +35,10 @@ export interface RejectedRow extends LineRange {
 
 export type ImportRow = AcceptedRow | RejectedRow;
 
-export interface ImportGroup {
+export interface ImportBatch {
   readonly progress: ImportProgress;
   readonly rejected: readonly RejectedRow[];
-  /** Ids of the first and last animal in the group; undefined if the group has none, or for a dry run. */
+  /** Ids of the first and last animal in the batch; undefined if the batch has none, or for a dry run. */
   readonly firstId: bigint | undefined;
   readonly lastId: bigint | undefined;
 }
@@ -126,31 +126,31 @@ export class ImportOperations {
   }
 
   /**
-   * Adds the rows in groups, and yields after each commit. The last group shows whether the import is complete. The
+   * Adds the rows in batches, and yields after each commit. The last batch shows whether the import is complete. The
    * audit log records the start of the import (in the same transaction as the first animals) and its outcome. Throws
    * `service_unavailable`, and `import_invalid` if another import of the same input is in progress. An error does not
-   * undo groups that were already yielded.
+   * undo batches that were already yielded.
    */
-  async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
+  async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportBatch> {
     let progress = stored === undefined || stored.finished ? nothing : stored;
     const before = progress === nothing ? null : progress;
     let storedLine = stored?.lastLine ?? 0;
     let hasBegun = false;
-    const commit = async (group: readonly ImportRow[], finished: boolean): Promise<ImportGroup> => {
-      const pets = group.flatMap((row) => ('pet' in row ? [row.pet] : []));
-      progress = advanceProgress(progress, group, pets.length, finished);
+    const commit = async (batch: readonly ImportRow[], finished: boolean): Promise<ImportBatch> => {
+      const pets = batch.flatMap((row) => ('pet' in row ? [row.pet] : []));
+      progress = advanceProgress(progress, batch, pets.length, finished);
       const begins = !hasBegun && pets.length > 0;
-      const ends = hasBegun && group.length === 0;
+      const ends = hasBegun && batch.length === 0;
       const entry = begins || ends ? this.#entry(source, before, { file, ...progress }) : undefined;
       hasBegun ||= begins;
       const added = await this.#commit({ pets, source, progress, storedLine, entry });
       storedLine = progress.lastLine;
-      const rejected = group.filter((row) => 'reason' in row);
+      const rejected = batch.filter((row) => 'reason' in row);
       return { progress, rejected, firstId: added.at(0)?.id, lastId: added.at(-1)?.id };
     };
-    for await (const group of groupRows(rows)) {
+    for await (const batch of batchRows(rows)) {
       if (signal.aborted) break;
-      yield await commit(group, false);
+      yield await commit(batch, false);
       await sleep(restMs);
     }
     yield await commit([], !signal.aborted);
@@ -190,36 +190,34 @@ export class ImportOperations {
 
 function advanceProgress(
   before: ImportProgress,
-  group: readonly ImportRow[],
+  batch: readonly ImportRow[],
   added: number,
   finished: boolean,
 ): ImportProgress {
   return {
-    lastLine: group.at(-1)?.endLine ?? before.lastLine,
+    lastLine: batch.at(-1)?.endLine ?? before.lastLine,
     added: before.added + added,
-    rejected: before.rejected + group.length - added,
+    rejected: before.rejected + batch.length - added,
     finished,
   };
 }
 
-/** Regroups batches of any size into groups that change up to `rowsPerGroup` rows, or fewer if rejected rows are long. */
-async function* groupRows(
-  batches: AsyncIterable<readonly ImportRow[]>,
-): AsyncGenerator<readonly ImportRow[]> {
-  let group: ImportRow[] = [];
+/** Regroups rows into batches that change up to `rowsPerBatch` rows, or fewer if rejected rows are long. */
+async function* batchRows(chunks: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
+  let batch: ImportRow[] = [];
   let bytes = 0;
   const categories = new Set<bigint>();
-  for await (const batch of batches) {
-    for (const row of batch) {
-      group.push(row);
+  for await (const chunk of chunks) {
+    for (const row of chunk) {
+      batch.push(row);
       if ('pet' in row) categories.add(row.pet.categoryId);
       else bytes += row.bytes.length;
-      if (group.length + categories.size <= rowsPerGroup && bytes < maxGroupBytes) continue;
-      yield group;
-      group = [];
+      if (batch.length + categories.size <= rowsPerBatch && bytes < maxBatchBytes) continue;
+      yield batch;
+      batch = [];
       bytes = 0;
       categories.clear();
     }
   }
-  if (group.length > 0) yield group;
+  if (batch.length > 0) yield batch;
 }

@@ -27,7 +27,7 @@ interface MetricsInput {
   readonly troubles: readonly string[];
   /** Number of banned keys; undefined if bans cannot be read. */
   readonly bans: number | undefined;
-  /** Undefined if the service does not make backups. */
+  /** Undefined if the service does not create backups. */
   readonly backups: BackupMetrics | undefined;
   /** Undefined if the store cannot be read. */
   readonly events: EventMetrics | undefined;

@@ -28,7 +28,7 @@ export async function answerWorkerQuery(
 /** Queries the serving workers. Returns the responses that arrive in time, by worker number. */
 type QueryWorkers = (question: WorkerQuery) => Promise<ReadonlyMap<number, unknown>>;
 
-export class WorkersTraffic implements TrafficSource {
+export class WorkerTrafficSource implements TrafficSource {
   readonly #ask: QueryWorkers;
   /** By worker number: the latest counters of the current process, and the sum of its predecessors' final counters. */
   readonly #known = new Map<number, { readonly last: Traffic; readonly ended: Traffic | undefined }>();

@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/api-error.ts';
 import type { eventOperations } from '../../contract/events.ts';
 import type { OperationInput, Page } from '../../contract/operation.ts';
-import type { StoreEvent } from '../../contract/representations.ts';
+import type { EventRepresentation } from '../../contract/representations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import {
@@ -47,7 +47,7 @@ export function readFeedPage(
   { after, limit, wait, order }: FeedQuery,
   eventFilter: EventFilter,
   guard?: WatchCaller,
-): Awaitable<Page<StoreEvent>> {
+): Awaitable<Page<EventRepresentation>> {
   if (order !== 'desc') return feed.page({ after, limit, eventFilter, waitSeconds: wait ?? 0, guard });
   if (after !== undefined || wait !== undefined)
     throw exclusiveParameterError(after === undefined ? 'wait' : 'after');

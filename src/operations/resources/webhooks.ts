@@ -215,7 +215,7 @@ export async function redeliver(
 
 /**
  * Throws `invalid_api_key` if the account was closed after the request was admitted. Closing an account disables its
- * webhooks, so a webhook that is enabled afterwards would send events once the account is reopened.
+ * webhooks, so a webhook that is enabled later would send events once the account is reopened.
  */
 async function expectOpen(
   accounts: Transaction['accounts'],

@@ -17,7 +17,7 @@ export class OneTimeCode {
     this.#randomBytes = randomBytes;
   }
 
-  make(): string {
+  create(): string {
     const code = Buffer.from(this.#randomBytes(codeBytes)).toString('base64url');
     this.#made = { digest: sha256(code), validUntil: this.#clock.steady() + validForMs };
     return code;

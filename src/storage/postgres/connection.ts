@@ -1,14 +1,14 @@
 import { SQL } from 'bun';
-import { sslModeOf } from './encryption.ts';
+import { readSslMode } from './encryption.ts';
 import { NoReplyError } from './failures.ts';
 import type { Session } from './index-builds.ts';
 import {
   BehindPooler,
   checkSchema,
   expectSession,
-  isRefusedByPooler,
-  sessionMark,
-  settingsOf,
+  isPoolerRefusal,
+  readSessionSettings,
+  sessionMarker,
   urlForPooler,
 } from './pooler.ts';
 
@@ -72,9 +72,9 @@ export class Connection {
       connectionTimeout: this.#openTimeoutMs / 1_000,
       connection: {
         application_name: 'animal-store',
-        ...(!throughPooler && { ...parameters(statementTimeoutMs), ...isolation, ...sessionMark }),
+        ...(!throughPooler && { ...parameters(statementTimeoutMs), ...isolation, ...sessionMarker }),
       },
-      tls: sslModeOf(url) as Tls,
+      tls: readSslMode(url) as Tls,
       onclose: () => onClose(this),
     });
   }
@@ -91,7 +91,7 @@ export class Connection {
       else await expectSession(this.sql);
       if (this.#settings.refusesStandby) await expectPrimary(this.sql);
     } catch (error) {
-      throw isRefusedByPooler(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
+      throw isPoolerRefusal(error) && !this.throughPooler ? new BehindPooler() : this.failureOf(error);
     } finally {
       clearTimeout(timer);
     }
@@ -144,7 +144,7 @@ export class Connection {
 
   async #checkSessions(): Promise<void> {
     const { url, statementTimeoutMs } = this.#settings;
-    const found = await settingsOf(this.sql);
+    const found = await readSessionSettings(this.sql);
     checkSchema(found, url);
     const wanted = Object.entries({ ...parameters(statementTimeoutMs), ...isolation });
     this.hasSettings = wanted.every(([name, value]) => found.get(name) === String(value));

@@ -3,14 +3,14 @@ import { CircuitBreaker } from '../../outages/circuit-breaker.ts';
 import { StorageUnavailable, StoreUnusableError, WriteUncertainError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
 import { type ConnectionSettings, standbyReason } from './connection.ts';
-import { askForEncryption, describeEncryption, describeEncryptionToPooler } from './encryption.ts';
+import { describeEncryption, describeEncryptionToPooler, queryEncryption } from './encryption.ts';
 import {
-  failureOf,
   isMissingDatabase,
   isMissingRole,
   isReadOnly,
   isTransactionConflict,
   postgresReason,
+  toFailure,
 } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
@@ -145,7 +145,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   async encryption(): Promise<string> {
     const { url } = this.#options;
-    const [row] = await this.read(askForEncryption);
+    const [row] = await this.read(queryEncryption);
     if (this.#pool.connections.throughPooler) return describeEncryptionToPooler(url);
     return describeEncryption(url, row?.version);
   }
@@ -187,7 +187,7 @@ export class PostgresDatabase implements AsyncDisposable {
     try {
       return await run();
     } catch (error) {
-      const failure = failureOf(error);
+      const failure = toFailure(error);
       if (failure === 'defect') throw error;
       if (failure === 'refused') this.#refused(error);
       const Kind = failure === 'unanswered' ? unanswered() : StorageUnavailable;

@@ -7,7 +7,7 @@ const checked = {
 } as const;
 
 /** Returns the `sslmode` of a URL, as in libpq. Defaults to `prefer`, or to `verify-full` if `sslrootcert` is set. */
-export function sslModeOf(url: string): string {
+export function readSslMode(url: string): string {
   const parameters = new URL(url).searchParams;
   for (const name of ['sslmode', 'ssl', 'tls']) {
     const mode = parameters.get(name);
@@ -21,13 +21,13 @@ interface Encryption {
   readonly version: string | null;
 }
 
-export function askForEncryption(sql: SQL): SQL.Query<Encryption[]> {
+export function queryEncryption(sql: SQL): SQL.Query<Encryption[]> {
   return sql`SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()`;
 }
 
 export function describeEncryption(url: string, version: string | null = null): string {
   if (version === null) return 'none';
-  const mode = sslModeOf(url);
+  const mode = readSslMode(url);
   const isChecked = mode === 'verify-ca' || mode === 'verify-full';
   return `${version}, ${isChecked ? checked[mode] : `certificate not verified (sslmode=${mode})`}`;
 }
@@ -37,7 +37,7 @@ export function describeEncryption(url: string, version: string | null = null): 
  * connections are encrypted.
  */
 export function describeEncryptionToPooler(url: string): string {
-  const mode = sslModeOf(url);
+  const mode = readSslMode(url);
   if (mode === 'disable') return 'none, to a connection pooler';
   const version = mode === 'allow' || mode === 'prefer' ? null : 'TLS';
   return `${version === null ? `unknown (sslmode=${mode})` : describeEncryption(url, version)}, to a connection pooler`;

@@ -9,14 +9,14 @@ interface ServerRow {
   readonly bytes: bigint;
 }
 
-const askForServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
+const queryServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
   SELECT current_setting('server_version') AS version,
          (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
           WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
 
 /** Returns information about the database. If the server does not respond, its version and size are null. */
-export async function factsOf(database: PostgresDatabase): Promise<StoreFacts> {
-  const [server] = await database.read(askForServer).catch((error) => {
+export async function readFacts(database: PostgresDatabase): Promise<StoreFacts> {
+  const [server] = await database.read(queryServer).catch((error) => {
     if (error instanceof StorageUnavailable) return [];
     throw error;
   });

@@ -39,7 +39,7 @@ const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 /** SQLSTATE classes for a server shutdown (57P) and a lost connection (08). */
 const going = /^(57P|08)/;
 
-export function failureOf(error: unknown): Failure {
+export function toFailure(error: unknown): Failure {
   if (
     error instanceof StatementTimeout ||
     error instanceof ConnectionError ||
@@ -48,7 +48,7 @@ export function failureOf(error: unknown): Failure {
     return 'unavailable';
   if (error instanceof NoReplyError) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
-  const state = stateOf(error);
+  const state = sqlState(error);
   if (busy.test(state) || isUnsent(error)) return 'unavailable';
   if (refused.test(state)) return 'refused';
   if (going.test(state) || /CONNECTION|TIMEOUT|CANCELLED/.test(error.code)) return 'unanswered';
@@ -65,60 +65,60 @@ function isUnsent({ code, detail }: SQL.PostgresError): boolean {
 
 /** Whether an error, or one of its causes, is a timeout, after which another attempt may succeed. */
 export function isTimeout(error: unknown): boolean {
-  if (error instanceof StatementTimeout || error instanceof NoReplyError || busy.test(stateOf(error)))
+  if (error instanceof StatementTimeout || error instanceof NoReplyError || busy.test(sqlState(error)))
     return true;
   const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;
   return cause !== undefined && isTimeout(cause);
 }
 
 export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof TransactionConflict || overtaken.test(stateOf(error));
+  return error instanceof TransactionConflict || overtaken.test(sqlState(error));
 }
 
 /** The statement waited longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
-  return stateOf(error) === '55P03';
+  return sqlState(error) === '55P03';
 }
 
 /** The statement was canceled, for example by `statement_timeout`. */
 export function isCanceled(error: unknown): boolean {
-  return stateOf(error) === '57014';
+  return sqlState(error) === '57014';
 }
 
 /** The session is read-only, for example because the server became a standby. */
 export function isReadOnly(error: unknown): boolean {
-  return stateOf(error) === '25006';
+  return sqlState(error) === '25006';
 }
 
 export function isMissingDatabase(error: unknown): boolean {
-  return stateOf(causeOf(error)) === '3D000';
+  return sqlState(causeOf(error)) === '3D000';
 }
 
 /** Only servers without password authentication report a missing role. */
 export function isMissingRole(error: unknown): boolean {
-  return stateOf(causeOf(error)) === '28000' && /^role ".*" does not exist$/.test(postgresReason(error));
+  return sqlState(causeOf(error)) === '28000' && /^role ".*" does not exist$/.test(postgresReason(error));
 }
 
 const causeOf = (error: unknown) => (error instanceof ConnectionError ? error.cause : error);
 
 /** The table does not exist in this database and schema. */
 export function isUndefinedTable(error: unknown): boolean {
-  return stateOf(error) === '42P01';
+  return sqlState(error) === '42P01';
 }
 
 /** The server, the database, the role or a pooler allows no more connections. */
 export function isOutOfConnections(error: unknown): boolean {
   const cause = causeOf(error);
   // PgBouncer uses the same SQLSTATE for all errors.
-  return stateOf(cause) === '53300' || /^no more connections allowed/.test(postgresReason(cause));
+  return sqlState(cause) === '53300' || /^no more connections allowed/.test(postgresReason(cause));
 }
 
 /**
  * Returns the kind of constraint violation: the key is taken, or a referenced row is missing. Undefined for other
  * errors.
  */
-export function conflictOf(error: unknown): RowConflict | undefined {
-  const state = stateOf(error);
+export function toRowConflict(error: unknown): RowConflict | undefined {
+  const state = sqlState(error);
   if (state === '23505') return 'taken';
   return state === '23503' ? 'missing' : undefined;
 }
@@ -131,7 +131,7 @@ export function postgresReason(error: unknown): string {
   return message;
 }
 
-function stateOf(error: unknown): string {
+function sqlState(error: unknown): string {
   if (!(error instanceof SQL.PostgresError) || !/SERVER_ERROR|SYNTAX_ERROR/.test(error.code)) return '';
   return String(error.errno ?? '');
 }

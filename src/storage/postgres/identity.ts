@@ -37,7 +37,7 @@ const runningWithinSeconds = 30;
  * prefixes, instances would not see each other's changes. If the prefix differs, commands throw `StoreUnusableError`; an
  * instance also throws it if other instances are running. Otherwise, the store will adopt the new prefix (`adoptPrefix`).
  *
- * The prefix and the instances in a restored store are those of the time of the backup. They are ignored until an
+ * A restored store contains the prefix and instances from when the backup was taken. They are ignored until an
  * instance has marked the store (`lineage.ts`), because a restored store must be used with a new prefix. A command that
  * migrates the store is not rejected, because a dump of an older version does not show that it was restored.
  */

@@ -37,8 +37,8 @@ export function indexesIn(statements: string): NewIndex[] {
     });
 }
 
-/** Returns the first index that has not been built. Removes the remains of its last build if that failed. */
-export async function unbuiltOf(
+/** Returns the first index that has not been built. Drops the invalid index left by a failed build. */
+export async function prepareNextIndexBuild(
   transaction: SQL,
   indexes: readonly NewIndex[],
 ): Promise<NewIndex | undefined> {

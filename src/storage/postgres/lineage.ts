@@ -58,7 +58,7 @@ export class Lineage implements AsyncDisposable {
       this.#hasFailed = false;
       if (other !== undefined) {
         this.#notice(
-          `the database has another history: ${other.current} instead of ${other.recorded}, after a failover or restore. ` +
+          `the database has a different history: ${other.current} instead of ${other.recorded}, after a failover or restore. ` +
             'Ids continue after a gap, and readers of events start again (410 events_expired)',
         );
       }

@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import { StoreUnusableError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
 import { outdatedStoreError } from '../store-errors.ts';
-import { buildIndex, type NewIndex, type Session, unbuiltOf } from './index-builds.ts';
+import { buildIndex, type NewIndex, prepareNextIndexBuild, type Session } from './index-builds.ts';
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
 import { apply, applyWithIndexes, type MigrationStep, migrationSteps } from './migration-steps.ts';
 
@@ -96,7 +96,7 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
   const steps = migrationSteps.slice(version, next);
   if (version > 0) {
     await expectNoLeftovers(transaction, migrationSteps.slice(version));
-    const unbuilt = await unbuiltOf(transaction, steps[0]?.indexes ?? []);
+    const unbuilt = await prepareNextIndexBuild(transaction, steps[0]?.indexes ?? []);
     if (unbuilt !== undefined) return { from: version, to: version, unbuilt };
   }
   for (const step of steps) await (version === 0 ? applyWithIndexes : apply)(step, transaction);

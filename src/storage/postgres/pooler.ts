@@ -11,7 +11,7 @@ import { SQL } from 'bun';
 const mark = 'animal_store.session';
 
 /** Startup parameter that is not set in sessions behind a pooler. */
-export const sessionMark = { [mark]: 'kept' } as const;
+export const sessionMarker = { [mark]: 'kept' } as const;
 
 /** Session parameters that a URL may set. */
 const sessionParameters = ['search_path', 'options'] as const;
@@ -23,10 +23,10 @@ export class BehindPooler extends Error {}
 export async function expectSession(sql: SQL): Promise<void> {
   // A prepared statement would remain in a session that the pooler later assigns to other clients.
   const [row] = await sql.unsafe(`SELECT current_setting('${mark}', true) AS kept`).simple();
-  if (row?.kept !== sessionMark[mark]) throw new BehindPooler('The connection has no dedicated session.');
+  if (row?.kept !== sessionMarker[mark]) throw new BehindPooler('The connection has no dedicated session.');
 }
 
-export function isRefusedByPooler(error: unknown): boolean {
+export function isPoolerRefusal(error: unknown): boolean {
   return error instanceof SQL.PostgresError && /unsupported startup parameter/.test(error.message);
 }
 
@@ -40,7 +40,7 @@ export function urlForPooler(url: string): string {
 /**
  * Reads the settings of sessions behind a pooler, which may come from the pooler's `connect_query` or from the role.
  */
-export async function settingsOf(sql: SQL): Promise<ReadonlyMap<string, string>> {
+export async function readSessionSettings(sql: SQL): Promise<ReadonlyMap<string, string>> {
   const rows: { name: string; setting: string }[] = await sql
     .unsafe(`SELECT name, setting FROM pg_settings WHERE name IN ('search_path', 'default_transaction_isolation', 'jit')
          OR name LIKE '%timeout'`)

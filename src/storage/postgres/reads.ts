@@ -12,13 +12,13 @@ import { PostgresAccounts } from './entities/accounts.ts';
 import { PostgresAudit } from './entities/audit.ts';
 import { PostgresDeliveries } from './entities/delivery-reads.ts';
 import { PostgresEntity } from './entities/entity.ts';
-import { PostgresEvents, type Spread } from './entities/events.ts';
+import { PostgresEvents, type WaitForPropagation } from './entities/events.ts';
 import { PostgresPets } from './entities/pets.ts';
 import { searchStore } from './entities/search.ts';
 import { PostgresUsage } from './entities/usage.ts';
 import type { Runner } from './statements.ts';
 
-export function readsOf(runner: Runner, spread?: Spread) {
+export function createReads(runner: Runner, waitForPropagation?: WaitForPropagation) {
   const engine = new PostgresEngine(runner);
   return {
     ...createEntities<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
@@ -26,7 +26,7 @@ export function readsOf(runner: Runner, spread?: Spread) {
     accounts: new PostgresAccounts(accounts, runner),
     keys: Object.assign(new PostgresEntity(keys, runner), createKeyQueries(engine)),
     deliveries: new PostgresDeliveries(runner),
-    events: new PostgresEvents(runner, spread),
+    events: new PostgresEvents(runner, waitForPropagation),
     imports: Object.assign(new PostgresEntity(imports, runner), createImportQueries(engine)),
     sessions: new PostgresEntity(sessions, runner),
     audit: new PostgresAudit(runner),

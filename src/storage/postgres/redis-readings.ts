@@ -1,7 +1,7 @@
 import type { RedisReading, RedisReadings } from '../../limits/redis-readings.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** Readings that are older than this are removed, as are those of the future, which a clock that went back leaves. */
+/** Older readings are removed, as are readings with a future time, which a clock that was set back leaves behind. */
 const keptMs = 60_000;
 /** A process that stops waits no longer than this. */
 const removalMs = 1_000;

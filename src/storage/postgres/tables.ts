@@ -1,11 +1,11 @@
 import { StoreUnusableError } from '../../outages/errors.ts';
-import { sqlColumns, sqlKey } from '../../tables/sql.ts';
+import { sqlColumns, sqlKeyColumns } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
 import type { StoreContents, TableRow, Tables, TableValue } from '../storage.ts';
 import { unfinishedCopyError } from '../store-errors.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
-import { conflictOf } from './failures.ts';
+import { toRowConflict } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { incrementVersionSql, readState } from './versions.ts';
 
@@ -40,7 +40,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
         if (table.name === 'counters') await addCounters(database, values, rows.length);
         else await database.write((sql) => sql.unsafe(insertText(table), [values]));
       } catch (error) {
-        const conflict = error === counterIsTaken ? 'taken' : conflictOf(error);
+        const conflict = error === counterIsTaken ? 'taken' : toRowConflict(error);
         if (conflict === undefined) throw error;
         return conflict;
       }
@@ -69,7 +69,7 @@ function rowsOf(table: Table): string {
 
 /** Returns a table's key columns. Text is ordered by bytes, as in SQLite. */
 function keyOf(table: Table): string[] {
-  return sqlKey(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
+  return sqlKeyColumns(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
 /** SQL expressions that read a column, and that convert text from JSON to the column's type. */

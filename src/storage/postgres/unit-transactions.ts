@@ -3,7 +3,7 @@ import type { Resource } from '../../domain/resources.ts';
 import type { Settled } from '../group-queue.ts';
 import type { Run } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
-import { failureOf } from './failures.ts';
+import { toFailure } from './failures.ts';
 import type { Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { addDependencies, lock } from './versions.ts';
@@ -104,5 +104,5 @@ export async function settle(run: Run, transaction: PostgresTransaction): Promis
  * Detects errors that affect all units: a failed connection or server, or a timeout. Other errors affect only the unit.
  */
 function concernsAll(error: unknown): boolean {
-  return failureOf(error) !== 'defect';
+  return toFailure(error) !== 'defect';
 }

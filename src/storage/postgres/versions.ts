@@ -45,8 +45,8 @@ export function addDependencies(moved: Map<Resource, number>, resources: readonl
 }
 
 /**
- * An instance of version 1.1.0 that was killed counts as running for this time, because its clock may be slow. It sets
- * `seen_at` to 0 when it stops.
+ * An instance of version 1.1.0 that was killed counts as running for this time, because its clock may be behind. A
+ * clean shutdown of 1.1.0 sets `seen_at` to 0.
  */
 const formerRunningMs = 300_000;
 

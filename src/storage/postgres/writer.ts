@@ -4,7 +4,7 @@ import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts
 import { tables } from '../../tables/tables.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, declaredWrites, groupIntoRuns, type Run } from '../unit-of-work.ts';
+import { declaredWrites, groupIntoRuns, type Run, type UnitCall } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { commitGroup } from './groups/commit.ts';
 import { NeedsTransaction } from './groups/entity.ts';
@@ -58,11 +58,11 @@ export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
-  readonly #catalogue: GroupQueue<Call, never>;
+  readonly #catalogue: GroupQueue<UnitCall, never>;
   /** Catalog changes that repeatedly conflict with changes by other instances. */
-  readonly #contended: GroupQueue<Call, never>;
-  readonly #transactions: GroupQueue<Call, never>;
-  readonly #records: GroupQueue<Call, never>;
+  readonly #contended: GroupQueue<UnitCall, never>;
+  readonly #transactions: GroupQueue<UnitCall, never>;
+  readonly #records: GroupQueue<UnitCall, never>;
 
   constructor(
     database: PostgresDatabase,
@@ -79,7 +79,7 @@ export class PostgresWriter implements Writer<Units> {
       return { database, ids, recordsEvents: events, order };
     };
     const queue = (commit: Commit) =>
-      new GroupQueue<Call, never>(database.statementTimeoutMs, async (calls, dueAt, duesAt) =>
+      new GroupQueue<UnitCall, never>(database.statementTimeoutMs, async (calls, dueAt, duesAt) =>
         this.#withTransactions(calls, await this.#commit(calls, dueAt, commit), duesAt),
       );
     const optimistic: Commit = (runs, moved, dueAt) => {
@@ -126,11 +126,11 @@ export class PostgresWriter implements Writer<Units> {
       await queue.idle();
   }
 
-  get #queues(): readonly GroupQueue<Call, never>[] {
+  get #queues(): readonly GroupQueue<UnitCall, never>[] {
     return [this.#catalogue, this.#transactions, this.#records];
   }
 
-  #queueOf(name: string, input: unknown): GroupQueue<Call, never> {
+  #queueOf(name: string, input: unknown): GroupQueue<UnitCall, never> {
     const unit = this.#units[name];
     const writes = unit === undefined ? [] : declaredWrites(unit, input);
     if (writes.length === 0) return this.#records;
@@ -139,7 +139,7 @@ export class PostgresWriter implements Writer<Units> {
 
   /** Moves units that need a transaction to the queue of transactions. They changed nothing so far. */
   #withTransactions(
-    calls: readonly Call[],
+    calls: readonly UnitCall[],
     settled: readonly (Settled<never> | undefined)[],
     duesAt: readonly number[],
   ): (Settled<never> | undefined)[] {
@@ -151,7 +151,7 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   async #commit(
-    calls: readonly Call[],
+    calls: readonly UnitCall[],
     dueAt: number,
     commit: Commit,
   ): Promise<(Settled<never> | undefined)[]> {

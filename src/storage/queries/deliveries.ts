@@ -2,8 +2,6 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { maxPending, type SendableEvents, type SendingState } from '../../domain/delivery.ts';
 import { deletedWebhookOwner } from '../../tables/webhooks.ts';
 import {
-  type CrowdedWebhook,
-  crowdedColumnsSql,
   deliveryBatch,
   dueAfterCrashSql,
   maxRedeliveredAtOnce,
@@ -14,8 +12,10 @@ import {
   type SendingRow,
   sendingSql,
   successPrecisionMs,
+  type TrimCandidate,
   toSendingStates,
   trimBatch,
+  trimCandidateColumnsSql,
   trimmedTo,
 } from '../delivery-row.ts';
 import type { EntityWrites } from '../entity.ts';
@@ -72,7 +72,7 @@ export const deliveryStatements = perDialect((dialect) => {
     prune: `DELETE FROM deliveries ${ofUnlocked(
       `finished_at < $1 ORDER BY finished_at, id LIMIT ${deliveryBatch}`,
     )}`,
-    crowded: `SELECT id, ${crowdedColumnsSql('$2::bigint')} FROM webhooks WHERE id >= $1 ORDER BY id LIMIT ${trimBatch}`,
+    crowded: `SELECT id, ${trimCandidateColumnsSql('$2::bigint')} FROM webhooks WHERE id >= $1 ORDER BY id LIMIT ${trimBatch}`,
     trim: `DELETE FROM deliveries ${ofUnlocked(
       `webhook_id = $1 AND status = $2::text AND id < $3::bigint
        ORDER BY webhook_id DESC, status DESC, id DESC LIMIT ${deliveryBatch}`,
@@ -178,7 +178,7 @@ function laterPosition<One extends Omit<SweepPosition, 'webhookId'>>(one: One, o
 async function trim(engine: Engine, keep: number, after: SweepPosition | null) {
   const texts = deliveryStatements(engine);
   const from = after ?? sweepStart(0n);
-  const crowded = () => engine.all<CrowdedWebhook>(texts.crowded, from.webhookId, keep);
+  const crowded = () => engine.all<TrimCandidate>(texts.crowded, from.webhookId, keep);
   const next = from.id > 0n ? from : nextToTrim(await crowded(), from);
   if (next === undefined || next.id === 0n) return next;
   const removed = await engine.all<{ id: bigint }>(texts.trim, next.webhookId, next.status, next.id);

@@ -1,7 +1,7 @@
 import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import type { QueueFacts } from '../group-queue.ts';
-import type { Port, ServingWorker } from '../storage.ts';
+import type { MessagePortLike, ServingWorker } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, WriteServer } from '../writer-port.ts';
 import type { Migrations } from './database.ts';
@@ -27,7 +27,7 @@ interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
    * Executes another process's writes until the result is disposed of; undefined if this process does not write to the
    * file.
    */
-  readonly serve?: (port: Port) => Disposable;
+  readonly serve?: (port: MessagePortLike) => Disposable;
 }
 
 interface ConnectOptions {
@@ -101,7 +101,7 @@ function startWriterThread(
     return thread;
   };
   const timer = setTimeout(started, startThreadAfterMs);
-  const port: Port = {
+  const port: MessagePortLike = {
     post: (message) => started().postMessage(message),
     listen: (handler) => {
       handle = handler;

@@ -168,7 +168,7 @@ function checkHealth(
 }
 
 /** The lowest id of an account that is at least `least`; undefined if there is none. Throws `StoreUnusableError`. */
-export function findNextAccount({ data }: DataFile, least: number): number | undefined {
+export function findAccountIdFrom({ data }: DataFile, least: number): number | undefined {
   try {
     const [row] = data
       .query<{ id: bigint | null }, [number]>('SELECT min(id) AS id FROM accounts WHERE id >= ?')

@@ -4,7 +4,7 @@ import type { StoreFiles } from '../../store-files/files.ts';
 import { createServingLock } from '../../store-files/serving-lock.ts';
 import { copyApplicationId, storeApplicationId } from '../../store-files/sqlite-file.ts';
 import { pets } from '../../tables/pets.ts';
-import { sqlColumns, sqlKey } from '../../tables/sql.ts';
+import { sqlColumns, sqlKeyColumns } from '../../tables/sql.ts';
 import type { Table } from '../../tables/table.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
 import { convertErrors, openDatabase } from './database.ts';
@@ -41,7 +41,7 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
     },
     async rows(table, after, limit) {
       const columns = sqlColumns(table).map(({ name }) => name);
-      const key = sqlKey(table).map(({ name }) => name);
+      const key = sqlKeyColumns(table).map(({ name }) => name);
       const where = after === undefined ? '' : `WHERE (${key}) > (${key.map(() => '?')})`;
       const select = database.query<never, TableValue[]>(
         `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`,

@@ -1,7 +1,7 @@
 /** A thread that writes to the data file, so that the disk sync of a write does not delay other requests. */
 
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
-import type { Port } from '../storage.ts';
+import type { MessagePortLike } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { WriteServer } from '../writer-port.ts';
 import { dataMigrations } from './migrations.ts';
@@ -21,7 +21,7 @@ declare const self: Worker;
 export function runWriterThread(units: Units): void {
   self.onmessage = ({ data }: MessageEvent<ThreadTask>) => {
     const writer = new SqliteWriter({ ...data, migrations: dataMigrations, units });
-    const port: Port = {
+    const port: MessagePortLike = {
       post: (message) => self.postMessage(message),
       listen: (handler) => {
         self.onmessage = ({ data: message }: MessageEvent<unknown>) => {

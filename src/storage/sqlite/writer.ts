@@ -4,7 +4,7 @@ import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts
 import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, groupIntoRuns, type Run } from '../unit-of-work.ts';
+import { groupIntoRuns, type Run, type UnitCall } from '../unit-of-work.ts';
 import {
   isBusy,
   isTemporary,
@@ -37,7 +37,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #watch: FormatWatch;
   readonly #units: Units;
   readonly #transaction: SqliteTransaction;
-  readonly #queue: GroupQueue<Call, never>;
+  readonly #queue: GroupQueue<UnitCall, never>;
   readonly #changed;
   readonly #identity: StoreIdentity;
   /** Also true before the first check, because the store may have been opened long before this writer. */
@@ -87,7 +87,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     this.#database.close();
   }
 
-  async #commit(calls: readonly Call[], dueAt: number): Promise<Settled<never>[]> {
+  async #commit(calls: readonly UnitCall[], dueAt: number): Promise<Settled<never>[]> {
     try {
       this.#expectFiles();
       await this.#begin(dueAt);

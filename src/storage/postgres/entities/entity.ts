@@ -10,7 +10,7 @@ import {
   listSetFilters,
   lookupCondition,
   selectColumns,
-  sqlKey,
+  sqlKeyColumns,
   sqlName,
   toAddedRow,
   toStoredValues,
@@ -57,7 +57,7 @@ class ReadStatements {
   readonly #lists = new Map<string, ListText>();
 
   constructor(table: Table) {
-    const [key] = sqlKey(table);
+    const [key] = sqlKeyColumns(table);
     this.#table = table;
     this.rowsOf = createRowReader(table) as (found: readonly unknown[]) => never[];
     this.key = key?.name ?? '';

@@ -7,7 +7,7 @@ import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
 /** Resolves when changes committed before the call are visible on every instance. */
-export type Spread = () => Promise<void>;
+export type WaitForPropagation = () => Promise<void>;
 
 /**
  * Each read first assigns ids to newly committed events (`number_events` in `schema-changes.ts`). It then
@@ -15,25 +15,25 @@ export type Spread = () => Promise<void>;
  * resources next could receive outdated cached pages.
  */
 export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
-  readonly #spread: Spread;
+  readonly #waitForPropagation: WaitForPropagation;
   /** The changes reported by events up to this id are visible on every instance. */
-  #spreadUntil = 0n;
+  #visibleUntil = 0n;
 
-  constructor(runner: Runner, spread: Spread = async () => undefined) {
+  constructor(runner: Runner, waitForPropagation: WaitForPropagation = async () => undefined) {
     super(events, runner);
-    this.#spread = spread;
+    this.#waitForPropagation = waitForPropagation;
   }
 
   override async list(after: bigint, limit: number): Promise<StoredEvent[]> {
     await numberEvents(this.runner);
     const found = await super.list(after, limit);
-    await this.#spreadTo(found.at(-1)?.id);
+    await this.#waitUntilVisible(found.at(-1)?.id);
     return found;
   }
 
   override async findMany(ids: readonly bigint[]): Promise<StoredEvent[]> {
     const found = await super.findMany(ids);
-    await this.#spreadTo(found.reduce((last, { id }) => (id > last ? id : last), 0n));
+    await this.#waitUntilVisible(found.reduce((last, { id }) => (id > last ? id : last), 0n));
     return found;
   }
 
@@ -44,7 +44,7 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
       limit,
       before,
     );
-    await this.#spreadTo(found[0]?.id);
+    await this.#waitUntilVisible(found[0]?.id);
     return found;
   }
 
@@ -55,7 +55,7 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
         SELECT (SELECT min(id) FROM events) AS oldest, last FROM counters WHERE name = 'events'`,
     );
     const last = found?.last ?? 0n;
-    await this.#spreadTo(last);
+    await this.#waitUntilVisible(last);
     return { oldest: found?.oldest ?? last + 1n, last };
   }
 
@@ -64,10 +64,10 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
     while (await numberEvents(this.runner));
   }
 
-  async #spreadTo(last = 0n): Promise<void> {
-    if (last <= this.#spreadUntil) return;
-    await this.#spread();
-    if (last > this.#spreadUntil) this.#spreadUntil = last;
+  async #waitUntilVisible(last = 0n): Promise<void> {
+    if (last <= this.#visibleUntil) return;
+    await this.#waitForPropagation();
+    if (last > this.#visibleUntil) this.#visibleUntil = last;
   }
 }
 

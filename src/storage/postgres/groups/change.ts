@@ -3,8 +3,15 @@ import { toStoredValues } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
-import type { GroupRows, Search, TrackedRow } from './rows.ts';
-import { containsIds, idMark, parts, shaped, type TableChange, type TablePart } from './statement.ts';
+import type { GroupRows, RowLookup, TrackedRow } from './rows.ts';
+import {
+  idMark,
+  mayReferenceAddedIds,
+  parts,
+  shaped,
+  type TableChange,
+  type TablePart,
+} from './statement.ts';
 import type { UnitChanges } from './unit-changes.ts';
 import type { Component, SettledUnit } from './units.ts';
 
@@ -96,7 +103,7 @@ class ChangeBuilder {
     };
   }
 
-  add(component: number, touched: TrackedRow | Search): void {
+  add(component: number, touched: TrackedRow | RowLookup): void {
     if ('lookup' in touched) {
       const { table, lookup, value, found } = touched;
       this.#part(table);
@@ -142,7 +149,7 @@ class ChangeBuilder {
       this.#push(parts.removed(table), { component, [table.key[0] ?? '']: plain(key) });
     } else {
       part.isChanged = true;
-      const its = containsIds(table) ? this.#marked : this.#members;
+      const its = mayReferenceAddedIds(table) ? this.#marked : this.#members;
       push(its, parts.changed(table), { component, ...this.#columns(table, now) });
     }
   }

@@ -3,14 +3,14 @@ import { StorageUnavailable, WriteUncertainError } from '../../../outages/errors
 import type { Settled } from '../../group-queue.ts';
 import type { Run } from '../../unit-of-work.ts';
 import type { PostgresDatabase } from '../database.ts';
-import { conflictOf } from '../failures.ts';
+import { toRowConflict } from '../failures.ts';
 import type { Execute } from '../statements.ts';
 import { addDependencies } from '../versions.ts';
 import { type Change, groupChange } from './change.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
 import { GroupRows } from './rows.ts';
 import { buildGroupStatement, type GroupRow, type LockOrder } from './statement.ts';
-import { type Component, componentsOf, runUnits, type SettledUnit } from './units.ts';
+import { type Component, groupIntoComponents, runUnits, type SettledUnit } from './units.ts';
 
 export interface GroupOptions {
   readonly database: PostgresDatabase;
@@ -33,7 +33,7 @@ export type Outcomes = (Settled<never> | undefined)[];
 export async function commitGroup(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
   const { database, ids, recordsEvents, moved, dueAt, order } = options;
   const rows = new GroupRows({ run: (statement) => database.read(statement, dueAt) });
-  const components = componentsOf(await runUnits(runs, { rows, ids, recordsEvents }));
+  const components = groupIntoComponents(await runUnits(runs, { rows, ids, recordsEvents }));
   const settled = new Map<Run, Outcomes>();
   const write: Execute = (statement) => database.write(statement, dueAt);
   const store = async (its: readonly Component<SettledUnit>[]): Promise<void> => {
@@ -41,7 +41,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
       const stored = await storeComponents(its, rows, { ids, moved, write, order });
       for (const { number, units } of its) {
         if (stored.conflicts.has(number)) continue;
-        for (const unit of units) settled.set(unit.run, outcomesOf(unit, stored.real, ids));
+        for (const unit of units) settled.set(unit.run, resolveOutcomes(unit, stored.real, ids));
       }
     } catch (error) {
       const isRejected = !(error instanceof StorageUnavailable);
@@ -53,7 +53,7 @@ export async function commitGroup(runs: readonly Run[], options: GroupOptions): 
         const half = Math.ceil(its.length / 2);
         await store(its.slice(0, half));
         await store(its.slice(half));
-      } else if (conflictOf(error) !== 'taken') {
+      } else if (toRowConflict(error) !== 'taken') {
         for (const { run } of its.flatMap(({ units }) => units)) settled.set(run, failed(run, error));
       }
     }
@@ -73,7 +73,7 @@ export function recordDependencies(
   }
 }
 
-export function outcomesOf(
+export function resolveOutcomes(
   { run, changes, outcomes, error }: SettledUnit,
   real: ReadonlyMap<bigint, bigint>,
   ids: ProvisionalIds,

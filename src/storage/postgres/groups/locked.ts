@@ -1,20 +1,20 @@
 import { StorageUnavailable } from '../../../outages/errors.ts';
-import { sqlKey } from '../../../tables/sql.ts';
+import { sqlKeyColumns } from '../../../tables/sql.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { Run } from '../../unit-of-work.ts';
 import { anyOf } from '../entities/entity.ts';
-import { conflictOf } from '../failures.ts';
+import { toRowConflict } from '../failures.ts';
 import type { Execute } from '../statements.ts';
 import { lock } from '../versions.ts';
 import {
   type GroupOptions,
   type Outcomes,
-  outcomesOf,
   recordDependencies,
+  resolveOutcomes,
   storeComponents,
 } from './commit.ts';
 import { GroupRows, type Key } from './rows.ts';
-import { componentsOf, runUnits, type SettledUnit } from './units.ts';
+import { groupIntoComponents, runUnits, type SettledUnit } from './units.ts';
 
 /**
  * Runs units that conflicted repeatedly, for example on an instance that is farther from the database than other
@@ -31,7 +31,7 @@ export async function commitLocked(runs: readonly Run[], options: GroupOptions):
     }, dueAt);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
-    if (conflictOf(error) === 'taken') return none;
+    if (toRowConflict(error) === 'taken') return none;
     if (runs.length === 1) return none.map(() => ({ error }));
     // The database rejected the values of one unit. Runs the first half of the units now; the second half is retried
     // later.
@@ -57,13 +57,13 @@ async function runLocked(
   }
   await lockRows((await run()).units, execute);
   const { rows, units } = await run();
-  const components = componentsOf(units);
+  const components = groupIntoComponents(units);
   const { conflicts, real } = await storeComponents(components, rows, { ids, moved, write: execute, order });
   recordDependencies(components, moved);
   const settled = new Map<Run, Outcomes>();
   for (const component of components) {
     if (conflicts.has(component.number)) continue;
-    for (const unit of component.units) settled.set(unit.run, outcomesOf(unit, real, ids));
+    for (const unit of component.units) settled.set(unit.run, resolveOutcomes(unit, real, ids));
   }
   return runs.flatMap((each) => settled.get(each) ?? Array<undefined>(each.calls.length).fill(undefined));
 }
@@ -76,7 +76,7 @@ async function lockRows(units: readonly SettledUnit[], execute: Execute): Promis
     keys.set(touched.table, (keys.get(touched.table) ?? new Set()).add(touched.key));
   }
   for (const [table, its] of [...keys].sort(([one], [other]) => (one.name < other.name ? -1 : 1))) {
-    const [{ name = '', type = 'integer' } = {}] = sqlKey(table);
+    const [{ name = '', type = 'integer' } = {}] = sqlKeyColumns(table);
     const text = `SELECT FROM ${table.name} WHERE ${name} = ${anyOf(type)} ORDER BY ${name} FOR UPDATE`;
     await execute((sql) => sql.unsafe(text, [JSON.stringify([...its].map(String))]));
   }

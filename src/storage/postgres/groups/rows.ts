@@ -16,8 +16,8 @@ export interface TrackedRow {
   now: Row | undefined;
 }
 
-/** A search by a lookup column, and the key of the row found in the database. */
-export interface Search {
+/** A read by a lookup column, and the key of the row found in the database. */
+export interface RowLookup {
   readonly name: string;
   readonly table: Table;
   readonly lookup: string;
@@ -36,7 +36,7 @@ interface Wanted {
 export class GroupRows {
   readonly #runner: Runner;
   readonly #cells = new Map<string, Awaitable<TrackedRow>>();
-  readonly #searches = new Map<string, Awaitable<Search>>();
+  readonly #lookups = new Map<string, Awaitable<RowLookup>>();
   readonly #wanted = new Map<string, Wanted>();
   readonly #changed = new Set<TrackedRow>();
   #failure: { readonly error: unknown } | undefined;
@@ -72,18 +72,18 @@ export class GroupRows {
     return made;
   }
 
-  search(table: Table, lookup: string, value: Key): Awaitable<Search> {
+  search(table: Table, lookup: string, value: Key): Awaitable<RowLookup> {
     const name = `${table.name}.${lookup}:${value}`;
-    const known = this.#searches.get(name);
+    const known = this.#lookups.get(name);
     if (known !== undefined) return known;
     const made = this.#load(table, lookup, value).then((row) => {
       const found = row === undefined ? undefined : (row[table.key[0] ?? ''] as Key);
       if (row !== undefined && found !== undefined) this.#cellOf(table, found, row);
       const search = { name, table, lookup, value, found };
-      this.#searches.set(name, search);
+      this.#lookups.set(name, search);
       return search;
     });
-    this.#searches.set(name, made);
+    this.#lookups.set(name, made);
     return made;
   }
 

@@ -2,7 +2,7 @@ import { resources } from '../../../domain/resources.ts';
 import { categories } from '../../../tables/categories.ts';
 import { imports } from '../../../tables/imports.ts';
 import { audit } from '../../../tables/operators.ts';
-import { lookupCondition, sqlColumns, sqlKey } from '../../../tables/sql.ts';
+import { lookupCondition, sqlColumns, sqlKeyColumns } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import { responseRemovalBatch } from '../../response-row.ts';
@@ -47,7 +47,7 @@ export interface GroupRow {
 const isStored = (alias: string) => `${alias}.component <> ALL (ARRAY(SELECT component FROM conflicts))`;
 
 /** Whether changed rows of a table may contain ids of rows added by the group. Client resources never do. */
-export const containsIds = ({ resource }: Table) => resource === undefined;
+export const mayReferenceAddedIds = ({ resource }: Table) => resource === undefined;
 
 /**
  * Stands for the id of an added row: the name of its counter, and its number among the rows that the group adds. The
@@ -103,8 +103,8 @@ export function buildGroupStatement(tables: readonly TablePart[], order: LockOrd
     ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
   ]);
   const [late, early] = [
-    changed.filter(({ table }) => containsIds(table)),
-    changed.filter(({ table }) => !containsIds(table)),
+    changed.filter(({ table }) => mayReferenceAddedIds(table)),
+    changed.filter(({ table }) => !mayReferenceAddedIds(table)),
   ];
   const done = [
     ...early.map(({ table }) => parts.changed(table)),
@@ -145,7 +145,7 @@ const allCounted = `all_counted AS MATERIALIZED (
 function lockedRows(table: Table, order: LockOrder): string[] {
   const columns = sqlColumns(table);
   const name = parts.read(table);
-  const [key] = sqlKey(table);
+  const [key] = sqlKeyColumns(table);
   const isLast = order === 'counters first' ? '(SELECT count(*) FROM all_counted) >= 0 AND ' : '';
   return [
     `${name} AS MATERIALIZED (SELECT old.* FROM ${relation(name, `is_there boolean, ${typed(columns)}`, 'old')})`,
@@ -170,7 +170,7 @@ function rowConflicts(table: Table): string {
 
 function searched(table: Table, lookup: string): string {
   const member = parts.searched(table, lookup);
-  const [key] = sqlKey(table);
+  const [key] = sqlKeyColumns(table);
   const columns = `value ${searchedType(table, lookup)}, found ${casts[key?.type ?? 'integer']}`;
   return `${member} AS MATERIALIZED (SELECT search.* FROM ${relation(member, columns, 'search')})`;
 }
@@ -180,7 +180,7 @@ function searched(table: Table, lookup: string): string {
  * it changes a locked row: a new order, for example, changes its animal.
  */
 function searchConflicts(table: Table, lookup: string): string {
-  const [key] = sqlKey(table);
+  const [key] = sqlKeyColumns(table);
   const condition = lookupCondition(table, lookup, (column) => `it.${column} = search.value`);
   return `
     SELECT component FROM ${parts.searched(table, lookup)} AS search
@@ -197,8 +197,8 @@ function searchedType(table: Table, lookup: string): string {
  * sequentially.
  */
 function hasKeyIn(table: Table, member: string, source?: Source): string {
-  const [key] = sqlKey(table);
-  const rows = relation(member, typed(sqlKey(table)), 'its', source);
+  const [key] = sqlKeyColumns(table);
+  const rows = relation(member, typed(sqlKeyColumns(table)), 'its', source);
   return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${rows}))`;
 }
 
@@ -206,7 +206,7 @@ function changedRows(table: Table): string {
   const columns = sqlColumns(table);
   const [key] = columns;
   const name = parts.changed(table);
-  const source = containsIds(table) ? 'filled' : 'input';
+  const source = mayReferenceAddedIds(table) ? 'filled' : 'input';
   const assignments = columns
     .filter((column) => column !== key || columns.length === 1)
     .map((column) => `${column.name} = new.${column.name}`)
@@ -217,10 +217,10 @@ function changedRows(table: Table): string {
 }
 
 function removedRows(table: Table): string {
-  const [key] = sqlKey(table);
+  const [key] = sqlKeyColumns(table);
   const name = parts.removed(table);
   return `${name} AS (
-    DELETE FROM ${table.name} AS it USING ${relation(name, typed(sqlKey(table)), 'old')}
+    DELETE FROM ${table.name} AS it USING ${relation(name, typed(sqlKeyColumns(table)), 'old')}
     WHERE it.${key?.name} = old.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('old')} RETURNING 1)`;
 }
 

@@ -4,7 +4,7 @@ import { matchesLookup } from '../../../tables/sql.ts';
 import { storedResponses } from '../../../tables/stored-responses.ts';
 import type { Table } from '../../../tables/table.ts';
 import type { ProvisionalIds } from './provisional-ids.ts';
-import type { GroupRows, Key, Row, Search, TrackedRow } from './rows.ts';
+import type { GroupRows, Key, Row, RowLookup, TrackedRow } from './rows.ts';
 
 /**
  * A unit read a row that another unit of the group adds. The id of the row is unknown before the commit, so the reading
@@ -14,7 +14,7 @@ export class ReadsUncommitted extends Error {}
 
 /** Reads and changes of one unit. The changes are merged into the group's rows after the unit has succeeded. */
 export class UnitChanges {
-  readonly touched = new Set<TrackedRow | Search>();
+  readonly touched = new Set<TrackedRow | RowLookup>();
   readonly events: NewEvent[] = [];
   /** Responses stored before this time (Unix ms) may be removed. */
   responsesSince: number | undefined;
@@ -90,7 +90,7 @@ export class UnitChanges {
     return cell.now;
   }
 
-  #changedBy({ table, lookup, value }: Search): Row | undefined {
+  #changedBy({ table, lookup, value }: RowLookup): Row | undefined {
     const isMatch = (row: Row | undefined) => row !== undefined && matchesLookup(table, lookup, value, row);
     for (const { table: its, now } of this.#added) if (its === table && isMatch(now)) return now;
     for (const [cell, row] of this.#own) if (cell.table === table && isMatch(row)) return row;

@@ -34,7 +34,7 @@ export async function runUnits(runs: readonly Run[], context: Context): Promise<
   // Runs all units concurrently, so that their reads are sent at the same time. Each unit sees only the rows in the
   // database.
   const alone = await Promise.all(runs.map((run) => runUnit(run, context)));
-  const components = componentsOf(alone);
+  const components = groupIntoComponents(alone);
   for (const {
     units: [unit, ...others],
   } of components)
@@ -72,7 +72,7 @@ export interface Component<Unit> {
 }
 
 /** Groups units into connected components by the rows that they touched. */
-export function componentsOf<Unit extends Touching>(units: readonly Unit[]): Component<Unit>[] {
+export function groupIntoComponents<Unit extends Touching>(units: readonly Unit[]): Component<Unit>[] {
   const parents = units.map((_, index) => index);
   const rootOf = (index: number): number => {
     let root = index;

@@ -10,7 +10,7 @@ import {
   listSetFilters,
   lookupCondition,
   selectColumns,
-  sqlKey,
+  sqlKeyColumns,
   sqlName,
   toAddedRow,
   toStoredValues,
@@ -85,7 +85,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   findMany(keys: readonly KeyOf<T>[]): RowOf<T>[] {
-    const [key] = sqlKey(this.#table);
+    const [key] = sqlKeyColumns(this.#table);
     const listed = `SELECT CAST(value AS ${key?.type}) FROM json_each(?1)`;
     const statement = this.prepare(`${this.select} WHERE ${key?.name} IN (${listed})`);
     return this.rows(statement, JSON.stringify(keys.map(String)));
@@ -172,7 +172,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   }
 
   put(row: RowOf<T>): void {
-    const key = sqlKey(this.#table).map(({ name }) => name);
+    const key = sqlKeyColumns(this.#table).map(({ name }) => name);
     const others = toStoredValues(this.#table, row as object).filter(({ name }) => !key.includes(name));
     const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
     const change = others.length === 0 ? 'DO NOTHING' : `DO UPDATE SET ${assignments.join(', ')}`;

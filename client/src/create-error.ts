@@ -27,7 +27,7 @@ const byStatus = {
 } as const;
 
 /** Returns the error for an unsuccessful response. */
-export function errorOf(
+export function createError(
   problem: Problem,
   details: readonly ErrorDetail[],
   retryAfterSeconds: number | undefined,
