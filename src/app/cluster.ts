@@ -47,7 +47,7 @@ import { fatalTroubles, type Trouble, troubles } from '../domain/troubles.ts';
 import { RedisLimits } from '../limits/redis/limits.ts';
 import { SharedRedis } from '../limits/redis/shared-redis.ts';
 import { StorageUnavailable } from '../outages/errors.ts';
-import type { Notify } from '../outages/outage.ts';
+import { describeError, type Notify, Outage } from '../outages/outage.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
 import type { StoreFacts } from '../storage/admin.ts';
 import { PostgresChangedIds } from '../storage/postgres/changed-ids.ts';
@@ -101,14 +101,14 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
   const versions = new SharedVersions();
   const replicas = opened.use(createReplicas(options, database, versions) ?? null) ?? undefined;
   const lineage = opened.use(new Lineage(database, notice));
-  const poll = () => pollVersions(read, { database, versions, lineage, replicas });
+  const outage = new Outage('versions of cached data', notice);
+  const poll = () => pollVersions(read, { database, versions, lineage, replicas, outage });
   if (serving) opened.use(await startPolling(poll));
   else opened.use(new PeriodicTask(readClockEveryMs, read));
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
   const { limits, shared } = await openRedis(options, { opened, database, clock, identity, versions });
   if (serving) await adoptPrefix(database, options.redisPrefix, notice);
-
   const announce: Announce = (resource, version) => limits.announce(resource, version);
   const writer = new PostgresWriter(database, units, announce, {
     ...{ secret: identity.process, events },
@@ -226,13 +226,14 @@ function findTroubles(
   { servers }: RedisLimits,
   replicas: Replicas | undefined,
 ): Trouble[] {
-  const ageMs = versions?.ageMs ?? 0;
-  // A server that is slow, or rejects only changes or new connections, still serves reads.
-  const isLost = !database.isReachable || ageMs >= lostAfterMs;
+  const isSilent = versions !== undefined && database.silentMs >= lostAfterMs;
+  // A server that is slow, or rejects only some statements or new connections, still serves others.
+  const isLost = !database.isReachable || isSilent;
   const isCutOff = isLost && servers.anyAvailable() === undefined;
   if (isCutOff) throw new StorageUnavailable(fatalTroubles.serversLost);
   const found: Trouble[] = [];
-  if (database.trouble !== undefined || ageMs >= maxStaleMs) found.push(troubles.postgres);
+  const isOutdated = versions?.isConfirmed === false;
+  if (database.trouble !== undefined || isOutdated) found.push(troubles.postgres);
   if (replicas?.isTroubled) found.push(troubles.replica);
   if (servers.trouble !== undefined) found.push(servers.anyAvailable() ? troubles.redisPart : troubles.redis);
   return found;
@@ -247,7 +248,7 @@ async function readRedisFacts({ servers }: RedisLimits): Promise<StoreFacts> {
   };
 }
 
-/** A PostgreSQL server that has not responded for this time counts as unavailable, even if no statement has timed out. */
+/** If no statement has succeeded for this time, PostgreSQL counts as unavailable, even if none has timed out. */
 const lostAfterMs = 5_000;
 
 /** Interval at which a process that does not poll the versions, such as a supervisor, reads the server's clock. */
@@ -258,6 +259,8 @@ interface PollTargets {
   readonly versions: SharedVersions;
   readonly lineage: Lineage;
   readonly replicas: Replicas | undefined;
+  /** Tables that only these reads need may be locked. */
+  readonly outage: Outage;
 }
 
 async function readPrimary(database: PostgresDatabase, clock: ServerClock): Promise<ServerState> {
@@ -279,10 +282,15 @@ async function recordClockSteps(database: PostgresDatabase, before: number, afte
 
 async function pollVersions(
   read: () => Promise<ServerState>,
-  { database, versions, lineage, replicas }: PollTargets,
+  { database, versions, lineage, replicas, outage }: PollTargets,
 ): Promise<void> {
   const askedAt = performance.now();
-  const state = await read();
+  const state = await read().catch((error) => {
+    // An outage of the database is already reported.
+    if (database.trouble === undefined) outage.begin(describeError(error));
+    throw error;
+  });
+  outage.end();
   if (state.isStandby) {
     // Rows that were read since the last poll may be outdated.
     versions.raiseAll();

@@ -80,12 +80,7 @@ export class SharedVersions {
   }
 
   get isConfirmed(): boolean {
-    return this.ageMs < maxStaleMs;
-  }
-
-  /** Time since PostgreSQL was last asked successfully for the versions. */
-  get ageMs(): number {
-    return performance.now() - this.#askedAt;
+    return performance.now() - this.#askedAt < maxStaleMs;
   }
 
   /**

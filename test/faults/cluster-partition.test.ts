@@ -34,11 +34,12 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const toRedis = made.use(await tcpProxy(redis.url));
     const toPostgres = made.use(await tcpProxy(postgres.url));
     const settings = { REDIS_URL: toRedis.url, DATABASE_URL: toPostgres.url, ...environment };
-    const { url } = await startInstance(settings);
+    const { url, stderr } = await startInstance(settings);
     const kept = made.move();
     const says = (...expected: string[]) =>
       until(async () => String((await readiness(url)).trouble ?? []) === String(expected));
-    return { url, toRedis, toPostgres, says, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    const logs = (text: string) => until(() => stderr().includes(text));
+    return { url, toRedis, toPostgres, says, logs, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
   const nearTo = (key: string) => clientOf(near?.url ?? '', key);
@@ -245,6 +246,28 @@ describe.skipIf(cluster === undefined)('an instance', () => {
       expect((await fetch(`${far.url}/readyz`)).status).toBe(200);
     }
     far.toPostgres.delay(0);
+    await far.toRedis.heal();
+    await far.says();
+  });
+
+  test('without Redis is ready while another program locks a table that only its checks read, and logs the reason', async () => {
+    await using far = await distant({ POSTGRES_TIMEOUT_MS: '1000' });
+    await using sql = new SQL(postgres.url, { max: 1 });
+    const { key } = await issueKey();
+    const client = clientOf(far.url, key);
+    await far.toRedis.cut();
+    await far.says(troubles.redis);
+    await sql.unsafe('BEGIN; LOCK TABLE instances IN ACCESS EXCLUSIVE MODE');
+    await far.says(troubles.postgres, troubles.redis);
+    await far.logs('degraded: versions of cached data unavailable');
+    const lockedAt = performance.now();
+    // Longer than the time after which a silent server counts as lost.
+    while (performance.now() - lockedAt < 7_000) {
+      expect((await client.get(list)).status).toBe(200);
+      expect((await fetch(`${far.url}/readyz`)).status).toBe(200);
+    }
+    await sql.unsafe('COMMIT');
+    await far.logs('versions of cached data available again');
     await far.toRedis.heal();
     await far.says();
   });

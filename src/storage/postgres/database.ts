@@ -41,6 +41,7 @@ export class PostgresDatabase implements AsyncDisposable {
    */
   readonly #working: CircuitBreaker;
   #wasReadOnly = false;
+  #succeededAt = performance.now();
   #isOpen = false;
 
   constructor(options: PostgresOptions) {
@@ -155,6 +156,11 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#reaching.trouble === undefined;
   }
 
+  /** Time since a statement last succeeded. */
+  get silentMs(): number {
+    return performance.now() - this.#succeededAt;
+  }
+
   /** Reason for the current outage; undefined if there is no outage. */
   get trouble(): string | undefined {
     return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;
@@ -185,7 +191,9 @@ export class PostgresDatabase implements AsyncDisposable {
     const { trouble } = this.#reaching;
     if (trouble !== undefined) throw new StorageUnavailable(trouble);
     try {
-      return await run();
+      const result = await run();
+      this.#succeededAt = performance.now();
+      return result;
     } catch (error) {
       const failure = toFailure(error);
       if (failure === 'defect') throw error;
