@@ -286,8 +286,8 @@ async function pollVersions(
 ): Promise<void> {
   const askedAt = performance.now();
   const state = await read().catch((error) => {
-    // An outage of the database is already reported.
-    if (database.trouble === undefined) outage.begin(describeError(error));
+    // An outage of the database is already reported, and a short one makes no difference.
+    if (database.trouble === undefined && !versions.isConfirmed) outage.begin(describeError(error));
     throw error;
   });
   outage.end();

@@ -12,10 +12,9 @@ export interface AccountBan extends Ban {
 
 export type LiftedBan = Omit<AccountBan, 'level'>;
 
-/** A saved ban with a wrong end, and its correct end in Unix seconds. */
-export interface BanCorrection {
+/** A saved ban with a wrong end, and the end (Unix seconds) and the level of the key's last ban. */
+export interface BanCorrection extends Pick<Ban, 'bannedUntil' | 'level'> {
   readonly ban: AccountBan;
-  readonly bannedUntil: number;
 }
 
 /**
@@ -29,7 +28,7 @@ export interface LimitSnapshots {
   listBans(second: number): Promise<readonly AccountBan[]>;
   /**
    * Saves usage. Several instances may save the same account: the later window wins, and within a window, the higher
-   * count. A window is still the same after a clock step of less than half its length.
+   * count. A window is still the same after a clock step of less than a twelfth of its length.
    */
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**

@@ -54,6 +54,9 @@ export class Outage {
   }
 }
 
+/** The message of an error, or that of the cause of an `ApiError`, which is no `Error` and whose message is for clients. */
 export function describeError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (error instanceof Error) return error.message;
+  const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;
+  return cause === undefined ? String(error) : describeError(cause);
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import pino, { type Logger } from 'pino';
 import { OutageLog } from '../../src/http/logs/outage-log.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
-import { Outage } from '../../src/outages/outage.ts';
+import { describeError, Outage } from '../../src/outages/outage.ts';
 import { startTestApp } from '../support/app.ts';
 import { requestContextOf, serve } from '../support/request-context.ts';
 
@@ -57,6 +57,10 @@ test('an outage is logged as two lines, with its duration and the number of reje
     ['warn', 'PostgreSQL available again', 'PostgreSQL', 1_000],
   ]);
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
+});
+
+test('the reason of an outage is the cause of an error for clients', () => {
+  expect(describeError(new StorageUnavailable('the disk is full'))).toBe('the disk is full');
 });
 
 test('if the reason for an outage changes, the new reason is logged once it persists, and the number of rejected requests is not reset', () => {

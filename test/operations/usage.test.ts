@@ -23,7 +23,7 @@ function recording({ store, clock }: Bench) {
     written.push(Math.max(input.keys.length, input.minutes.length));
   }) as Store['write'];
   const recorder = new UsageRecorder({
-    store: { write, events: store.events },
+    store: { write, health: () => store.health(), events: store.events },
     ...{ counter, clock, randomBytes },
     instance: { name: 'one', version: '1.0.0', startedAt: clock.now() },
     prunes: false,

@@ -79,9 +79,9 @@ async function compareBans({ link, keys, clock }: Shard, saved: readonly Account
     const ends = batch.flatMap(({ bannedUntil, level }) => [bannedUntil, level]);
     const reply = await link.run('missingBans', [keys.clock, ...penalties], [...ends, ...clock.arguments()]);
     for (const [index, ban] of batch.entries()) {
-      const bannedUntil = (reply as number[])[index] ?? 0;
+      const [bannedUntil = 0, level = 0] = (reply as number[]).slice(2 * index, 2 * index + 2);
       if (bannedUntil === 1) found.missing.push(ban);
-      else if (bannedUntil > 1) found.misdated.push({ ban, bannedUntil });
+      else if (bannedUntil > 1) found.misdated.push({ ban, bannedUntil, level });
     }
   }
   return found;

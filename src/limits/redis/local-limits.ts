@@ -262,10 +262,10 @@ function addCount({ openedAt, count }: Window, unreported: Unreported, sign = 1)
 
 /**
  * Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. As in
- * snapshots, windows whose starts differ by less than half their length are the same window.
+ * snapshots, windows whose starts differ by less than a twelfth of their length are the same window.
  */
 function laterWindow(one: Window, other: Window, lengthSeconds: number): [Window, boolean] {
-  if (Math.abs(one.openedAt - other.openedAt) < lengthSeconds / 2)
+  if (Math.abs(one.openedAt - other.openedAt) < lengthSeconds / 12)
     return [{ ...one, count: Math.max(one.count, other.count) }, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }

@@ -4,6 +4,7 @@ import type { RandomBytes } from '../../domain/key.ts';
 import type { UsageReport } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { type EventRetention, Sweeper, type SweeperStore } from '../sweeper.ts';
+import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
 /** Interval between usage records. A crash may lose the usage of this period. */
@@ -23,7 +24,7 @@ const perWrite = { minutes: 100, keyRows: 500 } as const;
 export const stoppedAt = 0;
 
 interface UsageRecorderOptions {
-  readonly store: SweeperStore;
+  readonly store: Pick<Store, 'health'> & SweeperStore;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
   /** Identifies this process in its reports. */
@@ -92,10 +93,12 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   async #recordRows(): Promise<void> {
-    const { counter, notice } = this.#options;
+    const { store, counter, notice } = this.#options;
     const lost = counter.keys.takeLost();
     if (lost > 0) notice('requests are missing from key usage', { requests: lost });
     try {
+      // Throws during an outage, which the store has already logged.
+      store.health();
       // Writes the pending report before newer counts.
       if (this.#hasMore()) await this.#recordGroups();
       await this.#recordGroups();

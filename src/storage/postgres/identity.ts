@@ -74,8 +74,8 @@ export async function identifyProcess(
 }
 
 /**
- * Stores the prefix of a serving instance. Must be called after the instance has found that all instances share its Redis:
- * until it has reported, an instance that just started does not count as running.
+ * Stores the prefix of a serving instance. Unless the store was restored, the instance must have found that all instances
+ * share its Redis: until it has reported, an instance that just started does not count as running.
  */
 export async function adoptPrefix(
   database: PostgresDatabase,

@@ -96,10 +96,15 @@ export class PostgresSnapshots implements LimitSnapshots {
   async correctBans(corrections: readonly BanCorrection[]): Promise<void> {
     // Sorted by id, to avoid deadlocks between instances that correct the same bans.
     const sorted = corrections.toSorted((one, other) => one.ban.keyId - other.ban.keyId);
-    const rows = sorted.map(({ ban, bannedUntil }) => [ban.keyId, ban.bannedUntil, bannedUntil]);
+    const rows = sorted.map(({ ban, bannedUntil, level }) => [
+      ban.keyId,
+      ban.bannedUntil,
+      bannedUntil,
+      level,
+    ]);
     await this.#database.write(
       (sql) => sql`
-        UPDATE ban_snapshots SET banned_until = (value->>2)::bigint
+        UPDATE ban_snapshots SET banned_until = (value->>2)::bigint, ban_level = (value->>3)::bigint
         FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS correction (value)
         WHERE key_id = (value->>0)::bigint AND banned_until = (value->>1)::bigint`,
     );
@@ -139,17 +144,17 @@ export class PostgresSnapshots implements LimitSnapshots {
 }
 
 /**
- * Assignments that merge a saved window with the stored one. Windows whose starts differ by less than half their length are
- * the same window: its start changes when Redis' clock is stepped.
+ * Assignments that merge a saved window with the stored one. Windows whose starts differ by less than a twelfth of their
+ * length are the same window: its start changes when Redis' clock is stepped.
  */
 function mergeWindow(sql: SQL, window: 'minute' | 'day', lengthMs: number) {
   const [opened, count] = [`${window}_opened`, `${window}_count`];
   return sql.unsafe(`
     ${opened} = CASE
-      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 2_000} THEN excluded.${opened}
+      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 12_000} THEN excluded.${opened}
       ELSE greatest(old.${opened}, excluded.${opened}) END,
     ${count} = CASE
-      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 2_000} THEN greatest(old.${count}, excluded.${count})
+      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 12_000} THEN greatest(old.${count}, excluded.${count})
       WHEN old.${opened} > excluded.${opened} THEN old.${count}
       ELSE excluded.${count} END`);
 }
