@@ -108,7 +108,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
   const { limits, shared } = await openRedis(options, { opened, database, clock, identity, versions });
-  if (serving) await adoptPrefix(database, options.redisPrefix, notice);
+  if (serving) await retryOnce(notice, () => adoptPrefix(database, options.redisPrefix, notice));
   const announce: Announce = (resource, version) => limits.announce(resource, version);
   const writer = new PostgresWriter(database, units, announce, {
     ...{ secret: identity.process, events },

@@ -15,6 +15,12 @@ export const msPerUnit: Readonly<Record<string, number>> = {
 /** The latest time in RFC 3339, whose years have four digits, in Unix ms. */
 export const latestTime = Date.parse('9999-12-31T23:59:59.999Z');
 
+/**
+ * Limit windows of an account whose starts differ by less than this fraction of their length are the same window. Its start
+ * moves when Redis' clock is stepped.
+ */
+export const maxStartShift = 1 / 12;
+
 /** Start of the UTC day that contains a time, in Unix ms. */
 export function startOfDay(ms: number): number {
   return Math.floor(ms / dayMs) * dayMs;

@@ -28,7 +28,7 @@ export interface LimitSnapshots {
   listBans(second: number): Promise<readonly AccountBan[]>;
   /**
    * Saves usage. Several instances may save the same account: the later window wins, and within a window, the higher
-   * count. A window is still the same after a clock step of less than a twelfth of its length.
+   * count. A window is still the same after a small clock step (`maxStartShift`).
    */
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;
   /**

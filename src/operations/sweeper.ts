@@ -10,6 +10,8 @@ const expiryEveryMs = 600_000;
 const stepTrustedAfterMs = 3_600_000;
 /** How long finished deliveries are retained. */
 const deliveryRetentionMs = 7 * dayMs;
+/** Retention of hourly counts by operation. */
+export const historyRetentionMs = 35 * dayMs;
 /**
  * How many finished deliveries of each status are retained for a webhook. Within the retention time, the pace of one
  * account allows 30 million.
@@ -121,7 +123,7 @@ function repeatFromPosition(
 function usageRetentionBounds(now: number): UsageBounds {
   return {
     minutes: now - 2 * dayMs,
-    history: now - 35 * dayMs,
+    history: now - historyRetentionMs,
     hours: now - 7 * dayMs,
     days: now - 400 * dayMs,
     reports: now - 7 * dayMs,

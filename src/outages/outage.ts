@@ -54,7 +54,7 @@ export class Outage {
   }
 }
 
-/** The message of an error, or that of the cause of an `ApiError`, which is no `Error` and whose message is for clients. */
+/** The message of an error. An `ApiError` is not an `Error`, and its message is for clients, so its cause is described. */
 export function describeError(error: unknown): string {
   if (error instanceof Error) return error.message;
   const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;

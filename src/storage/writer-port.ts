@@ -119,7 +119,7 @@ export class PortWriter implements Writer<Units> {
       return;
     }
     const error = deserializeError(sentOutcome.error);
-    if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error.cause));
+    if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error));
     pending?.reject(error);
   }
 
@@ -231,7 +231,7 @@ export class WriteServer {
 function serializeError(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
     const kind = error instanceof WriteUncertainError ? 'uncertain' : 'unavailable';
-    return { kind, reason: describeError(error.cause), message: error.message };
+    return { kind, reason: describeError(error), message: error.message };
   }
   if (error instanceof ApiError) {
     const { code, details, message, scope } = error;

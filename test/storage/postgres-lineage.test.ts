@@ -4,7 +4,8 @@ import type { SQL } from 'bun';
 import type { Pet } from '../../src/contract/representations.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
-import { identifyProcess } from '../../src/storage/postgres/identity.ts';
+import { describeError } from '../../src/outages/outage.ts';
+import { adoptPrefix, identifyProcess } from '../../src/storage/postgres/identity.ts';
 import { Lineage } from '../../src/storage/postgres/lineage.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
 import { skippedIdsPerRestore as gap } from '../../src/tables/events.ts';
@@ -139,5 +140,25 @@ test.skipIf(servers === undefined)(
     await open('new:');
     expect(await prefixOf()).toBe('new:');
     expect(notices).toEqual([expect.stringContaining('from former: to new:')]);
+  },
+);
+
+test.skipIf(servers === undefined)(
+  "an instance with the store's prefix writes nothing, so that it starts on a read-only database",
+  async () => {
+    await using schema = await (servers as NonNullable<typeof servers>).makeSchema();
+    await using session = openSession(schema.url);
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    await session`UPDATE store SET redis_prefix = 'same:'`;
+    const url = new URL(schema.url);
+    const options = url.searchParams.get('options') ?? '';
+    url.searchParams.set('options', `${options} -c default_transaction_read_only=on`.trim());
+    await using readOnly = openDatabase(url.href);
+    const notices: string[] = [];
+    const adopt = (prefix: string) => adoptPrefix(readOnly, prefix, (text) => notices.push(text));
+    await adopt('same:');
+    expect(await adopt('other:').catch(describeError)).toContain('read-only transaction');
+    expect(notices).toEqual([]);
   },
 );

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../domain/caller.ts';
+import { maxStartShift } from '../../domain/clock.ts';
 import { maxEntries } from '../../domain/max-entries.ts';
 import { banStatus, countStrikes } from '../ban-status.ts';
 import {
@@ -261,11 +262,11 @@ function addCount({ openedAt, count }: Window, unreported: Unreported, sign = 1)
 }
 
 /**
- * Returns the later window, or the higher count of the same window, and whether `other` is later than `one`. As in
- * snapshots, windows whose starts differ by less than a twelfth of their length are the same window.
+ * Returns the later window, or the higher count of the same window (`maxStartShift`), and whether `other` is later than
+ * `one`.
  */
 function laterWindow(one: Window, other: Window, lengthSeconds: number): [Window, boolean] {
-  if (Math.abs(one.openedAt - other.openedAt) < lengthSeconds / 12)
+  if (Math.abs(one.openedAt - other.openedAt) < lengthSeconds * maxStartShift)
     return [{ ...one, count: Math.max(one.count, other.count) }, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }

@@ -19,6 +19,7 @@ import type {
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import { toOutcome } from '../observability/traffic.ts';
 import { toIso } from '../presenters.ts';
+import { historyRetentionMs } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { HandlersOf, StoreHandlersOf } from './handlers.ts';
@@ -30,7 +31,7 @@ const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecat
  * Maximum period of a report. If a longer period is requested, only the most recent part is returned, because a read
  * blocks the event loop of an embedded store.
  */
-const maxRangeMs = { minutes: 6 * hourMs, hours: 35 * dayMs, days: 31 * dayMs } as const;
+const maxRangeMs = { minutes: 6 * hourMs, hours: historyRetentionMs, days: 31 * dayMs } as const;
 
 /** The requested range, in Unix ms. */
 interface RequestedRange {

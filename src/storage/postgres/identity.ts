@@ -75,22 +75,24 @@ export async function identifyProcess(
 
 /**
  * Stores the prefix of a serving instance. Unless the store was restored, the instance must have found that all instances
- * share its Redis: until it has reported, an instance that just started does not count as running.
+ * share its Redis: until it has reported, an instance that just started does not count as running. Writes nothing if the
+ * store has this prefix, because an instance also starts on a read-only database.
  */
 export async function adoptPrefix(
   database: PostgresDatabase,
   redisPrefix: string,
   notice: Notify,
 ): Promise<void> {
-  const [former] = await database.write<{ prefix: string | null }[]>(
-    (sql) => sql`
-      UPDATE store SET redis_prefix = ${redisPrefix} FROM (SELECT redis_prefix AS prefix FROM store) AS former
-      WHERE redis_prefix IS DISTINCT FROM ${redisPrefix} RETURNING former.prefix`,
+  const [row] = await database.read<Pick<IdentityRow, 'redisPrefix'>[]>(
+    (sql) => sql`SELECT redis_prefix AS "redisPrefix" FROM store`,
   );
-  if (former?.prefix != null)
-    notice(
-      `REDIS_PREFIX has changed from ${former.prefix} to ${redisPrefix}. The store now uses the new prefix: start all instances with this prefix.`,
-    );
+  const former = row?.redisPrefix ?? null;
+  if (former === redisPrefix) return;
+  await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
+  if (former === null) return;
+  notice(
+    `REDIS_PREFIX has changed from ${former} to ${redisPrefix}. The store now uses the new prefix: start all instances with this prefix.`,
+  );
 }
 
 const ofOldDump =

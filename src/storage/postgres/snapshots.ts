@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { dayMs, minuteMs } from '../../domain/clock.ts';
+import { dayMs, maxStartShift, minuteMs } from '../../domain/clock.ts';
 import type { Usage } from '../../limits/limit.ts';
 import type {
   AccountBan,
@@ -143,18 +143,16 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 }
 
-/**
- * Assignments that merge a saved window with the stored one. Windows whose starts differ by less than a twelfth of their
- * length are the same window: its start changes when Redis' clock is stepped.
- */
+/** Assignments that merge a saved window with the stored one, which may be the same window (`maxStartShift`). */
 function mergeWindow(sql: SQL, window: 'minute' | 'day', lengthMs: number) {
   const [opened, count] = [`${window}_opened`, `${window}_count`];
+  const isSame = `abs(old.${opened} - excluded.${opened}) < ${(lengthMs / 1_000) * maxStartShift}`;
   return sql.unsafe(`
     ${opened} = CASE
-      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 12_000} THEN excluded.${opened}
+      WHEN ${isSame} THEN excluded.${opened}
       ELSE greatest(old.${opened}, excluded.${opened}) END,
     ${count} = CASE
-      WHEN abs(old.${opened} - excluded.${opened}) < ${lengthMs / 12_000} THEN greatest(old.${count}, excluded.${count})
+      WHEN ${isSame} THEN greatest(old.${count}, excluded.${count})
       WHEN old.${opened} > excluded.${opened} THEN old.${count}
       ELSE excluded.${count} END`);
 }
