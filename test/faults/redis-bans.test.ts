@@ -193,6 +193,23 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(fourth)).toBe(true);
   });
 
+  test('that was forgiven is not imposed again after the clock is set back and a ban of a lower level was imposed', async () => {
+    const { bench, one } = await open();
+    await using _ = bench;
+    const { firstBanSeconds, forgivenAfterSeconds } = strictRules.ban;
+    await ban(one, bench.clock);
+    bench.clock.advance(firstBanSeconds);
+    await ban(one, bench.clock);
+    await until(async () => (await bench.sql`SELECT FROM ban_snapshots WHERE ban_level = 1`).length === 1);
+    bench.clock.advance(2 * firstBanSeconds + forgivenAfterSeconds + 60);
+    bench.clock.step(-2 * forgivenAfterSeconds);
+    await ban(one, bench.clock);
+    bench.clock.advance(firstBanSeconds);
+    await using third = await bench.open();
+    await until(async () => (await bench.sql`SELECT FROM ban_snapshots WHERE ban_level = 0`).length === 1);
+    expect(await isAdmitted(third)).toBe(true);
+  });
+
   test('imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was stepped since', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;

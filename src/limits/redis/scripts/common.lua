@@ -144,9 +144,10 @@ end
 -- Whether a saved ban is later than the key's last ban in Redis: it has a higher level, or began after the last ban was
 -- forgiven. The ends alone do not tell, because the clock may have been stepped since the ban was saved.
 local function is_later_ban(saved_end, saved_level, banned, level, now)
-  if banned == 0 or saved_level > level then return true end
+  if banned == 0 then return true end
+  if begins_later(saved_end, saved_level, now) then return false end
   local began = saved_end - ban_seconds(saved_level)
-  return began >= banned + rules.forgiven_after and not begins_later(saved_end, saved_level, now)
+  return saved_level > level or began >= banned + rules.forgiven_after
 end
 
 -- Key of the list of bans that PostgreSQL may lack. Every instance saves them, because the instance that decided a ban
