@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../../src/config/settings.ts';
 import { root } from '../support/process.ts';
 import { Manifest } from './kubernetes.ts';
@@ -57,10 +56,4 @@ test('/tmp is a volume, because the root file system is read-only', () => {
 test('an unknown field in the manifest is detected', () => {
   const misspelt = { ...deployment, spec: { ...deployment.spec, replica: 2 } };
   expect(Manifest.safeParse([misspelt, service, budget]).success).toBe(false);
-});
-
-test('the manifest uses the image of the current version', () => {
-  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
-  const next = /^## Unreleased \((\S+)\)$/m.exec(changelog)?.[1] ?? packageJson.version;
-  expect(container.image).toEndWith(`:${next}`);
 });
