@@ -13,6 +13,7 @@ export const allMetrics: readonly Metric[] = collectMetrics({
       ...{ startedAt: 0, inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 1, store: {} },
       pageCache: { hits: 0, misses: 0 },
       output: { linesLost: 0, trouble: undefined },
+      troubles: [],
       eventLoop: { maxSeconds: 0, sumSeconds: 0, looks: 0 },
     },
   ],

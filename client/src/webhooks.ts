@@ -10,6 +10,7 @@ import type {
   WebhookPatch,
   WebhookTest,
 } from './contract.js';
+import { integerText } from './json.js';
 import { List, type ListQuery } from './list.js';
 import type { ApiRequest, CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
@@ -72,7 +73,12 @@ export class Webhooks {
 
   /** Resends the event of a delivery as a new delivery. A pending delivery is attempted immediately instead. */
   redeliver(id: Int64, deliveryId: Int64, options?: PostOptions): Call<Delivery> {
-    return this.#call({ method: 'POST', id, step: `deliveries/${deliveryId}/redeliver`, options });
+    return this.#call({
+      method: 'POST',
+      id,
+      step: `deliveries/${integerText('deliveryId', deliveryId)}/redeliver`,
+      options,
+    });
   }
 
   /** Lists the deliveries of a webhook, newest first. */

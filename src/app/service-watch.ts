@@ -8,6 +8,7 @@ import type { RandomBytes } from '../domain/key.ts';
 import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import { type SystemDependencies, SystemOperations } from '../operations/admin/system.ts';
+import { listTroubles } from '../operations/observability/concerns.ts';
 import { type FailedRequestSource, FailedRequests } from '../operations/observability/failed-requests.ts';
 import { createTrafficSource, EventLoopDelay } from '../operations/observability/process-traffic.ts';
 import type { OutputHealth, TrafficSource } from '../operations/observability/traffic.ts';
@@ -83,6 +84,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       eventLoop: this.#eventLoop,
       pageCache: this.pageCache,
       facts: () => store.facts(),
+      troubles: () => listTroubles(store),
       inFlight: () => this.#inFlight(),
       openStreams: () => this.#openStreams(),
       eventListeners: () => this.#eventListeners(),

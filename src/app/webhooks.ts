@@ -6,7 +6,7 @@ import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import type { Notify } from '../outages/outage.ts';
-import { createSender, maxDelayMs, sendTest, type TestedWebhook } from '../webhooks/attempt.ts';
+import { createSender, createTestSender, maxDelayMs } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
 import { createReceivers, ReceiverThread } from '../webhooks/receivers.ts';
 import { decryptSecret, encryptSecret, reencryptSecret } from '../webhooks/secrets.ts';
@@ -44,7 +44,7 @@ export function createWebhookServices(
     reencryptSecret: (stored: string) => reencryptSecret(stored, keys, randomBytes),
     send,
     [Symbol.dispose]: () => receivers[Symbol.dispose](),
-    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { send, clock, randomBytes }),
+    sendTest: createTestSender({ send, clock, randomBytes }),
   };
 }
 

@@ -3,7 +3,13 @@
 import type { WebhookTest } from '../contract/deliveries.ts';
 import type { DeliveryAttempt } from '../contract/representations.ts';
 import { type Clock, dayMs, hourMs, minuteMs } from '../domain/clock.ts';
-import type { AttemptOutcome, DisableOutcome, LeasedDelivery, SettledDelivery } from '../domain/delivery.ts';
+import {
+  type AttemptOutcome,
+  type DisableOutcome,
+  type LeasedDelivery,
+  maxInFlight,
+  type SettledDelivery,
+} from '../domain/delivery.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import type { Receivers } from './receivers.ts';
 import { UndecryptableSecretError } from './secrets.ts';
@@ -204,13 +210,39 @@ export interface TestedWebhook {
   readonly formerSecretUntil?: number | undefined;
 }
 
-export async function sendTest(
+interface TestDependencies {
+  readonly send: Send;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+}
+
+/**
+ * Returns a function that sends a test event. Tests continue if the client disconnects, and a receiver may take 15 s.
+ * Therefore, at most 4 tests per account and 100 in total are in flight. Others fail without a request.
+ */
+export function createTestSender(
+  dependencies: TestDependencies,
+): (webhook: TestedWebhook) => Promise<WebhookTest> {
+  const accounts: number[] = [];
+  return async (webhook) => {
+    const { accountId } = webhook;
+    const own = accounts.filter((other) => other === accountId).length;
+    if (own >= maxInFlight.perWebhook || accounts.length >= maxInFlight.perProcess)
+      return { milliseconds: 0, error: tooManyTestsMessage };
+    accounts.push(accountId);
+    try {
+      return await sendTest(webhook, dependencies);
+    } finally {
+      accounts.splice(accounts.indexOf(accountId), 1);
+    }
+  };
+}
+
+const tooManyTestsMessage = 'Too many other tests are in progress. Try again when they have ended.';
+
+async function sendTest(
   { id, accountId, url, secret, formerSecret, formerSecretUntil }: TestedWebhook,
-  {
-    send,
-    clock,
-    randomBytes,
-  }: { readonly send: Send; readonly clock: Clock; readonly randomBytes: RandomBytes },
+  { send, clock, randomBytes }: TestDependencies,
 ): Promise<WebhookTest> {
   const now = clock.now();
   const timestamp = new Date(now).toISOString();

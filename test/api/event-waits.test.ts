@@ -32,6 +32,17 @@ describe('a request that waits for an event', () => {
       expect(headers.get(name)).toBe(again.headers.get(name));
   });
 
+  test('gets 401 when its key loses a scope and is then revoked', async () => {
+    const changed = await losingKey(app, 'its key is revoked');
+    const { answer } = await waiting(app, changed.key);
+    const { keys } = app.operator;
+    await keys.setScopes(changed.keyId, ['pets:read', 'events:read']);
+    await until(async () => ((await app.app.watch.traffic.traffic())[0]?.eventListeners ?? 0) > 0);
+    await keys.revoke(changed.keyId);
+    const { status, error } = await answer;
+    expect([status, error.code]).toEqual([401, 'invalid_api_key']);
+  });
+
   test('keeps waiting when its key loses a scope that the request does not need', async () => {
     await using own = await startTestApp();
     const losing = await losingKey(own, 'its key loses the scope of a type');

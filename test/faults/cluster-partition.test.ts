@@ -230,6 +230,17 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.says();
   });
 
+  test('starts and serves reads while PostgreSQL rejects changes, even if an event has no id yet', async () => {
+    await using sql = new SQL(postgres.url, { max: 1 });
+    const { key } = await issueKey();
+    const [{ name }] = await sql`SELECT quote_ident(current_database()) AS name`;
+    await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await sql`INSERT INTO unnumbered_events (type, data, created_at) VALUES ('category.deleted', '{"id":1}', 0)`;
+    await using far = await distant();
+    expect((await clientOf(far.url, key).get(list)).status).toBe(200);
+    await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  });
+
   test('without Redis is ready while PostgreSQL is slow, because it serves reads', async () => {
     await using far = await distant();
     const { key } = await issueKey();

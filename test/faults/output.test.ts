@@ -2,6 +2,7 @@
 import { expect } from 'bun:test';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { troubles } from '../../src/domain/troubles.ts';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -115,12 +116,20 @@ for (const WORKERS of ['1', '2']) {
   });
 
   testLimited(
-    `with ${processes}, the service recovers after the disk of the store and of the log was full, and logs every line`,
+    `with ${processes}, a full disk of the store and of the log is shown as a problem, and the service recovers and logs every line`,
     async () => {
       await using folder = await temporaryFolder();
       const log = join(folder.path, 'log');
-      await using service = await serving(folder.path, log, { WORKERS });
+      await using service = await serving(folder.path, log, { WORKERS, ADMIN_PORT: '0' });
       await untilReady(service.url);
+      const admin = /^Console +(http\S+)$/m.exec(readFileSync(log, 'utf8'))?.[1] ?? '';
+      await using operator = await operatorOf(folder.path);
+      const { token } = await addOperatorTo(operator.storage, 'viewer');
+      const dataFile = async () => {
+        const metrics = await fetch(`${admin}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
+        return samplesIn(await metrics.text()).get('animal_store_trouble{part="dataFile"}');
+      };
+      expect(await dataFile()).toBe(0);
       const pids = [service.pid, ...childrenOf(service.pid)];
       for (const pid of pids) limitFileSize(pid, 0);
       const size = statSync(log).size;
@@ -129,10 +138,16 @@ for (const WORKERS of ['1', '2']) {
       expect(refused.length).toBe(2);
       expect((await service.client.get('/pets')).status).toBe(200);
       expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
+      await until(async () => (await dataFile()) === 1);
+      await until(async () => {
+        const { body } = await sendAdmin(admin, 'GET', '/overview', { token });
+        return (body as { concerns: { what: string }[] }).concerns[0]?.what === troubles.dataFile;
+      });
       expect(statSync(log).size).toBe(size);
       for (const pid of pids) limitFileSize(pid, 'unlimited');
       expect((await service.client.add('healed')).status).toBe(201);
       await untilReady(service.url);
+      await until(async () => (await dataFile()) === 0);
       expect(await stopped(service)).toBe(0);
       const lines = readFileSync(log, 'utf8')
         .split('\n')

@@ -210,21 +210,28 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(third)).toBe(true);
   });
 
-  test('imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was stepped since', async () => {
-    const { bench, one, other } = await open();
-    await using _ = bench;
-    await ban(one, bench.clock);
-    await until(() => isSaved(bench));
-    bench.clock.advance(strictRules.ban.firstBanSeconds);
-    bench.clock.step(3);
-    expect(await isAdmitted(other)).toBe(true);
-    await cutOff(one);
-    await ban(one, bench.clock);
-    await until(async () => (await bench.sql`SELECT FROM ban_snapshots WHERE ban_level = 1`).length === 1);
-    await kill(one);
-    await using _third = await bench.open();
-    await until(() => isBanned(other));
-  });
+  test.each([
+    ['forward before the ban', 3, 0],
+    ['back after the ban', 0, -90],
+  ])(
+    'imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was set %s',
+    async (_, before, after) => {
+      const { bench, one, other } = await open();
+      await using _bench = bench;
+      await ban(one, bench.clock);
+      await until(() => isSaved(bench));
+      bench.clock.advance(strictRules.ban.firstBanSeconds);
+      bench.clock.step(before);
+      expect(await isAdmitted(other)).toBe(true);
+      await cutOff(one);
+      await ban(one, bench.clock);
+      await until(async () => (await bench.sql`SELECT FROM ban_snapshots WHERE ban_level = 1`).length === 1);
+      bench.clock.step(after);
+      await kill(one);
+      await using _third = await bench.open();
+      await until(() => isBanned(other));
+    },
+  );
 
   test('is restored only once if Redis lost it and its clock was set back', async () => {
     const { bench, one } = await open();

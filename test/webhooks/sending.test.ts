@@ -263,6 +263,29 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
+  test('an account can have four test events in flight, and others fail without a request', async () => {
+    const { app } = shared;
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    await using hanging = await startReceiver(() => undefined);
+    const webhooks = [await subscribe(owner, hanging), await subscribe(owner, hanging)];
+    const foreign = await subscribe(other, hanging);
+    const sendTest = (of: Buyer, { id }: { id: bigint }) => of.call('POST', `/webhooks/${id}/test`);
+    const tests = [...webhooks, ...webhooks].map((webhook) => sendTest(owner, webhook));
+    await until(() => hanging.requests.length === 4);
+    const { status, json } = await sendTest(owner, webhooks[0] as Shown);
+    expect([status, json]).toEqual([
+      200,
+      { milliseconds: 0n, error: 'Too many other tests are in progress. Try again when they have ended.' },
+    ]);
+    tests.push(sendTest(other, foreign));
+    await until(() => hanging.requests.length === 5);
+    await hanging[Symbol.asyncDispose]();
+    for (const test of tests) expect((await test).status).toBe(200);
+    expect((await sendTest(owner, webhooks[0] as Shown)).json).toMatchObject({
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
   test('events wait while no active key of the account may read them, and are sent when it has another key', async () => {
     const { app, beside } = shared;
     const [owner, witness] = [await buyerOf(app), await buyerOf(app)];

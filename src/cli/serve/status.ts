@@ -46,16 +46,20 @@ async function readConcerns(
     getPetSunset,
     webhooks: { secretsKeys },
   } = config;
-  const [{ createBackupOperations }, { findConcerns }, { countUndecryptable }, { secretsConcern }] =
-    await Promise.all([
-      import('../../app/backups.ts'),
-      import('../../operations/observability/concerns.ts'),
-      import('../../operations/webhook-secrets.ts'),
-      import('../../app/secrets.ts'),
-    ]);
+  const [
+    { createBackupOperations },
+    { findConcerns, listTroubles },
+    { countUndecryptable },
+    { secretsConcern },
+  ] = await Promise.all([
+    import('../../app/backups.ts'),
+    import('../../operations/observability/concerns.ts'),
+    import('../../operations/webhook-secrets.ts'),
+    import('../../app/secrets.ts'),
+  ]);
   const { oldestAt } = await store.deliveries.backlog();
   const known = {
-    ...{ store, clock, seconds: [] },
+    ...{ store, troubles: listTroubles(store), clock, seconds: [] },
     secrets: secretsConcern(secretsKeys.length, await countUndecryptable(store, webhooks.reencryptSecret)),
     oldestPendingAgeMs: Math.max(0, clock.now() - (oldestAt ?? clock.now())),
     backups: await createBackupOperations(config, { store: storage, clock }).overdue(),

@@ -21,6 +21,9 @@ import { countRequest, fallbackReply, reply, replyToPreflight, replyWithError } 
 import { hasMultipleHosts, multipleHostsError, readCredential } from './request-head.ts';
 import type { RoutedOperation } from './routes.ts';
 
+/** How often a request is repeated because its key changes in the meantime. A request can wait for events for 30 s. */
+const maxRetries = 10;
+
 /** Every request under /v1 passes these checks, in the order of the specification (section 2). */
 export function handleRequest(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
   const { request, routed } = incoming;
@@ -37,11 +40,16 @@ export function handleRequest(context: RequestContext, incoming: IncomingRequest
       },
     );
   };
-  const refused = (error: unknown) => replyWithError(context, incoming, admission, error);
+  let retries = 0;
+  const refused = (error: unknown): Awaitable<Response> => {
+    if (!(error instanceof CallerChanged) || ++retries > maxRetries)
+      return replyWithError(context, incoming, admission, error);
+    // The retry does not count against the limits, because the request has already been counted.
+    return orElse(() => attempt(true), refused);
+  };
   return orElse(attempt, (error) =>
     orElse(
-      // The retry does not count against the limits, because the request has already been counted.
-      () => (error instanceof CallerChanged ? orElse(() => attempt(true), refused) : refused(error)),
+      () => refused(error),
       (again) => {
         // Omits the rate limit headers, because the limits cannot be read either. If the original error is a 503, it is
         // returned, because its message says whether the request was applied.

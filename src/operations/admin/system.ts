@@ -112,7 +112,7 @@ export class SystemOperations {
       startedAt: toIso(startedAt),
       workers: processes.length,
       memoryBytes: sumTraffic(processes).memoryBytes,
-      troubles: [...listTroubles(store)],
+      troubles: this.#troubles(processes),
       store: await store.facts(),
       instances: (await this.#instances()).map(({ name, version, startedAt, seenAt }) => {
         return { name, version, startedAt: toIso(startedAt), seenAt: toIso(seenAt) };
@@ -124,10 +124,11 @@ export class SystemOperations {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#dependencies;
     // Metrics must remain available during an outage.
     const slow = await ifAvailable(() => this.#slow());
+    const processes = await traffic.traffic();
     return collectMetrics({
-      processes: await traffic.traffic(),
+      processes,
       facts: await store.facts(),
-      troubles: listTroubles(store),
+      troubles: this.#troubles(processes),
       bans: slow?.bans,
       events: slow?.events,
       deliveries: slow?.deliveries,
@@ -141,8 +142,9 @@ export class SystemOperations {
   async #readSlow(): Promise<CachedStatus> {
     const { store, clock, backups, secrets, sunsets, output: own } = this.#dependencies;
     const [events, deliveries] = [await this.#events(), await this.#deliveries()];
-    const { seconds, output } = sumTraffic(await this.#traffic());
-    const known = { store, clock, sunsets, ...deliveries, seconds };
+    const processes = await this.#traffic();
+    const { seconds, output } = sumTraffic(processes);
+    const known = { store, troubles: this.#troubles(processes), clock, sunsets, ...deliveries, seconds };
     const dependencies = {
       outputTrouble: own?.trouble ?? output.trouble,
       ...{ secrets: secrets.concern, backups: backups.concern },
@@ -150,6 +152,11 @@ export class SystemOperations {
     const concerns = await findConcerns({ ...known, ...dependencies }, await this.#instances());
     const bans = (await store.limits.bans()).length;
     return { bans, events, deliveries, concerns };
+  }
+
+  /** The failures that any process reports. Each notices only the failures of its own requests. */
+  #troubles(processes: readonly Traffic[]): string[] {
+    return [...new Set([...listTroubles(this.#dependencies.store), ...sumTraffic(processes).troubles])];
   }
 
   async #deliveries(): Promise<DeliveryMetrics> {

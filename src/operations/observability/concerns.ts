@@ -51,7 +51,9 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
 };
 
 export interface ConcernInput {
-  readonly store: Pick<Store, 'health' | 'facts' | 'usage'>;
+  readonly store: Pick<Store, 'facts' | 'usage'>;
+  /** Descriptions of the current failures. */
+  readonly troubles: readonly string[];
   readonly clock: Clock;
   readonly seconds: readonly TrafficSecond[];
   readonly sunsets: ReadonlyMap<OperationId, number>;
@@ -79,9 +81,9 @@ export async function findConcerns(
   known: ConcernInput,
   instances: readonly Instance[],
 ): Promise<readonly Concern[]> {
-  const { store, clock, secrets, backups } = known;
+  const { store, clock, secrets, backups, troubles: found } = known;
   return [
-    ...listTroubles(store).map(troubleConcern),
+    ...found.map(troubleConcern),
     ...failureConcerns(known),
     ...(secrets ? [secrets] : []),
     ...(await diskSpaceConcerns(store)),

@@ -45,6 +45,7 @@ interface ProcessTrafficOptions {
   readonly eventLoop: EventLoopDelay;
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly facts: () => Awaitable<StoreFacts>;
+  readonly troubles: () => readonly string[];
   readonly inFlight: () => number;
   readonly openStreams: () => number;
   readonly eventListeners: () => number;
@@ -70,6 +71,7 @@ export function createTrafficSource(dependencies: ProcessTrafficOptions): Traffi
         eventLoop: eventLoop.times(),
         memoryBytes: process.memoryUsage.rss(),
         output: { linesLost: output?.linesLost ?? 0, trouble: output?.trouble },
+        troubles: dependencies.troubles(),
         store: await facts(),
       },
     ],

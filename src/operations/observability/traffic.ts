@@ -65,6 +65,8 @@ export interface Traffic {
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
   readonly output: OutputHealth;
+  /** Current failures of the store. Another process may not notice them. */
+  readonly troubles: readonly string[];
   readonly store: Readonly<Record<string, string | number | boolean | null>>;
 }
 
@@ -129,6 +131,7 @@ export function sumTraffic(all: readonly Traffic[]): TrafficSum {
       linesLost: total(({ output }) => output.linesLost),
       trouble: all.find(({ output }) => output.trouble !== undefined)?.output.trouble,
     },
+    troubles: [...new Set(all.flatMap(({ troubles }) => troubles))],
   };
 }
 

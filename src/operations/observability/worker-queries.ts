@@ -61,6 +61,7 @@ function finalTraffic(last: Traffic, before: Traffic | undefined): Traffic {
     ...{ startedAt, counts, latencies, seconds, deliveries, pageCache },
     eventLoop: { ...eventLoop, maxSeconds: 0 },
     output: { linesLost: last.output.linesLost, trouble: undefined },
+    troubles: [],
     ...{ inFlight: 0, openStreams: 0, eventListeners: 0, memoryBytes: 0, store: sumRisingFacts(last.store) },
   };
   return before === undefined ? ended : addTraffic(ended, before);

@@ -135,19 +135,21 @@ local function ban_seconds(level)
   return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
 end
 
--- Whether a saved ban begins in the future, because the clock was set back after the ban was saved. Clocks of instances
--- that cannot reach Redis may differ from Redis' clock by a minute.
-local function begins_later(saved_end, saved_level, now)
-  return saved_end - ban_seconds(saved_level) > now / 1000 + 60
+-- Whether a saved ban begins more than `seconds` in the future, because the clock was set back after the ban was saved.
+-- Defaults to a minute, by which the clocks of instances that cannot reach Redis may differ from Redis' clock.
+local function begins_later(saved_end, saved_level, now, seconds)
+  return saved_end - ban_seconds(saved_level) > now / 1000 + (seconds or 60)
 end
 
 -- Whether a saved ban is later than the key's last ban in Redis: it has a higher level, or began after the last ban was
 -- forgiven. The ends alone do not tell, because the clock may have been stepped since the ban was saved.
 local function is_later_ban(saved_end, saved_level, banned, level, now)
   if banned == 0 then return true end
-  if begins_later(saved_end, saved_level, now) then return false end
+  -- A ban of a higher level that begins soon was imposed before a small step of the clock, by an instance that could not
+  -- reach Redis. One that begins much later was forgiven before the clock was set back by more than `forgiven_after`.
+  if saved_level > level then return not begins_later(saved_end, saved_level, now, 3600) end
   local began = saved_end - ban_seconds(saved_level)
-  return saved_level > level or began >= banned + rules.forgiven_after
+  return began >= banned + rules.forgiven_after and not begins_later(saved_end, saved_level, now)
 end
 
 -- Key of the list of bans that PostgreSQL may lack. Every instance saves them, because the instance that decided a ban

@@ -74,9 +74,15 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
 /** Maximum number of events that get ids in one transaction, as in `number_events` of the schema. */
 const numberedAtOnce = 400n;
 
-/** Assigns ids to a batch of events without ids. Returns whether more events without ids may remain. */
+/**
+ * Assigns ids to a batch of events without ids. Returns whether more events without ids may remain. Does nothing while
+ * the database is read-only, so that instances can start and read.
+ */
 export async function numberEvents({ run }: Runner): Promise<boolean> {
-  const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
+  const [row] = await run<{ numbered: bigint }[]>(
+    (sql) => sql`
+      SELECT CASE WHEN current_setting('transaction_read_only') = 'off' THEN number_events() ELSE 0 END AS numbered`,
+  );
   return row !== undefined && row.numbered >= numberedAtOnce;
 }
 
