@@ -1,6 +1,6 @@
 /**
- * The script of the guides: theme, copy buttons and search. It runs in the head, so that the theme applies before the
- * page is painted. Without it, the page has no controls for these.
+ * The script of the guides: theme, copy buttons, the current section and search. It runs in the head, so that the theme
+ * applies before the page is painted. Without it, the page has no controls for these.
  */
 const { src, dataset } = document.currentScript;
 const root = document.documentElement;
@@ -57,35 +57,33 @@ function addCopyButtons() {
 }
 
 const maxResults = 12;
-let index;
+let searching;
 
-/** Loads the index when it is first needed, and again if that failed. */
+/** Loads the index and the code that searches it when they are first needed, and again if that failed. */
 function load() {
-  index ??= fetch(new URL(dataset.search, src))
-    .then((response) => (response.ok ? response.json() : Promise.reject(response)))
+  searching ??= Promise.all([import(new URL(dataset.search, src)), fetchIndex()])
+    .then(([{ createSearch }, entries]) => createSearch(entries))
     .catch(() => {
-      index = undefined;
+      searching = undefined;
     });
-  return index;
+  return searching;
 }
 
-/** Returns the entries that contain every word of the query, those with the query in the title first. */
-function matches(entries, query) {
-  const words = query.toLowerCase().split(/\s+/);
-  const rank = (title) =>
-    [title === query, title.startsWith(query), title.includes(query), true].indexOf(true);
-  return entries
-    .filter((entry) => words.every((word) => entry.slice(0, 3).join(' ').toLowerCase().includes(word)))
-    .sort(([a], [b]) => rank(a.toLowerCase()) - rank(b.toLowerCase()));
+async function fetchIndex() {
+  const response = await fetch(new URL(dataset.index, src));
+  return response.ok ? response.json() : Promise.reject(response);
 }
 
-function resultItem([title, place, sentence, target]) {
+function resultItem({ title, place, excerpt, target }) {
   const link = Object.assign(document.createElement('a'), { href: new URL(target, src) });
-  for (const [name, text] of Object.entries({ b: title, small: place, span: sentence }))
-    link.append(Object.assign(document.createElement(name), { textContent: text }), ' ');
-  const item = document.createElement('li');
-  item.append(link);
-  return item;
+  const element = (name, ...content) => {
+    const created = document.createElement(name);
+    created.append(...content);
+    return created;
+  };
+  const parts = excerpt.map(({ text, isMatch }) => (isMatch ? element('mark', text) : text));
+  link.append(element('b', title), ' ', element('small', place), ' ', element('span', ...parts));
+  return element('li', link);
 }
 
 function addSearch() {
@@ -95,13 +93,13 @@ function addSearch() {
   );
   let shown = Promise.resolve();
   const show = async () => {
-    const entries = await load();
-    const query = input.value.trim().toLowerCase();
-    const found = query === '' ? [] : matches(entries ?? [], query);
-    list.replaceChildren(...found.slice(0, maxResults).map(resultItem));
-    const count = found.length > maxResults ? `First ${maxResults} of ${found.length} results` : 'Results';
+    const find = await load();
+    const query = input.value.trim();
+    const { results, count } = find?.(query, maxResults) ?? { results: [], count: 0 };
+    list.replaceChildren(...results.map(resultItem));
+    const heading = count > maxResults ? `First ${maxResults} of ${count} results` : 'Results';
     status.textContent =
-      entries === undefined ? 'Search is unavailable.' : found.length === 0 ? 'No results.' : count;
+      find === undefined ? 'Search is unavailable.' : count === 0 ? 'No results.' : heading;
     panel.hidden = query === '';
   };
   const hide = () => {
@@ -140,7 +138,34 @@ function addSearch() {
   });
 }
 
+/**
+ * Marks the section at the top of the window in the lists of sections. If several are there, or the page ends before a
+ * section can reach the top, the one that the address refers to.
+ */
+function markSection() {
+  const headings = [...document.querySelectorAll('main h2')];
+  const topEnd = innerHeight / 3;
+  const isAtEnd = scrollY + innerHeight > root.scrollHeight - 2;
+  const isTarget = (heading) => {
+    const { top } = heading.getBoundingClientRect();
+    return heading.matches(':target') && top >= 0 && top < (isAtEnd ? innerHeight : topEnd);
+  };
+  const current =
+    headings.find(isTarget) ?? headings.findLast((heading) => heading.getBoundingClientRect().top < topEnd);
+  for (const link of document.querySelectorAll('.contents a')) {
+    if (link.hash === `#${current?.id}`) link.setAttribute('aria-current', 'location');
+    else link.removeAttribute('aria-current');
+  }
+}
+
+function addSectionMark() {
+  markSection();
+  for (const event of ['scroll', 'hashchange', 'resize'])
+    addEventListener(event, markSection, { passive: true });
+}
+
 document.addEventListener('DOMContentLoaded', () => {
+  addSectionMark();
   addThemeSwitch();
   addCopyButtons();
   addSearch();

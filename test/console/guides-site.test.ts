@@ -53,6 +53,31 @@ describe('a page on a desktop', () => {
   });
 });
 
+describe('the lists of sections', () => {
+  const marked = (page: Page) => page.locator('nav.contents [aria-current=location]');
+
+  testInBrowser(
+    'mark the section that the address refers to, although it is too short to reach the top',
+    async () => {
+      const viewport = { width: 1_280, height: 1_200 };
+      const page = await open('/docs/guides/webhooks#sending-again', { viewport });
+      await marked(page).filter({ hasText: 'Sending again' }).waitFor();
+      expect(await page.locator('.contents [aria-current]').count()).toBe(2);
+    },
+  );
+
+  testInBrowser('mark the section that the reader scrolls or navigates to', async () => {
+    const page = await open('/docs/guides/webhooks#secrets');
+    await marked(page).filter({ hasText: 'Secrets' }).waitFor();
+    await page.locator('#deliveries').evaluate((heading) => heading.scrollIntoView());
+    await marked(page).filter({ hasText: 'Deliveries' }).waitFor();
+    await page.locator('nav.contents').getByRole('link', { name: 'Testing' }).click();
+    await marked(page).filter({ hasText: 'Testing' }).waitFor();
+    await page.locator('h1').evaluate((heading) => heading.scrollIntoView());
+    await marked(page).waitFor({ state: 'detached' });
+  });
+});
+
 describe('a page on a phone', () => {
   testInBrowser('opens the list of guides and its sections above the text, without a script', async () => {
     const page = await open('/docs/guides/webhooks', { viewport: phone, javaScriptEnabled: false });
@@ -104,6 +129,71 @@ testInBrowser(
   },
 );
 
+interface Result {
+  readonly title: string;
+  readonly place: string;
+  /** The matches are in brackets. */
+  readonly excerpt: string;
+  readonly path: string;
+}
+
+async function resultsOf(page: Page, query: string): Promise<Result[]> {
+  const panel = page.locator('.results');
+  await page.getByRole('searchbox').fill('');
+  await panel.waitFor({ state: 'hidden' });
+  await page.getByRole('searchbox').fill(query);
+  await panel.waitFor();
+  return panel.getByRole('link').evaluateAll(
+    (links, origin) =>
+      links.map((link) => {
+        const textOf = (name: string) => link.querySelector(name)?.textContent ?? '';
+        const span = link.querySelector('span');
+        const excerpt = [...(span?.childNodes ?? [])].map(({ nodeName, textContent }) =>
+          nodeName === 'MARK' ? `[${textContent}]` : textContent,
+        );
+        const path = String(link).replace(origin, '');
+        return { title: textOf('b'), place: textOf('small'), excerpt: excerpt.join(''), path };
+      }),
+    app.url,
+  );
+}
+
+/** Queries of a new client, the section with the answer, and the lowest rank that it may have. */
+const firstQuestions = [
+  ['signature', '/docs/guides/webhooks#receiving', 1],
+  ['verify signature', '/docs/guides/webhooks#receiving', 1],
+  ['webhook python', '/docs/guides/webhooks#receiving', 1],
+  ['python', '/docs/guides/quickstart#python', 1],
+  ['curl', '/docs/guides/quickstart#curl', 1],
+  ['typescript', '/docs/guides/typescript-client', 1],
+  ['install', '/docs/guides/typescript-client', 3],
+  ['rotate key', '/docs/guides/api-keys#checklist', 1],
+  ['how do I rotate a key?', '/docs/guides/api-keys#checklist', 1],
+  ['rotate secret', '/docs/guides/webhooks#secrets', 3],
+  ['scopes', '/docs/guides/api-keys#scopes', 3],
+  ['pets:write', '/docs/guides/api-keys#scopes', 1],
+  ['authentication', '/docs#description/authentication', 3],
+  ['Idempotency-Key', '/docs/guides/errors-and-retries#retrying-safely', 1],
+  ['idempotency key', '/docs/guides/errors-and-retries#retrying-safely', 3],
+  ['Retry-After', '/docs/guides/rate-limits#backing-off', 3],
+  ['429', '/docs/errors/rate_limit_exceeded', 1],
+  ['503', '/docs/errors/service_unavailable', 1],
+  ['rate limit', '/docs/guides/rate-limits', 1],
+  ['quota', '/docs/guides/rate-limits', 3],
+  ['X-RateLimit-Remaining', '/docs/guides/rate-limits#headers', 3],
+  ['banned', '/docs/guides/rate-limits#avoiding-bans', 3],
+  ['sunset', '/docs/guides/versioning#deprecations', 1],
+  ['etag', '/docs/guides/conditional-requests#preventing-lost-updates', 3],
+  ['next page', '/docs/guides/pagination', 1],
+  ['CORS', '/docs/guides/requests-and-responses#calling-the-api-from-a-browser', 3],
+  ['request id', '/docs/guides/requests-and-responses#request-ids', 1],
+  ['test webhook', '/docs/guides/webhooks#testing', 3],
+  ['exact copy', '/docs/guides/events#keeping-a-copy', 1],
+  ['delete an animal', '/docs/guides/animals#deleting-an-animal', 3],
+  ['GET /v1/pets', '/docs#tag/pets/GET/pets', 1],
+  ['disabledReason', '/docs/guides/webhooks#registering', 1],
+] as const;
+
 describe('the search', () => {
   testInBrowser('finds sections, error codes and operations without a mouse', async () => {
     const page = await open('/docs/guides');
@@ -135,14 +225,89 @@ describe('the search', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/docs#tag\/orders\/POST\/orders$/);
     await page.locator('[id$="tag/orders/POST/orders"]').first().waitFor();
+    const index = (await (await fetch(`${app.url}/docs/search.json`)).json()) as string[][];
+    const anchors = index.flatMap(
+      ([, , , target]) => /^\.\.\/docs#(description\/.*)/.exec(target ?? '')?.[1] ?? [],
+    );
+    expect(anchors).toContain('description/authentication');
+    for (const anchor of anchors)
+      await page.locator(`[id$="${anchor}"]`).first().waitFor({ state: 'attached' });
+  });
+
+  testInBrowser('answers the questions of the first hour', async () => {
+    const page = await open('/docs/guides');
+    const wrong: string[] = [];
+    for (const [query, target, rank] of firstQuestions) {
+      const found = (await resultsOf(page, query)).slice(0, rank);
+      const paths = found.map(({ path }) => path);
+      if (!paths.includes(target)) wrong.push(`${query}: ${paths.join(', ')}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  testInBrowser('finds all text, with titles before headings before text, and shows the match', async () => {
+    const page = await open('/docs/errors/pet_reserved');
+    const scopes = await resultsOf(page, 'scopes');
+    expect(scopes.slice(0, 4).map(({ title }) => title)).toEqual([
+      'insufficient_scope',
+      'Scopes',
+      'Scopes',
+      'Events',
+    ]);
+    expect(scopes[3]?.excerpt).toContain('A key needs the [scope] events:read');
+
+    const [hmac, ...others] = await resultsOf(page, 'HMAC base64');
+    expect(hmac).toMatchObject({
+      title: 'Receiving',
+      place: 'Webhooks',
+      path: '/docs/guides/webhooks#receiving',
+    });
+    expect(hmac?.excerpt).toMatch(/^…\s.* \[base64\], hashlib, \[hmac\], .*\s…$/);
+    expect(others).toEqual([]);
+
+    // Both words are on this page, but in different sections.
+    expect(await resultsOf(page, 'HMAC redeliver')).toEqual([]);
+    // Part of a word, because no word starts with it.
+    expect((await resultsOf(page, 'potency')).length).toBeGreaterThan(0);
+  });
+
+  testInBrowser('finds words with other endings and separators', async () => {
+    const page = await open('/docs/guides');
+    const pathsOf = async (query: string) => (await resultsOf(page, query)).map(({ path }) => path);
+    for (const [word, ...forms] of [
+      ['rotate', 'rotates', 'rotating', 'rotation', 'rotated'],
+      ['deliver', 'delivery', 'deliveries', 'delivered'],
+      ['verify', 'verifies', 'verifying', 'verification'],
+      ['sign', 'signing', 'signed', 'signs'],
+      ['API-key', 'api-keys'],
+      ['API keys', '"API key"?', 'what is an API key'],
+    ] as const) {
+      const expected = await pathsOf(word);
+      expect([word, expected.length]).not.toEqual([word, 0]);
+      for (const form of forms) expect([form, (await pathsOf(form)).sort()]).toEqual([form, expected.sort()]);
+    }
+    // Three letters do not stand for longer words.
+    expect(await pathsOf('cors')).not.toContain('/docs/guides/errors-and-retries#what-to-retry');
+  });
+
+  testInBrowser('loads nothing until it is first used', async () => {
+    const page = await openPage({ viewport: desktop });
+    const loaded: string[] = [];
+    page.on('request', (request) => loaded.push(new URL(request.url()).pathname));
+    await page.goto(`${app.url}/docs/guides`, { waitUntil: 'networkidle' });
+    expect(loaded).not.toContain('/docs/search.json');
+    await page.getByRole('searchbox').fill('order');
+    await page.getByRole('search').getByRole('link').first().waitFor();
+    expect(loaded.slice(-2).sort()).toEqual(['/docs/search.js', '/docs/search.json']);
+    expect(loaded.filter((path) => path.startsWith('/docs/search'))).toHaveLength(2);
   });
 
   testInBrowser('reports that it found nothing, and that it is unavailable', async () => {
     const page = await open('/docs/errors/pet_reserved');
     await page.route('**/search.json*', (route) => route.fulfill({ status: 429 }), { times: 1 });
-    await page.getByRole('searchbox').fill('nothing like this');
+    await page.getByRole('searchbox').fill('zebra');
     await page.getByText('Search is unavailable.').waitFor();
-    await page.getByRole('searchbox').fill('nothing like that');
+    await page.getByRole('searchbox').fill('zebras');
     await page.getByText('No results.').waitFor();
   });
 });

@@ -91,10 +91,12 @@ describe('the guides', () => {
   });
 
   test('load files whose address contains their version, which browsers keep', async () => {
-    const [, script = '', index = ''] =
-      /src="\.\.\/(site[^"]*)" data-search="([^"]*)"/.exec(pages.get('/docs/guides/orders') ?? '') ?? [];
+    const [, script = '', search = '', index = ''] =
+      /src="\.\.\/(site[^"]*)" data-search="([^"]*)" data-index="([^"]*)"/.exec(
+        pages.get('/docs/guides/orders') ?? '',
+      ) ?? [];
     const cachingOf = async (file: string) => (await page(`/docs/${file}`)).headers.get('cache-control');
-    for (const file of [script, index]) {
+    for (const file of [script, search, index]) {
       expect(await cachingOf(file)).toBe('public, max-age=31536000, immutable');
       expect(await cachingOf(`${file}0`)).toBe('no-cache');
     }
@@ -114,13 +116,35 @@ describe('the guides', () => {
       Object.values(path).flatMap(({ operationId }: { operationId?: string }) => operationId ?? []),
     );
     expect(operations.length).toBeGreaterThan(20);
-    const titles = entries.map(([, , sentence]) => sentence);
-    for (const operation of operations) expect(titles).toContain(operation);
+    const text = entries.map(([, , text]) => text).join('\n');
+    for (const operation of operations) expect(text).toContain(`Operation ID: ${operation}`);
     for (const [title, place, , target = ''] of entries) {
       expect([title, place]).not.toContain('');
       const [path = '', id] = target.split('#');
       if (path === '../docs') continue;
       expect(pages.get(`/docs/${path}`)).toContain(id === undefined ? '<h1' : ` id="${id}"`);
+    }
+  });
+
+  test('have a search index of their whole text, with at most 100 kB compressed', async () => {
+    const response = await page('/docs/search.json');
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    const index = await response.text();
+    expect(Bun.gzipSync(index).length).toBeLessThan(100_000);
+    const plain = await fetch(`${app.url}/docs/search.json`, { headers: { 'Accept-Encoding': 'identity' } });
+    expect([plain.headers.get('content-encoding'), await plain.text()]).toEqual([null, index]);
+    const wordsOf = (text: string) => text.match(/[\p{L}\d]+/gu) ?? [];
+    const entries = JSON.parse(index) as string[][];
+    for (const [path, html] of pages) {
+      if (path === '/docs/errors') continue;
+      const isOnPage = (target = '') => `/docs/${target.split('#')[0]}` === path;
+      const indexed = entries.filter(([, , , target]) => isOnPage(target)).flat();
+      const [main = ''] = /<main[\s\S]*<\/main>/.exec(html) ?? [];
+      const shown = main.replace(/<details[\s\S]*?<\/details>/, '').replace(/<(?!wbr)[^>]*>|&\w+;/g, ' ');
+      const missing = new Set(wordsOf(shown.replaceAll('<wbr>', ''))).difference(
+        new Set(wordsOf(indexed.join(' '))),
+      );
+      expect([path, ...missing]).toEqual([path]);
     }
   });
 

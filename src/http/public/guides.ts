@@ -1,5 +1,6 @@
 /** Serves the client guides, which are Markdown files in the repository, as pages under `/docs`. */
 import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
+import search from '../../../assets/guides/search.mjs' with { type: 'text' };
 import script from '../../../assets/guides/site.mjs' with { type: 'text' };
 import style from '../../../assets/guides/style.css' with { type: 'text' };
 import typescriptClient from '../../../client/README.md' with { type: 'text' };
@@ -24,8 +25,15 @@ import * as bunReceiver from '../../../examples/webhooks/bun.ts' with { type: 't
 import nodeReceiver from '../../../examples/webhooks/node.mjs' with { type: 'text' };
 import pythonReceiver from '../../../examples/webhooks/receiver.py' with { type: 'text' };
 import { clientErrors, errors } from '../../contract/errors.ts';
+import { acceptsGzip } from '../pipeline/request-head.ts';
 import type { HeaderFields } from '../pipeline/response-headers.ts';
-import { errorEntries, operationEntries, type SearchEntry, sectionEntries } from './guide-search.ts';
+import {
+  errorEntries,
+  linkTextsByTarget,
+  referenceEntries,
+  type SearchEntry,
+  sectionEntries,
+} from './guide-search.ts';
 
 /** The guides by path under `/docs`, in reading order. */
 const guides: ReadonlyMap<string, string> = new Map([
@@ -74,6 +82,8 @@ const html = 'text/html; charset=utf-8';
 interface StaticPage {
   readonly contentType: string;
   readonly text: () => string;
+  /** Whether the page is compressed for browsers that accept gzip. */
+  readonly isLarge?: boolean;
 }
 
 /** Placeholder address in the Markdown files, replaced when pages are rendered. */
@@ -83,7 +93,8 @@ function guidePages(address: () => string, searchIndex: () => string): ReadonlyM
   const pages = new Map<string, StaticPage>([
     ['/docs/style.css', { contentType: 'text/css; charset=utf-8', text: () => style }],
     ['/docs/site.js', { contentType: 'text/javascript; charset=utf-8', text: () => script }],
-    ['/docs/search.json', { contentType: 'application/json', text: searchIndex }],
+    ['/docs/search.js', { contentType: 'text/javascript; charset=utf-8', text: () => search }],
+    ['/docs/search.json', { contentType: 'application/json', text: searchIndex, isLarge: true }],
     ['/docs/icon.svg', { contentType: 'image/svg+xml', text: () => icon }],
   ]);
   const add = (path: string, markdown: string) =>
@@ -107,16 +118,20 @@ function replaceAddress(markdown: string, address: string): string {
 }
 
 /** The order of the entries is also the order of equally good results. */
-function buildSearchIndex(openapi: string): string {
-  const sections = [...guides].flatMap(([path, markdown]) => {
-    const entries = sectionEntries(path, renderMarkdown(markdown, ''));
+function buildSearchIndex(openapi: string, address: string): string {
+  const rendered = [...guides].map(
+    ([path, markdown]) => [path, renderMarkdown(replaceAddress(markdown, address), '')] as const,
+  );
+  const linkTexts = linkTextsByTarget(rendered.map(([, page]) => page));
+  const sections = rendered.flatMap(([path, page]) => {
+    const entries = sectionEntries(path, page, { linkTexts });
     // Each error code has a separate page.
     return path === 'errors' ? entries.slice(0, 1) : entries;
   });
   const codes = errorEntries((code) => renderMarkdown(errorMarkdown(code), ''));
   const depth = ([, , , target]: SearchEntry) => Number(target.includes('#'));
   const pagesFirst = sections.toSorted((one, other) => depth(one) - depth(other));
-  return JSON.stringify([...pagesFirst, ...codes, ...operationEntries(openapi)]);
+  return JSON.stringify([...pagesFirst, ...codes, ...referenceEntries(openapi)]);
 }
 
 /** The page that browsers get for unknown paths. `root` is the public URL of the service. */
@@ -169,7 +184,7 @@ function renderLayout({ path, title, toDocs, body, index }: Page): string {
 <title>${title} · Animal Store API</title>
 <link rel="icon" href="${toDocs}${versionedPath('icon.svg', icon)}" type="image/svg+xml">
 <link rel="stylesheet" href="${toDocs}${versionedPath('style.css', style)}">
-<script src="${toDocs}${versionedPath('site.js', script)}" data-search="${versionedPath('search.json', index)}"></script>
+<script src="${toDocs}${versionedPath('site.js', script)}" data-search="${versionedPath('search.js', search)}" data-index="${versionedPath('search.json', index)}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
@@ -276,7 +291,7 @@ export interface Guides {
 
 /** The guides. Everything is rendered on its first request and cached. */
 export function createGuides({ root, address, openapi }: GuidesOptions): Guides {
-  const searchIndex = memoize(() => buildSearchIndex(openapi()));
+  const searchIndex = memoize(() => buildSearchIndex(openapi(), address()));
   const notFound = memoize(() => new Blob([notFoundPage(root, searchIndex())]));
   const notFoundHeaders = { ...pageHeaders, 'Content-Type': html };
   return {
@@ -287,16 +302,27 @@ export function createGuides({ root, address, openapi }: GuidesOptions): Guides 
 }
 
 /** Pages are cached as Blobs, which the runtime sends without copying. Browsers keep files whose address has a version. */
-function serveCached(path: string, { contentType, text }: StaticPage): (request: Request) => Response {
-  const headers = { ...pageHeaders, 'Content-Type': contentType };
+function serveCached(
+  path: string,
+  { contentType, text, isLarge = false }: StaticPage,
+): (request: Request) => Response {
+  const headers = {
+    ...pageHeaders,
+    'Content-Type': contentType,
+    ...(isLarge && { Vary: 'Accept-Encoding' }),
+  };
   const permanent = { ...headers, 'Cache-Control': 'public, max-age=31536000, immutable' };
   const page = memoize(() => {
     const content = text();
     return { body: new Blob([content]), permanentPath: versionedPath(path, content) };
   });
-  return ({ url }) => {
+  const compressed = memoize(() => new Blob([Bun.gzipSync(text())]));
+  return (request) => {
     const { body, permanentPath } = page();
-    return new Response(body, { headers: url.endsWith(permanentPath) ? permanent : headers });
+    const fields = request.url.endsWith(permanentPath) ? permanent : headers;
+    return isLarge && acceptsGzip(request)
+      ? new Response(compressed(), { headers: { ...fields, 'Content-Encoding': 'gzip' } })
+      : new Response(body, { headers: fields });
   };
 }
 
