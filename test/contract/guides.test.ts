@@ -90,7 +90,7 @@ describe('the guides', () => {
     }
   });
 
-  test('load files whose address contains their version, which browsers keep', async () => {
+  test('load assets from versioned URLs, which browsers can cache permanently', async () => {
     const [, script = '', index = ''] =
       /src="\.\.\/(site[^"]*)" data-search="([^"]*)"/.exec(pages.get('/docs/guides/orders') ?? '') ?? [];
     const cachingOf = async (file: string) => (await page(`/docs/${file}`)).headers.get('cache-control');

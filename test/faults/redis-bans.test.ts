@@ -152,7 +152,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(other)).toBe(true);
   });
 
-  test('that has ended in Redis is neither listed nor restored, although its saved end is later because the clock was set back', async () => {
+  test('that has ended in Redis is neither listed nor restored, even if its saved end is later because the clock was set back', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await ban(one, bench.clock);
@@ -165,7 +165,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(third)).toBe(true);
   });
 
-  test('that has ended is not imposed again after the clock is set back by more than bans are remembered, neither then nor later', async () => {
+  test('that has ended is never imposed again, even if the clock is set back by more than the time for which bans are remembered', async () => {
     const { bench, one } = await open();
     await using _ = bench;
     await ban(one, bench.clock);
@@ -174,7 +174,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(one)).toBe(true);
     const step = strictRules.ban.forgivenAfterSeconds + 3_600;
     bench.clock.step(-step);
-    // Its end is before that of the first ban.
+    // This ban ends before the first one.
     await ban(one, bench.clock);
     bench.clock.advance(2 * strictRules.ban.firstBanSeconds);
     await using third = await bench.open();
@@ -193,7 +193,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(fourth)).toBe(true);
   });
 
-  test('that was forgiven is not imposed again after the clock is set back and a ban of a lower level was imposed', async () => {
+  test('that was forgiven is not imposed again, even if the clock is set back and a ban of a lower level is imposed', async () => {
     const { bench, one } = await open();
     await using _ = bench;
     const { firstBanSeconds, forgivenAfterSeconds } = strictRules.ban;
@@ -210,7 +210,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(third)).toBe(true);
   });
 
-  test('imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was stepped since', async () => {
+  test('imposed by an instance that cannot reach Redis is restored even if Redis has an earlier ban of the key and its clock has been stepped since', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await ban(one, bench.clock);
