@@ -254,7 +254,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isSaved(bench), soonMs);
   });
 
-  test('is not saved again after it was lifted, even by an instance that did not know that it was lifted', async () => {
+  test('is not saved again after it has been lifted, even by an instance that did not know this', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await take(one.store);

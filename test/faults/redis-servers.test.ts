@@ -224,7 +224,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       expect(refusalOf(first)).toBeUndefined();
     });
 
-    test('an instance with the same Redis, which has lost its data, starts once the others reach it', async () => {
+    test('an instance with the same Redis starts once the others reach it, even if Redis has lost its data', async () => {
       await using store = await opened();
       await interrupted(store);
       await send(one.url, 'FLUSHALL');

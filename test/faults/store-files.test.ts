@@ -493,7 +493,7 @@ test.each([
     },
   ],
 ])(
-  'after kill -9, the WAL is not applied to a copy of the folder made after %s had ended',
+  'after kill -9, the WAL is not applied to a copy of the folder made after %s has ended',
   async (_, use) => {
     await using place = await temporaryFolder();
     const folder = await prepared(place.path);

@@ -59,7 +59,7 @@ test('an outage is logged as two lines, with its duration and the number of reje
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
-test('the reason of an outage is the cause of an error for clients', () => {
+test('the reason logged for an outage is the cause of the error that clients get', () => {
   expect(describeError(new StorageUnavailable('the disk is full'))).toBe('the disk is full');
 });
 

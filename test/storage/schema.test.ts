@@ -140,16 +140,13 @@ describe('the SQL for the scope that a delivery requires', () => {
     );
   });
 
-  test.each(eventScopes)(
-    'can be compared with an index of the keys that may read events with %s',
-    (scope) => {
-      const condition = `instr(scopes, 'events:read') > 0 AND instr(scopes, '${scope}') > 0`;
-      demand(
-        'Add an index `event_readers_of_…` in a new step of schema-changes.ts:',
-        sqliteParts(path).some((part) => String(part).includes(condition)) ? [] : [condition],
-      );
-    },
-  );
+  test.each(eventScopes)('is looked up in an index of the keys that may read events with %s', (scope) => {
+    const condition = `instr(scopes, 'events:read') > 0 AND instr(scopes, '${scope}') > 0`;
+    demand(
+      'Add an index `event_readers_of_…` in a new step of schema-changes.ts:',
+      sqliteParts(path).some((part) => String(part).includes(condition)) ? [] : [condition],
+    );
+  });
 });
 
 /** The parts of a schema that are not described, in any order of columns. */

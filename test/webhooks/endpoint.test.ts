@@ -138,7 +138,7 @@ describe('a URL that resolves to a private address', () => {
     },
   );
 
-  test('is tested with more than 60 URLs', () => {
+  test('is represented by more than 60 URLs in these tests', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 

@@ -92,7 +92,7 @@ function fillLane(lanes: DeliveryLanes): void {
   for (let at = 0; at < 5; at++) lanes.next(1n, 0);
 }
 
-test('queued deliveries do not use up the places of other webhooks, and an account has at most 32 leases', () => {
+test('queued deliveries do not take up room for other webhooks, and an account has at most 32 leases', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
   lanes.add(loaded(2n, 2));

@@ -263,7 +263,7 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
-  test('events wait while no active key of the account may read them, and are sent when it has another key', async () => {
+  test('events wait while no active key of the account may read them, and are sent once the account has such a key again', async () => {
     const { app, beside } = shared;
     const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
     await using receiver = await answering('200 OK');
@@ -518,7 +518,7 @@ describe.concurrent.each(places)('in a separate store on %s', (_name, start) => 
     ]);
   });
 
-  test('webhooks of an older version, whose accounts have no pace, get their events after a restart', async () => {
+  test('webhooks from an older version, whose accounts have no stored pace, get their events after a restart', async () => {
     await using place = await start();
     const { app } = place;
     const owner = await buyerOf(app);
