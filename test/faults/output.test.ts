@@ -76,7 +76,7 @@ for (const WORKERS of ['1', '2']) {
   const processes = WORKERS === '1' ? 'one process' : 'workers';
 
   testPipes(
-    `with ${processes}, no request is delayed or fails if the disk for all output is full`,
+    `with ${processes}, no request is delayed or fails if the disk that all output is written to is full`,
     async () => {
       await using folder = await temporaryFolder();
       await using service = await serving(folder.path, '/dev/full', { WORKERS });

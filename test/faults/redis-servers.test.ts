@@ -351,7 +351,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       if (count === 1) await store.other[Symbol.asyncDispose]();
       address.move(two.url);
       await until(() => refusalOf(third) !== undefined);
-      // As if the others could not reach PostgreSQL for more than a minute.
+      // Simulates that the others could not reach PostgreSQL for more than a minute.
       await until(async () => {
         await store.session`
           DELETE FROM redis_readings WHERE server <> (SELECT server FROM redis_readings WHERE NOT is_confirmed)`;

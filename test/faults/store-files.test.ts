@@ -395,7 +395,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const other = join(place.path, 'other.db');
     let undo = () => {};
     const { folder, key, stored } = await interrupted(place.path, signal, async (lost) => {
-      // As if the last checkpoint was long ago.
+      // Simulates a last checkpoint that was long ago.
       utimesSync(dataFileIn(lost), 1_000_000_000, 1_000_000_000);
       await untilRecordedAgain(lost);
       undo = moved(dataFileIn(lost), other);

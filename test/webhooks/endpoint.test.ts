@@ -1,5 +1,5 @@
 /**
- * Validation of webhook URLs. A private address is rejected in any notation, and also if a host name resolves to it.
+ * Validation of webhook URLs. A private address is rejected in any notation, and even if a host name resolves to it.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Network, parseNetwork } from '../../src/domain/address.ts';
