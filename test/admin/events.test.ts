@@ -74,7 +74,7 @@ test('the number of events per hour does not include ids skipped by a restore', 
     ]);
     await addPets(4);
   }
-  // A position after the last restored event is that of a reader of a lost event.
+  // A reader whose position is after the last restored event has received an event that was lost.
   for (const after of [3, 8]) {
     const expired = await get(`/events?after=${after}`);
     const next = 3 + skippedIdsPerRestore + 1;

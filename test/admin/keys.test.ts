@@ -49,7 +49,7 @@ test('a new key is active, and appears only in the response that creates it', as
   }
 });
 
-test('a key expires before the year 10000, even after rotations or with a time in another zone', async () => {
+test('a key expires before the year 10000, even after rotations or if its expiry time is in another time zone', async () => {
   const latest = '9999-12-31T23:59:59.999Z';
   let key = await issue({ expiresAt: '9999-12-31T23:59:59Z' });
   for (let rotations = 0; rotations < 2; rotations++) {

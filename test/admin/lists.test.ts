@@ -100,7 +100,7 @@ test("accounts are listed with their usage, and can be sorted by name, today's r
   const all = new Set((await list<Named>('/accounts?sort=requestsToday&limit=1')).items.map(({ id }) => id));
   expect([...all].sort()).toEqual((await idsOf('/accounts?sort=id')).sort());
 
-  // A page begins after the last account of the page before, wherever that account has moved since.
+  // A page begins after the last account of the previous page, even if that account has since moved.
   const next = nextOf(await ask('GET', '/accounts?sort=requestsToday&limit=1')) ?? '';
   await record([usageOf({ requests: 20, lastUsedAt: hourStart, hour: hourStart }, 0)]);
   expect(ours(await namesOf(next))).toEqual(['Ant']);
@@ -183,7 +183,7 @@ const filteredLists = allAdminOperations
   .filter(({ paginated, feed }) => paginated || feed)
   .map(({ path, query }) => [path, settingsOf(query?.shape ?? {})] as const);
 
-// The random walk requires the same of the lists for clients (test/stress/walk/ways.ts).
+// The random walk checks the same for the lists of the client API (test/stress/walk/ways.ts).
 test.each(filteredLists)(
   'the list %s applies every filter, alone and together with any other parameter',
   async (path, parameters) => {
@@ -197,7 +197,7 @@ test.each(filteredLists)(
       counted.set(target, known);
       return known;
     };
-    // Of a filter, one value that matches some items; of `order` and `sort`, every value.
+    // For a filter, one value that matches some items. For `order` and `sort`, every value.
     const bases = [{ name: '', setting: '' }];
     for (const { name, settings } of parameters) {
       const matching: string[] = [];

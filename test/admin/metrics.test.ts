@@ -202,7 +202,7 @@ test('deploy/grafana.json displays every metric and uses only existing labels', 
   expect(missing).toEqual(['animal_store_event_loop_delay_seconds']);
 });
 
-test('no graph or alert shows the jump of event ids after a restore as a rate', () => {
+test('no graph or alert shows the jump in event ids after a restore as a rate', () => {
   const rates = made
     .flatMap(({ expressions }) => expressions)
     .filter((text) => text.includes('events_total'));
@@ -220,7 +220,7 @@ test('every alert has a summary and a remedy', () => {
   }
 });
 
-test('the store folder is moved away: only the figures that cannot be read are missing', async () => {
+test('if the store folder is moved away, only the metrics that cannot be read are missing', async () => {
   await using app = await startTestApp();
   const { token } = await addOperator(app, 'admin');
   const folder = dirname(app.config.databaseUrl.replace('sqlite:', ''));

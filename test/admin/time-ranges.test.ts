@@ -7,7 +7,7 @@ import { openDesk } from '../support/admin-answers.ts';
 const desk = await openDesk();
 afterAll(() => desk[Symbol.asyncDispose]());
 
-/** Operations on an account or a key get those of `app.call`, whose ids are 2. */
+/** Operations on an account or a key get the account and the key of `app.call`, which both have the id 2. */
 const ranges = allAdminOperations
   .filter(({ query }) => query !== undefined && ['since', 'until'].every((name) => name in query.shape))
   .map(({ path }) => path.replace(/\{\w+\}/, '2'));
@@ -44,7 +44,7 @@ describe('until in the future', async () => {
   });
 });
 
-test('a since value in the distant past does not cause more reads, which are one per event-loop tick', async () => {
+test('a since value in the distant past does not increase the number of reads, each of which takes an event-loop tick', async () => {
   using ticks = spyOn(globalThis, 'setImmediate');
   await desk.done('GET', '/usage/operations?since=0001-01-01T00:00:00Z');
   expect(ticks.mock.calls.length).toBeLessThan(1_000);

@@ -115,7 +115,7 @@ test('no response or audit entry contains a secret, even in encrypted form', asy
   for (const secret of secrets) expect(text).not.toContain(secret);
 });
 
-test('a webhook whose account has no active key that may read its events shows why they wait', async () => {
+test('a webhook shows why its events are on hold if no active key of its account has the scopes to read them', async () => {
   const cleo = await buyerOf(app);
   const { id } = await created(cleo);
   const reason = async () => (await done<{ onHoldReason?: string }>('GET', `/webhooks/${id}`)).onHoldReason;

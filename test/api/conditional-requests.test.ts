@@ -90,7 +90,7 @@ const changes: Record<string, () => Promise<{ at: string; method: string; target
   };
 
 describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
-  test('in If-Match lets only one of many concurrent changes succeed', async () => {
+  test('lets only one of many concurrent changes succeed', async () => {
     app.clock.advance(1);
     const { at, method, target, body } = await make();
     const etag = await etagAt(at);

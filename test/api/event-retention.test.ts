@@ -149,26 +149,29 @@ describe.each(Object.entries(places))('on %s', (_name, place) => {
     expect(await store.events.bounds()).toEqual({ oldest: 2_501n, last: 2_501n });
   });
 
-  storeTest('a step of the clock removes events only after an hour', async ({ store, clock, besideWith }) => {
-    const recorder = await besideWith(ofTests);
-    await recorder.write('record', [clock.now()]);
-    const events = { areRecorded: true, keepMs: dayMs };
-    const sweeper = new Sweeper({ store, clock, events }, new AbortController().signal);
-    const daySeconds = dayMs / 1_000;
-    const isRetained = async () => {
-      sweeper.start();
-      await sweeper.idle();
-      return (await store.events.newest(1)).length === 1;
-    };
-    clock.advance(60);
-    clock.step(2 * daySeconds);
-    expect(await isRetained()).toBe(true);
-    clock.step(-2 * daySeconds);
-    clock.advance(3_599);
-    expect(await isRetained()).toBe(true);
-    clock.step(2 * daySeconds);
-    expect(await isRetained()).toBe(true);
-    clock.advance(3_600);
-    expect(await isRetained()).toBe(false);
-  });
+  storeTest(
+    'after a clock step, events are removed only once an hour has passed',
+    async ({ store, clock, besideWith }) => {
+      const recorder = await besideWith(ofTests);
+      await recorder.write('record', [clock.now()]);
+      const events = { areRecorded: true, keepMs: dayMs };
+      const sweeper = new Sweeper({ store, clock, events }, new AbortController().signal);
+      const daySeconds = dayMs / 1_000;
+      const isRetained = async () => {
+        sweeper.start();
+        await sweeper.idle();
+        return (await store.events.newest(1)).length === 1;
+      };
+      clock.advance(60);
+      clock.step(2 * daySeconds);
+      expect(await isRetained()).toBe(true);
+      clock.step(-2 * daySeconds);
+      clock.advance(3_599);
+      expect(await isRetained()).toBe(true);
+      clock.step(2 * daySeconds);
+      expect(await isRetained()).toBe(true);
+      clock.advance(3_600);
+      expect(await isRetained()).toBe(false);
+    },
+  );
 });

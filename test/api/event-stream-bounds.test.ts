@@ -67,7 +67,7 @@ test('a stream that catches up is not delayed by ten streams of another account 
     searching.push(stack.use(await open(own.key, 'category.created')));
   const other = stack.use(await open(key, 'category.*'));
   await until(() => other.ids.length === 1);
-  // Accounts take turns. By streams, the last one would find its event after most of the others.
+  // Accounts take turns. If streams took turns instead, the last one would find its event after most of the others.
   expect(searching.some(({ ids }) => ids.length === 0)).toBe(true);
   await until(() => searching.every(({ ids }) => ids.length === 1));
   // The streams have joined the readers of new events, and no event is missing or repeated.

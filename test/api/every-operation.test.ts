@@ -189,7 +189,7 @@ describe.each(allOperations.filter(({ free }) => free))('$operationId', (operati
 describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
   const { scope } = operation;
 
-  test("requires only the operation's scope, or also the scopes of a webhook's types", async () => {
+  test("requires only the operation's scope and, if it makes a webhook send events, the scopes of the event types", async () => {
     const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
     const ofTypes: Scope[] = actingLater.has(operation.operationId) ? ['events:read', 'pets:read'] : [];
     const only = scope && [scope, ...ofTypes];

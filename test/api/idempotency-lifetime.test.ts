@@ -28,7 +28,7 @@ describe('a response is stored for 24 hours', () => {
   });
 
   test.each([-25, 25])(
-    'also while the clock is off by %d hours, and after it was corrected',
+    'even while the clock is off by %d hours, and after it has been corrected',
     async (hours) => {
       for (const path of ['/pets', '/orders']) {
         const own = await buyerOf(app);

@@ -155,7 +155,7 @@ describe.each(places)('on %s', (_name, start) => {
     },
   );
 
-  test('a webhook is not created with types that its key may no longer read when the host is resolved', async () => {
+  test('a webhook is not created if its key loses a scope that the event types require while the host is resolved', async () => {
     const app = await started;
     const { account, key, keyId } = await keyOf(app);
     const { host, url } = slowUrl(keyId);

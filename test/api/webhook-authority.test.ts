@@ -1,4 +1,6 @@
-/** A webhook acts after its request, so a key needs the scopes for everything that the webhook does. */
+/**
+ * A webhook acts after the request that configures it, so a key needs the scopes for everything that the webhook does.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
 import type { Scope } from '../../src/domain/scope.ts';
@@ -109,7 +111,7 @@ test.each(cases)(
     const { owner, id, keyWithout, stored } = await start();
     await owner.addPet();
     await deliveryOf(id);
-    // No event remains for which the webhook's position would change.
+    // No event remains that would change the webhook's position.
     expect((await stored())?.position).toBe((await storage.events.bounds()).last);
     const before = [await stored(), await storage.deliveries.list(undefined, 9, { webhookId: id })];
     const answer = await send(await keyWithout(...missing), id);
@@ -131,7 +133,7 @@ test.each(calls)(
   },
 );
 
-test('the types after a change need their scopes, even if those before it need none of them', async () => {
+test("changing a webhook's event types requires the scopes of the new types, even if the former types required none", async () => {
   const { owner, keyWithout } = await start();
   const create = bodyOf({ url, types: ['webhook.*'] });
   const { id } = (await owner.call('POST', '/webhooks', create)).json as { readonly id: bigint };
@@ -142,7 +144,7 @@ test('the types after a change need their scopes, even if those before it need n
   expect((await patch({ types: ['pet.*'] })(key, id)).status).toBe(200);
 });
 
-test('a delivery of a type that the webhook no longer selects is not sent again, and a key that may not read it gets 403', async () => {
+test('a delivery is not sent again if the webhook no longer selects its event type, and a key without the scope of the type gets 403', async () => {
   const { owner, id, keyWithout } = await start();
   await owner.order();
   const deliveryId = await deliveryOf(id);
@@ -182,7 +184,7 @@ test('every insufficient_scope message names the scope', async () => {
     expect((await key.call('GET', target)).error.message).toBe(`This API key needs the scope ${scope}.`);
 });
 
-describe('a repeated request whose stored response has the secret', () => {
+describe('a repeated request whose stored response contains the secret', () => {
   test.each([
     [
       'creation',

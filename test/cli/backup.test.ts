@@ -214,7 +214,7 @@ describe('the restore command', () => {
     const copy = 'store.db.restoring';
     await place.write(copy, 'half');
     expect(await place.failure(1, 'restore', 'made.backup')).toContain('already exists');
-    // A restore that cannot use the store may not touch the copy of another one.
+    // A restore that cannot use the store must not touch the copy of another restore.
     expect(await place.files()).toContain(copy);
     const { bavail, bsize } = statfsSync(place.folder);
     truncateSync(place.path('made.backup'), (bavail + 1_000_000) * bsize);

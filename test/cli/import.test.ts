@@ -73,7 +73,7 @@ describe('CSV', () => {
     ]);
   });
 
-  test('an integer with three zeros after the point is rejected, because it may be a thousand', async () => {
+  test('an integer with a point and three zeros is rejected, because the point may be a thousands separator', async () => {
     await using place = await newWorkplace();
     const file = await place.write('sheet.csv', 'name;categoryId\nA;1.000\nB;12.0\n');
     expect(await place.json<Report>('import', file)).toMatchObject({ added: 1, rejected: 1 });
@@ -86,7 +86,7 @@ describe('CSV', () => {
     expect(stdout).toContain('imported 1, rejected 1');
   });
 
-  test('the reported lines and --from-line count a sep= line', async () => {
+  test('a sep= line counts in the reported line numbers and for --from-line', async () => {
     const name = await place.write('sep.csv', 'sep=;\r\nname;categoryId\r\nA;x\r\nB;1\r\nC;1\r\n');
     const dry = await place.run(['import', name, '--dry-run']);
     expect(dry.stderr).toStartWith('line 3: categoryId must be an integer');
@@ -277,13 +277,23 @@ describe('NDJSON', () => {
 describe('the exit code', () => {
   const failed = 'All rows were rejected. Correct the file, then import it again.\n';
   test.each([
-    ['is 1 if all rows are rejected', ',1\n,2\n', [], [1, 1]],
-    ['is 1 if all rows are rejected in a dry run', ',1\n,2\n', ['--dry-run'], [1, 1]],
-    ['is 1 if a filter skips no row', ',1\n,3\n', ['--category', '1'], [1, 0]],
-    ['is 0 if some rows are rejected', 'A,1\n,2\n', [], [0, 0]],
-    ['is 0 if the other rows are skipped', 'A,1\n,2\n', ['--category', '3'], [0, 0]],
-    ['is 0 if there are no rows', '', [], [0, 0]],
-  ])('%s, and the same if it is run again', async (_what, rows, options, exitCodes) => {
+    ['is 1 if all rows are rejected, even in a repeated import', ',1\n,2\n', [], [1, 1]],
+    ['is 1 if all rows are rejected in a dry run, even a repeated one', ',1\n,2\n', ['--dry-run'], [1, 1]],
+    [
+      'is 1 if all rows are rejected and a filter skips none, but 0 in a repeated import',
+      ',1\n,3\n',
+      ['--category', '1'],
+      [1, 0],
+    ],
+    ['is 0 if some rows are rejected, even in a repeated import', 'A,1\n,2\n', [], [0, 0]],
+    [
+      'is 0 if the other rows are skipped, even in a repeated import',
+      'A,1\n,2\n',
+      ['--category', '3'],
+      [0, 0],
+    ],
+    ['is 0 if there are no rows, even in a repeated import', '', [], [0, 0]],
+  ])('%s', async (_what, rows, options, exitCodes) => {
     await using place = await newWorkplace();
     const name = await place.write('rows.csv', `name,categoryId\n${rows}`);
     for (const exitCode of exitCodes) {

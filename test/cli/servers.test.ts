@@ -45,7 +45,7 @@ describe.skipIf(servers === undefined)('on PostgreSQL', () => {
       0,
       expect.stringContaining('animal-store: The source is being served (one). Stop these instances'),
     ]);
-    // A time in the future is that of an instance that ended before the clock was set back.
+    // A time in the future belongs to an instance that ended before the clock was set back.
     for (const [index, seenAt] of [0, Date.now() + 3_600_000].entries()) {
       await report(seenAt);
       expect((await copy(`next${index}.db`)).stderr).not.toContain('served');

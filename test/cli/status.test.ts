@@ -61,7 +61,7 @@ test('an instance that was stopped cleanly is shown as stopped, without the time
   });
 });
 
-test('ids of events are shown as events list --after expects them', async () => {
+test('event ids are shown in the form that events list --after expects', async () => {
   await using place = await newWorkplace();
   {
     using database = new Database(place.path('store.db'));

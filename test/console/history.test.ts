@@ -62,7 +62,7 @@ testInBrowser('the overview shows requests and latency from before the service s
   await page.getByText('0 in the last hour').waitFor();
 });
 
-testInBrowser('the running minute counts in the total, but is not drawn as a drop', async () => {
+testInBrowser('the current minute is included in the total, but is not drawn as a drop', async () => {
   const console = await givenAlone();
   const minute = Math.floor(Date.now() / 60_000) * 60_000;
   await console.app.admin.storage.write('recordUsage', {
@@ -76,7 +76,7 @@ testInBrowser('the running minute counts in the total, but is not drawn as a dro
   expect(Number(await points.getAttribute('max'))).toBeLessThan(59);
 });
 
-testInBrowser('the time axis of every range has at least three labels, also on a phone', async () => {
+testInBrowser('the time axis of every range has at least three labels, even on a phone', async () => {
   const console = await given();
   const token = await console.addOperator('axel', 'viewer');
   for (const width of [390, 1_280]) {

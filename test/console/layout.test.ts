@@ -30,7 +30,7 @@ describe('the menu', () => {
   }
 });
 
-testInBrowser('no filter is alone in a row, or overlaps another', async () => {
+testInBrowser('no filter is alone in a row or overlaps another', async () => {
   const { signedIn, addOperator, url } = await given();
   const page = await signedIn(await addOperator('finn', 'viewer'));
   const wrong: string[] = [];

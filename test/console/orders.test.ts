@@ -4,7 +4,7 @@ import { consoleOfTests, testInBrowser } from './given.ts';
 
 const given = consoleOfTests();
 
-testInBrowser('the dialog that cancels an order has no second button with that meaning', async () => {
+testInBrowser('the dialog that cancels an order has only one button labeled "Cancel"', async () => {
   const { apiUrl, signedIn, addOperator, addAccount } = await given();
   const { key } = await addAccount('Orders shop', 'pro');
   const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };

@@ -162,7 +162,7 @@ describe('every page of the console', () => {
     expect((await toured()).wide).toEqual([]);
   });
 
-  testInBrowser('shows harmful names as text, without effect', async () => {
+  testInBrowser('shows harmful names as text that has no effect', async () => {
     const { named: shownOn, harm } = await toured();
     expect(harm).toEqual([]);
     expect(shownOn).toEqual([

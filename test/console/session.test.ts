@@ -18,7 +18,7 @@ describe('a session', () => {
   afterAll(() => neighbour.stop(true));
 
   testInBrowser(
-    'cannot be used by a server on another port, although that server receives the cookie',
+    'cannot be used by a server on another port, even though that server receives the cookie',
     async () => {
       const { url, signedIn, addOperator } = await given();
       const page = await signedIn(await addOperator('nora', 'admin'), '/accounts');
@@ -74,23 +74,26 @@ describe('a session', () => {
     },
   );
 
-  testInBrowser('that began with a link and ended shows the command that creates a token', async () => {
-    const { app, url, openPage, addOperator } = await given();
-    const page = await openPage();
-    await page.goto(`${url}/#code=${app.console?.createCode()}`);
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.context().clearCookies();
-    // The overview loads its data again from time to time, so the dialog may already cover the link.
-    await page.evaluate("location.hash = '#/orders'");
-    const dialog = page.getByRole('dialog');
-    await dialog.getByText('animal-store operators create NAME --role admin').waitFor();
-    await dialog.getByLabel('Token').fill(await addOperator('lina', 'viewer'));
-    await dialog.getByLabel('Token').press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
-    await dialog.waitFor({ state: 'detached' });
-  });
+  testInBrowser(
+    'that began with a link shows the command that creates a token once it has ended',
+    async () => {
+      const { app, url, openPage, addOperator } = await given();
+      const page = await openPage();
+      await page.goto(`${url}/#code=${app.console?.createCode()}`);
+      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      await page.context().clearCookies();
+      // The overview reloads its data periodically, so the dialog may already cover the link.
+      await page.evaluate("location.hash = '#/orders'");
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('animal-store operators create NAME --role admin').waitFor();
+      await dialog.getByLabel('Token').fill(await addOperator('lina', 'viewer'));
+      await dialog.getByLabel('Token').press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor();
+      await dialog.waitFor({ state: 'detached' });
+    },
+  );
 
-  testInBrowser('that ended leaves no notification with the name of an account', async () => {
+  testInBrowser('that has ended leaves no notification with the name of an account', async () => {
     const { signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('nele', 'admin'), '/accounts');
     await page.getByRole('button', { name: 'New account' }).click();

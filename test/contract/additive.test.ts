@@ -10,7 +10,7 @@ const documentAt = (path: string): Promise<Document> => Bun.file(path).json();
 
 const current = await documentAt(join(import.meta.dir, '../../contract/openapi.json'));
 
-test.each(readdirSync(folder))('is compatible with %s', async (name) => {
+test.each(readdirSync(folder))('the contract is compatible with %s', async (name) => {
   expect(breakingChanges(await documentAt(join(folder, name)), current)).toEqual([]);
 });
 

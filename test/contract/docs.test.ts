@@ -106,7 +106,7 @@ test('the root redirects to the reference page', async () => {
   expect((await fetch(bare.url)).url).toBe(`${bare.url}/docs`);
 });
 
-test('the page about webhook receivers of version 1.1.0 redirects to the section about receiving', async () => {
+test('the webhook receivers page of version 1.1.0 redirects to the section about receiving webhooks', async () => {
   const { status, headers } = await get('/docs/guides/webhook-receivers');
   expect(status).toBe(301);
   expect(headers.get('location')).toBe(`${publicUrl}/docs/guides/webhooks#receiving`);

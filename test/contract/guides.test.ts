@@ -90,7 +90,7 @@ describe('the guides', () => {
     }
   });
 
-  test('load files whose address contains their version, which browsers keep', async () => {
+  test('load assets from versioned URLs, which browsers can cache permanently', async () => {
     const [, script = '', search = '', index = ''] =
       /src="\.\.\/(site[^"]*)" data-search="([^"]*)" data-index="([^"]*)"/.exec(
         pages.get('/docs/guides/orders') ?? '',

@@ -10,7 +10,7 @@ const documents = [
   .filter((path) => !path.includes('node_modules'))
   .sort();
 
-/** Passages that a reader sees as raw Markdown, and table rows of which the renderer drops cells. */
+/** Passages that a reader would see as raw Markdown, and table rows from which the renderer drops cells. */
 function misrendered(markdown: string): string[] {
   const html = Bun.markdown.html(markdown).replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '');
   const raw = html.split('\n').filter((line) => /^(?:<p>)?\||\]\(|\*\*|```|^(?:<p>)?#{1,6} /.test(line));
@@ -31,7 +31,7 @@ test.each(documents)('%s is rendered without raw Markdown and with complete tabl
   expect(misrendered(await Bun.file(join(root, path)).text())).toEqual([]);
 });
 
-test('a table that is interrupted by a blank line, an unescaped | and an unclosed mark are found', () => {
+test('a table interrupted by a blank line, an unescaped | and unclosed bold text are detected', () => {
   const table = '| a | b |\n|---|---|\n| c | d |\n';
   expect(misrendered(table)).toEqual([]);
   expect(misrendered(`${table}\n| e | f |\n`)).toEqual([expect.stringContaining('| e | f |')]);

@@ -59,7 +59,7 @@ test.each([
   ['::ffff:127.0.0.1', [127, 0, 0, 1]],
   ['fe80::1%eth0', [0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]],
   ['2001:db8::1', [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]],
-])('the peer with the address %s is the same from its text and its bytes %p', (text, bytes) => {
+])('the peer address %s is formatted identically from its text and from the bytes %p', (text, bytes) => {
   expect(formatPeer(text, 80)).toBe(formatPeer(new Uint8Array(bytes), 80));
   expect(formatPeer(text, 80)).not.toBe(formatPeer(text, 81));
   expect(formatPeer(text, 80)).not.toBe(formatPeer('127.0.0.2', 80));

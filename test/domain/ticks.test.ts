@@ -14,7 +14,7 @@ test('timers with the same interval are due at the same multiples of it, wheneve
   expect(due.map((dueAt) => Math.floor(dueAt) % everyMs)).toEqual(due.map(() => 0));
 });
 
-test('a timer ends when its own work disposes of it', async () => {
+test('a timer stops if its callback disposes of it', async () => {
   let calls = 0;
   let others = 0;
   const timer = runAtMultiples(everyMs, () => {

@@ -151,7 +151,7 @@ describe.skipIf(!hasServers)('after a failover that lost transactions', () => {
       const bodies = receiver.requests.map((text) => text.slice(text.indexOf('\r\n\r\n')));
       expect(new Set(bodies).size).toBe(new Set(sent()).size);
 
-      // Every counter was raised once, although three instances detected the failover.
+      // Every counter was raised once, even though three instances detected the failover.
       for (const table of ['pets', 'events', 'keys', 'accounts', 'orders', 'deliveries', 'webhooks']) {
         const last = await lastOf(table);
         const most = Date.now() * 1_000 + skippedIdsPerRestore + skippedIdsSpread + 1_000;

@@ -158,7 +158,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await shows(there, 'relayed');
   });
 
-  test('shows an animal that was stored, although its create request got no response', async () => {
+  test('shows an animal that was stored even though its create request got no response', async () => {
     await using far = await distant({ POSTGRES_POOL_SIZE: '1' });
     const { key } = await issueKey();
     const clients = [nearTo(key), clientOf(far.url, key)];
@@ -248,7 +248,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await client.get(list)).status).toBe(200);
     await far.toRedis.cut();
     await far.says(troubles.redis);
-    // Two responses take longer than the versions that PostgreSQL reports stay valid.
+    // Two responses take longer than the time for which the versions that PostgreSQL reports stay valid.
     far.toPostgres.delay(maxStaleMs * 0.6);
     await far.says(troubles.postgres, troubles.redis);
     for (let request = 0; request < 4; request++) {
@@ -272,7 +272,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
       expect((await client.get(list)).status).toBe(200);
       expect((await fetch(`${far.url}/readyz`)).status).toBe(200);
     };
-    // The check times out after as long as it takes until a silent server counts as lost.
+    // The check times out after the same time as it takes for an unresponsive server to count as lost.
     await until(async () => {
       await isReady();
       return /degraded: versions of cached data unavailable: .*statement/.test(far.log());

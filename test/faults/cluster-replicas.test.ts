@@ -251,7 +251,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     expect(await reader.reads(nameOf(former))).toBe(reads);
   });
 
-  test("returns 503 while a standby answers at the primary's address, and rejects keys revoked during that time once the primary is back", async () => {
+  test("an instance returns 503 while a standby answers at the primary's address, and rejects keys revoked during that time once the primary is back", async () => {
     await using standby = await replica();
     await using address = movableAddress(shop.postgres.url);
     const instance = await instanceOf(shop, [], { DATABASE_URL: address.url });
@@ -296,7 +296,7 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     await until(async () => (await statusOf()) === 401);
   });
 
-  test('sessions that lead to a standby are not used, even if other sessions lead to the primary', async () => {
+  test('connections that lead to a standby are not used, even if others lead to the primary', async () => {
     await using standby = await replica();
     await using address = movableAddress(shop.postgres.url);
     const connection = { url: address.url, statementTimeoutMs: 60_000, refusesStandby: true };

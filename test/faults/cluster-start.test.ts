@@ -7,7 +7,7 @@ import { testServers } from '../support/servers.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-describe.skipIf(servers === undefined)('a start on PostgreSQL', () => {
+describe.skipIf(servers === undefined)('starting on PostgreSQL', () => {
   const makeSchema = () => servers?.makeSchema() ?? expect.unreachable();
   const configFor = (url: string) =>
     readConfig({
@@ -17,7 +17,7 @@ describe.skipIf(servers === undefined)('a start on PostgreSQL', () => {
       POSTGRES_TIMEOUT_MS: '5000',
     });
 
-  test('succeeds although the server does not respond to the first attempt in time', async () => {
+  test('succeeds even if the server does not respond to the first attempt in time', async () => {
     await using schema = await makeSchema();
     const config = configFor(schema.url);
     {
@@ -44,7 +44,7 @@ describe.skipIf(servers === undefined)('a start on PostgreSQL', () => {
     expect(notices).toEqual(['PostgreSQL did not respond in time during the start; trying again']);
   });
 
-  test('fails at once if the server refuses connections', async () => {
+  test('fails immediately if the server refuses connections', async () => {
     const notices: string[] = [];
     const url = 'postgres://store@127.0.0.1:1/animals';
     const opening = openAdminServices(configFor(url), undefined, { notice: (text) => notices.push(text) });

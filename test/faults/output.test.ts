@@ -76,14 +76,17 @@ async function stopped({ signal, exited }: Serving): Promise<number> {
 for (const WORKERS of ['1', '2']) {
   const processes = WORKERS === '1' ? 'one process' : 'workers';
 
-  testPipes(`with ${processes}, a full disk for all output delays and fails nothing`, async () => {
-    await using folder = await temporaryFolder();
-    await using service = await serving(folder.path, '/dev/full', { WORKERS });
-    await expectService(service);
-    expect(await stopped(service)).toBe(0);
-  });
+  testPipes(
+    `with ${processes}, no request is delayed or fails if the disk that all output is written to is full`,
+    async () => {
+      await using folder = await temporaryFolder();
+      await using service = await serving(folder.path, '/dev/full', { WORKERS });
+      await expectService(service);
+      expect(await stopped(service)).toBe(0);
+    },
+  );
 
-  testPipes(`with ${processes}, a pipe that nobody reads delays and fails nothing`, async () => {
+  testPipes(`with ${processes}, no request is delayed or fails if the output pipe is not read`, async () => {
     await using folder = await temporaryFolder();
     using pipe = new StalledPipe(folder.path);
     pipe.fill();
@@ -92,28 +95,34 @@ for (const WORKERS of ['1', '2']) {
     expect(await stopped(service)).toBe(0);
   });
 
-  testPipes(`with ${processes}, a pipe whose reader has exited delays and fails nothing`, async () => {
-    await using folder = await temporaryFolder();
-    using pipe = new StalledPipe(folder.path, true);
-    const closing = (pid: number) => pipe.closeAfter(pid);
-    await using service = await serving(folder.path, pipe.path, { WORKERS }, closing);
-    await expectService(service);
-    expect(await stopped(service)).toBe(0);
-  });
+  testPipes(
+    `with ${processes}, no request is delayed or fails if the reader of the output pipe has exited`,
+    async () => {
+      await using folder = await temporaryFolder();
+      using pipe = new StalledPipe(folder.path, true);
+      const closing = (pid: number) => pipe.closeAfter(pid);
+      await using service = await serving(folder.path, pipe.path, { WORKERS }, closing);
+      await expectService(service);
+      expect(await stopped(service)).toBe(0);
+    },
+  );
 
-  testPipes(`with ${processes}, a pipe that fills up while the service runs and is read again`, async () => {
-    await using folder = await temporaryFolder();
-    using pipe = new StalledPipe(folder.path);
-    await using service = await serving(folder.path, pipe.path, { WORKERS });
-    const before = await pipe.said(/"msg":"serving"/);
-    pipe.fill();
-    await expectService(service);
-    const after = await pipe.said(/"operation":"createPet"/, before);
-    expect(after.match(/"operation":"listPets"/g)?.length).toBe(logged);
-    const stopping = stopped(service);
-    await pipe.said(/"msg":"stopped"/);
-    expect(await stopping).toBe(0);
-  });
+  testPipes(
+    `with ${processes}, no log line is lost if the output pipe fills up while the service runs and is read again`,
+    async () => {
+      await using folder = await temporaryFolder();
+      using pipe = new StalledPipe(folder.path);
+      await using service = await serving(folder.path, pipe.path, { WORKERS });
+      const before = await pipe.said(/"msg":"serving"/);
+      pipe.fill();
+      await expectService(service);
+      const after = await pipe.said(/"operation":"createPet"/, before);
+      expect(after.match(/"operation":"listPets"/g)?.length).toBe(logged);
+      const stopping = stopped(service);
+      await pipe.said(/"msg":"stopped"/);
+      expect(await stopping).toBe(0);
+    },
+  );
 
   testLimited(
     `with ${processes}, a full disk of the store and of the log is shown as a problem, and the service recovers and logs every line`,
@@ -162,7 +171,7 @@ for (const WORKERS of ['1', '2']) {
 }
 
 testPipes(
-  'a full pipe as standard output does not delay the log, even after a worker was replaced',
+  'a full pipe as standard output does not delay the log, even after a worker has been replaced',
   async () => {
     await using folder = await temporaryFolder();
     using pipe = new StalledPipe(folder.path);

@@ -1,4 +1,7 @@
-/** PostgreSQL waits for a synchronous standby that is missing: a change that the standby may lack is not acknowledged. */
+/**
+ * While PostgreSQL waits for a synchronous standby that is missing, a change that the standby may lack is not
+ * acknowledged.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { scopes } from '../../src/domain/scope.ts';
@@ -40,7 +43,7 @@ async function awaitStandby(session: SQL, url: string): Promise<void> {
 }
 
 describe.skipIf(server === undefined)('without its synchronous standby, PostgreSQL', () => {
-  test('stores changes whose outcome the service reports as unknown, also if they are repeated', async () => {
+  test('stores changes whose outcome the service reports as unknown, even if they are repeated', async () => {
     const { url } = server as NonNullable<typeof server>;
     await using session = openSession(url);
     await using database = openDatabase(url, statementTimeoutMs);

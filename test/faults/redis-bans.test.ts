@@ -152,7 +152,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(other)).toBe(true);
   });
 
-  test('that has ended in Redis is neither listed nor restored, although its saved end is later because the clock was set back', async () => {
+  test('that has ended in Redis is neither listed nor restored, even if its saved end is later because the clock was set back', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await ban(one, bench.clock);
@@ -165,7 +165,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(third)).toBe(true);
   });
 
-  test('that has ended is not imposed again after the clock is set back by more than bans are remembered, neither then nor later', async () => {
+  test('that has ended is never imposed again, even if the clock is set back by more than the time for which bans are remembered', async () => {
     const { bench, one } = await open();
     await using _ = bench;
     await ban(one, bench.clock);
@@ -174,7 +174,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(one)).toBe(true);
     const step = strictRules.ban.forgivenAfterSeconds + 3_600;
     bench.clock.step(-step);
-    // Its end is before that of the first ban.
+    // This ban ends before the first one.
     await ban(one, bench.clock);
     bench.clock.advance(2 * strictRules.ban.firstBanSeconds);
     await using third = await bench.open();
@@ -193,7 +193,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     expect(await isAdmitted(fourth)).toBe(true);
   });
 
-  test('that was forgiven is not imposed again after the clock is set back and a ban of a lower level was imposed', async () => {
+  test('that was forgiven is not imposed again, even if the clock is set back and a ban of a lower level is imposed', async () => {
     const { bench, one } = await open();
     await using _ = bench;
     const { firstBanSeconds, forgivenAfterSeconds } = strictRules.ban;
@@ -214,7 +214,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     ['forward before the ban', 3, 0],
     ['back after the ban', 0, -90],
   ])(
-    'imposed apart from Redis is restored although Redis knows an earlier ban of the key and its clock was set %s',
+    'imposed by an instance that cannot reach Redis is restored even if Redis has an earlier ban of the key and its clock was set %s',
     async (_, before, after) => {
       const { bench, one, other } = await open();
       await using _bench = bench;
@@ -261,7 +261,7 @@ describe.skipIf(servers === undefined)('a ban', () => {
     await until(() => isSaved(bench), soonMs);
   });
 
-  test('is not saved again after it was lifted, even by an instance that did not know that it was lifted', async () => {
+  test('is not saved again after it has been lifted, even by an instance that did not know this', async () => {
     const { bench, one, other } = await open();
     await using _ = bench;
     await take(one.store);

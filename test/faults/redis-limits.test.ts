@@ -111,7 +111,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(await limits.bans()).toEqual([]);
   });
 
-  test('survive a failover to a replica that lags behind and back, although each server process keeps running', async () => {
+  test('survive a failover to a replica that lags behind, and the failback, even if each server process keeps running', async () => {
     const settings = { 'repl-diskless-sync-delay': '0' };
     await using first = await ownRedis(settings);
     await using second = await ownRedis(settings);
@@ -168,7 +168,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store)).day.remaining).toBe(caller.quota.perDay - 8);
   });
 
-  test("are enforced from the instance's last known state if Redis has lost its data and PostgreSQL does not respond", async () => {
+  test("are enforced according to the instance's last known state if Redis has lost its data and PostgreSQL does not respond", async () => {
     await using place = await bench();
     // Long enough to connect to PostgreSQL on a busy machine.
     await using instance = await place.open({ statementTimeoutMs: 2_000 });
@@ -233,7 +233,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await until(async () => (await take(cutOff.store)).errorCode !== 'api_key_banned');
   });
 
-  test('a request is counted only once if Redis counted it but its reply was lost, although 12 processes count', async () => {
+  test('a request is counted only once if Redis counted it but its reply was lost, even if 12 processes count requests', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 1_000 });
     await using others = new AsyncDisposableStack();
@@ -243,7 +243,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.answerHeld();
     for (let count = 11; count > 0; count--) {
       const other = others.use(await place.open({ redisTimeoutMs: 10_000 }));
-      // On a busy machine, it may not have connected to Redis yet, and would count by itself.
+      // On a busy machine, it may not have connected to Redis yet, and would count locally.
       await until(() => !other.store.health().includes(troubles.redis));
       expect((await take(other.store)).remaining).toBe(30 + count);
     }

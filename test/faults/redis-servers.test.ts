@@ -224,7 +224,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       expect(refusalOf(first)).toBeUndefined();
     });
 
-    test('an instance with the same Redis, which has lost its data, starts once the others reach it', async () => {
+    test('an instance with the same Redis starts once the others reach it, even if Redis has lost its data', async () => {
       await using store = await opened();
       await interrupted(store);
       await send(one.url, 'FLUSHALL');
@@ -239,7 +239,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       expect([store.first, store.other, started].map(refusalOf)).toEqual([undefined, undefined, undefined]);
     });
 
-    test('an instance that has started without Redis, and then reads another one, is the one that rejects requests', async () => {
+    test('an instance that has started without Redis and then reaches another Redis is the one that rejects requests', async () => {
       await using store = await opened();
       await using address = movableAddress(one.url);
       address.move(nowhere);
@@ -262,7 +262,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       expect([...seen]).toEqual([undefined]);
     });
 
-    test('an instance starts with the Redis of another running instance, although one cannot reach it', async () => {
+    test('an instance starts with the Redis of a running instance, even if another running instance cannot reach it', async () => {
       await using store = await opened();
       await confirmed(store, 2);
       store.addresses[0].move(nowhere);
@@ -276,7 +276,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       expect([store.other, started].map(refusalOf)).toEqual([undefined, undefined]);
     });
 
-    test('an instance starts although an instance with another Redis has crashed a moment ago', async () => {
+    test('an instance starts even if an instance with another Redis has just crashed', async () => {
       await using store = await opened();
       await store.first[Symbol.asyncDispose]();
       await store.other[Symbol.asyncDispose]();
@@ -315,7 +315,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     },
   };
 
-  test("no instance rejects requests after PostgreSQL's clock has gone back and Redis has lost its data", async () => {
+  test("no instance rejects requests after PostgreSQL's clock has been set back and Redis has lost its data", async () => {
     await using store = await opened();
     await store.readings(1);
     const aheadMs = 90_000;
@@ -343,7 +343,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
   });
 
   for (const count of [1, 2]) {
-    test(`an instance with another Redis is the one that rejects requests after it was alone for a while, beside ${count}`, async () => {
+    test(`an instance with another Redis is the one that rejects requests, even after a time without readings from the others (${count})`, async () => {
       await using store = await opened();
       await using address = movableAddress(one.url);
       await using third = await store.bench.open(address.url);
@@ -351,7 +351,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       if (count === 1) await store.other[Symbol.asyncDispose]();
       address.move(two.url);
       await until(() => refusalOf(third) !== undefined);
-      // As if the others could not reach PostgreSQL for more than a minute.
+      // Simulates that the others could not reach PostgreSQL for more than a minute.
       await until(async () => {
         await store.session`
           DELETE FROM redis_readings WHERE server <> (SELECT server FROM redis_readings WHERE NOT is_confirmed)`;

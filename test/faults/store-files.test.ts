@@ -189,7 +189,7 @@ const truncations: readonly [what: string, named: string, truncate: (data: strin
 
 for (const WORKERS of ['1', '2']) {
   test.each(truncations)(
-    `with WORKERS=${WORKERS}, no change is acknowledged after the %s in place`,
+    `with WORKERS=${WORKERS}, no change is acknowledged after a truncation in place (the %s)`,
     async (_, named, truncate) => {
       await using place = await temporaryFolder();
       const folder = await prepared(place.path);
@@ -395,7 +395,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     const other = join(place.path, 'other.db');
     let undo = () => {};
     const { folder, key, stored } = await interrupted(place.path, signal, async (lost) => {
-      // As if the last checkpoint was long ago.
+      // Simulates a last checkpoint that was long ago.
       utimesSync(dataFileIn(lost), 1_000_000_000, 1_000_000_000);
       await untilRecordedAgain(lost);
       undo = moved(dataFileIn(lost), other);
@@ -457,7 +457,7 @@ function checkpointPartly(data: string): void {
 }
 
 for (const words of [['serve'], ['keys', 'list'], ['backup', 'made.backup']]) {
-  test(`after kill -9, ${words[0]} works although another program checkpointed the WAL partly`, async () => {
+  test(`after kill -9, ${words[0]} works even if another program has checkpointed part of the WAL`, async () => {
     await using place = await temporaryFolder();
     const { folder, stored } = await interrupted(place.path, 'SIGKILL');
     const data = dataFileIn(folder);
@@ -493,7 +493,7 @@ test.each([
     },
   ],
 ])(
-  'after kill -9, the WAL is not applied to a copy of the folder made after %s had ended',
+  'after kill -9, the WAL is not applied to a copy of the folder made after %s has ended',
   async (_, use) => {
     await using place = await temporaryFolder();
     const folder = await prepared(place.path);
@@ -611,7 +611,7 @@ test.each([
   ['operator', ['operators', 'revoke', 'anna']],
   ['account', ['accounts', 'create', '--name', 'newcomer', '--plan', 'pro']],
 ])(
-  'after kill -9, a store whose WAL was deleted is not served without a change of an %s',
+  'after kill -9, a store whose WAL was deleted is not served, because a change to an %s would be missing',
   async (_, words) => {
     await using place = await temporaryFolder();
     const folder = await prepared(place.path);
@@ -621,7 +621,7 @@ test.each([
       );
     await run('operators', 'create', 'anna', '--role', 'admin');
     {
-      // The first start changes more of the store.
+      // The first start makes additional changes to the store.
       await using first = await startService(folder, { DRAIN_SECONDS: '0' });
       first.signal('SIGTERM');
       expect(await first.exited).toBe(0);

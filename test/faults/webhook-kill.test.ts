@@ -49,6 +49,7 @@ test('kill -9 loses no webhook delivery', async () => {
   isSlow = false;
   await using _last = await startService(folder.path, settings);
   const ids = () => new Set(receiver.requests.map((request) => /webhook-id: (\S+)/i.exec(request)?.[1]));
-  // Deliveries that were in flight at a kill are due after their age, which the start of each process adds to.
+  // Deliveries that were in flight at a kill are due after a delay equal to their age, to which the startup time of
+  // each process adds.
   await until(() => ids().size === kills * petsPerRound, 2 * maxWaitMs);
 });

@@ -5,7 +5,7 @@ import { resolveHost } from '../../src/http/listener/host.ts';
 import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 
-test('an IPv6 address in brackets is the address', async () => {
+test('HOST and ADMIN_HOST may contain an IPv6 address in brackets', async () => {
   const { host, admin } = readConfig({ HOST: '[::1]', ADMIN_HOST: '[::1]' });
   expect([host, admin?.host]).toEqual(['::1', '::1']);
   await using app = await startTestApp({ HOST: '[::1]' });
@@ -28,7 +28,7 @@ describe('a host name with several addresses', () => {
     { address: '::1', family: 6 },
   ];
 
-  test('means the first one, and a warning lists the others and the remedy', async () => {
+  test('is resolved to the first one, and a warning lists the others and the remedy', async () => {
     const { log, lines } = keptLog();
     expect(await resolveHost('localhost', { log, resolve })).toBe('127.0.0.1');
     expect(lines).toMatchObject([

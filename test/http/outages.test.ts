@@ -59,7 +59,7 @@ test('an outage is logged as two lines, with its duration and the number of reje
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
-test('the reason of an outage is the cause of an error for clients', () => {
+test('the reason logged for an outage is the cause of the error that clients get', () => {
   expect(describeError(new StorageUnavailable('the disk is full'))).toBe('the disk is full');
 });
 
@@ -92,7 +92,7 @@ test('rejections while every server is available (for example, because a queue i
   ]);
 });
 
-test('rejections before their cause is known are counted in the outage that causes them, whose end is the only one', async () => {
+test('rejections before their cause is known are counted in the outage that causes them, and only the end of that outage is logged', async () => {
   const { log, lines } = keptLog('info');
   using outages = new OutageLog(log, 10);
   outages.refused(refusal('a'));
@@ -112,7 +112,7 @@ test('rejections before their cause is known are counted in the outage that caus
   ]);
 });
 
-test('rejections during an outage that fails no requests are logged with their own reason', async () => {
+test('rejections during an outage that does not make requests fail are logged with their own reason', async () => {
   const { log, lines, said } = keptLog('info');
   using outages = new OutageLog(log, 10);
   const redis = new Outage('Redis', outages.notice);
@@ -169,7 +169,7 @@ test('an outage of unknown cause does not end while the store is unusable, becau
   expect(await said('requests no longer fail with 503')).toMatchObject({ refused: 1 });
 });
 
-test('an outage of a server that lasts until the service stops is logged with its count as well', () => {
+test('a server outage that lasts until the service stops is also logged with the number of rejected requests', () => {
   const { log, lines } = keptLog('info');
   {
     using outages = new OutageLog(log);

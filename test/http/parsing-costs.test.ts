@@ -181,7 +181,7 @@ test('reading the headers of any request takes time proportional to their size',
 describe('a query', () => {
   const readEvents = (query: string) => readQuery(operations.listEvents, query);
 
-  test('may repeat a list as often as it has different values', () => {
+  test('may contain as many values of a list parameter as there are allowed values, and no more', () => {
     const all = eventSelectors.map((selector) => `type=${selector}`).join('&');
     const [first, ...others] = eventSelectors;
     for (const query of [all, `type=${eventSelectors.join()}`, `type=${first}&type=${others.join()}`])
@@ -191,7 +191,7 @@ describe('a query', () => {
     });
   });
 
-  test('is read up to its 128th parameter', () => {
+  test('is read only up to its 128th parameter', () => {
     const unknown = (count: number) => Array.from({ length: count }, (_, index) => `x${index}=1`).join('&');
     const namesIn = (query: string) => {
       const checked = readEvents(query);

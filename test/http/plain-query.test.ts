@@ -88,7 +88,7 @@ test('queries of lists are validated one parameter at a time', () => {
   expect(readPlainQuery(query, 'status=old')).toBeUndefined();
 });
 
-test('values are validated once, and invalid ones do not take the place of valid ones', () => {
+test('values are validated once, and invalid values do not displace valid ones from the cache', () => {
   const validated: string[] = [];
   const name = z.string().refine((text) => {
     validated.push(text);

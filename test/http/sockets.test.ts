@@ -16,7 +16,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     using tcp = Bun.listen({ hostname: '127.0.0.1', port: 0, socket });
     using unix = Bun.listen({ unix: join(folder.path, 'socket'), socket });
     const clients: Socket[] = [];
-    // In turn, because a socket without an address must not be taken for the connection before it.
+    // Alternates between the two, because a socket without an address must not be mistaken for the previous connection.
     const begin = [() => connect(tcp.port, '127.0.0.1'), () => connect(unix.unix)];
     for (const connectTo of [...begin, ...begin, ...begin]) {
       clients.push(connectTo());

@@ -80,7 +80,7 @@ test('the number of responses per connection that do not count against a rate li
   expect(closed).not.toContain(true);
 });
 
-test('a connection gets only one response that does not count against a limit in a turn of the event loop that is already long', async () => {
+test('a connection gets only one response that does not count against a limit in an event-loop tick that is already long', async () => {
   const responses = new UnmeteredResponses(new FakeClock());
   const peer = { address: '192.0.2.1', family: 'IPv4', port: 1 } as const;
   const server = { requestIP: () => peer };

@@ -213,7 +213,7 @@ describe('createBackup', () => {
 });
 
 describe('verifyBackup', () => {
-  test("verifies one backup at a time, by turns, and an operator's requests for the same backup share the result", async () => {
+  test("verifies one backup at a time, with operators taking turns, and an operator's requests for the same backup share the result", async () => {
     const operations = started();
     const { name: first } = await operations.create(actor, 'one');
     clock.advance(1_000);
@@ -228,7 +228,7 @@ describe('verifyBackup', () => {
     expect([again, two?.name, ended]).toEqual([one, second, [first, first, second]]);
   });
 
-  test('does not make an operator wait for the turns of another who wants the same backup', async () => {
+  test('does not make an operator wait for the earlier requests of another operator who verifies the same backup', async () => {
     const operations = started();
     const names: string[] = [];
     for (const label of ['one', 'two', 'three']) {

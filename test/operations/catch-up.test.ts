@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { nextTick } from '../../src/domain/pacer.ts';
 import { CatchUpPacer } from '../../src/operations/events/catch-up-pacer.ts';
 
-/** Catch-ups on a clock that moves only during reads, with rests that end when `wake` is called. */
+/** Catch-up reads with a clock that advances only during reads, and with rests that end when `wake` is called. */
 function controlled() {
   let now = 0;
   const rests: number[] = [];
@@ -29,7 +29,7 @@ function controlled() {
   return { read, endRest, begun, rests, pacer };
 }
 
-test('a read begins only after the rest that follows the previous read, which takes three times as long', async () => {
+test('a read begins only after a pause three times as long as the previous read', async () => {
   const { read, endRest, begun, rests } = controlled();
   await read(1, 'first', 5);
   const second = read(2, 'second', 400);
@@ -56,7 +56,7 @@ test('accounts take turns, however many streams each has', async () => {
   expect(begun).toEqual(['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
-test('a read that fails rejects, and the next one begins', async () => {
+test('a failed read rejects, and the next read begins', async () => {
   const rests: (() => void)[] = [];
   const pacer = new CatchUpPacer(undefined, (_, next) => void rests.push(next));
   const failed = pacer.take(1, () => Promise.reject(new Error('unreachable')));

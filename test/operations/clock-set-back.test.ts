@@ -1,4 +1,4 @@
-/** Times of sign-ins do not depend on the date, which may be set back. */
+/** Sign-in limits and the expiry of codes do not depend on the date, which may be set back. */
 import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { FailedSignIns } from '../../src/operations/sign-in/failed-sign-ins.ts';

@@ -100,7 +100,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       expect(await page(30)).toEqual([[10_501n], '10501']);
     });
 
-    test('a wait keeps only a few of the events that it has examined', async (bench) => {
+    test('a waiting request keeps only a few of the examined events in memory', async (bench) => {
       await racing(bench).change();
       await until(async () => (await bench.store.events.bounds()).last === 1n);
       const [event] = await bench.store.events.list(0n, 1);

@@ -1,4 +1,4 @@
-/** Long tasks let requests be served and keep little in memory, however many items they have. */
+/** Long tasks yield to requests and keep little in memory, however many items they process. */
 import { describe, expect, test } from 'bun:test';
 import { Pacer } from '../../src/domain/pacer.ts';
 import { CsvReader } from '../../src/operations/files/csv.ts';
@@ -12,7 +12,9 @@ import { makeStore, operatorOf } from '../support/process.ts';
 const header = 'name,categoryId,status\n';
 const { signal } = new AbortController();
 
-/** The rows of a file that arrives in one chunk. By this clock, every look at the time is a millisecond later. */
+/**
+ * The rows of a file that arrives in one chunk. On this clock, each reading is a millisecond later than the one before.
+ */
 function rowsOf(reader: RecordReader, content: string): Rows {
   async function* read() {
     yield Buffer.from(content);
@@ -50,7 +52,7 @@ describe('reading an import yields to the event loop', () => {
     const ticks = await ticksDuring(async () => {
       for await (const some of rowsOf(reader, content)) rows.push(...some);
     });
-    // At most two looks at the time per slice.
+    // At most two clock readings per slice.
     expect(ticks).toBeGreaterThan(lines / 2);
   });
 });
@@ -69,7 +71,7 @@ test('the reason for rejecting a row lists the first few mistakes and the number
   ]);
 });
 
-test('long rejected rows are committed before they fill the memory', async () => {
+test('long rejected rows are committed before they fill up memory', async () => {
   const rows = rowsOf(new NdjsonReader(), wrongRow.repeat(500));
   const groups: ImportBatch[] = [];
   const task = { source: undefined, stored: undefined, rows, signal };

@@ -1,4 +1,4 @@
-/** Many operators who look at the same figures cost as much as one. */
+/** Many operators who view the same figures cost no more than one. */
 import { expect, test } from 'bun:test';
 import { shareReading } from '../../src/operations/observability/share-reading.ts';
 
@@ -46,7 +46,7 @@ test('a reading is cached for the given time after it completes', async () => {
   expect(count()).toBe(2);
 });
 
-test('a failed reading is not kept', async () => {
+test('a failed reading is not cached', async () => {
   const { read, settle, count } = counted(1_000);
   const failed = [read(), read()];
   settle(({ reject }) => reject(new Error('away')));

@@ -40,7 +40,7 @@ async function addDeliveries(
 ): Promise<void> {
   const finished = { webhookId, status: 'succeeded', attempts: '[]', createdAt: 1 } as const;
   const sent = { eventId: 1n, type: 'pet.created', finishedAt: new FakeClock().now() } as const;
-  // At once, so that the transaction is short.
+  // All at once, so that the transaction is short.
   await Promise.all(Array.from({ length: count }, () => deliveries.add({ ...finished, ...sent })));
 }
 

@@ -37,12 +37,12 @@ describe.skipIf(servers === undefined)('PostgreSQL timeouts', () => {
       proxy.hold();
       return { done: database.read(ask), expected: 'unavailable' };
     },
-    'a write of one statement': async ({ database, proxy }) => {
+    'a single-statement write': async ({ database, proxy }) => {
       await database.write(ask);
       proxy.hold();
       return { done: database.write(ask), expected: 'uncertain' };
     },
-    'a write of which the server has not answered the preparation': async ({ add, proxy }) => {
+    'a write whose preparation the server has not acknowledged': async ({ add, proxy }) => {
       proxy.hold();
       return { done: add('unprepared'), expected: 'unavailable' };
     },

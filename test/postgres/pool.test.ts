@@ -58,7 +58,7 @@ describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
     return (await Promise.all(pids)).flatMap((rows: { pid: number }[]) => rows.map(({ pid }) => pid));
   }
 
-  test('reports an outage although attempts to connect overlap', async () => {
+  test('reports an outage even if attempts to connect overlap', async () => {
     await using schema = await makeSchema();
     await using address = await tcpProxy(schema.url);
     await using database = new PostgresDatabase({

@@ -182,7 +182,7 @@ describe.skipIf(servers === undefined || pgBouncerProgram() === undefined)('behi
         expect(notices).toEqual([]);
       });
 
-      test('the timeouts apply to each transaction, statements are not compiled, and the server ends abandoned transactions', async () => {
+      test('the timeouts apply to each transaction, statements are not JIT-compiled, and the server ends abandoned transactions', async () => {
         const timeoutMs = 1_000;
         await using store = await openStore(timeoutMs, optionsFor(timeoutMs));
         const { database, direct } = store;

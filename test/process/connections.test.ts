@@ -18,7 +18,7 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
     await using folder = await temporaryFolder();
     const command = ['prlimit', `--nofile=${descriptors}:${descriptors}`, ...serveCommand];
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' }, command);
-    // Authenticated requests stay open, although nothing can be listed or counted without a free descriptor.
+    // Authenticated requests stay open, even though nothing can be listed or counted without a free descriptor.
     const key = await issueKey(folder.path, 'pro', undefined, scopes);
     await using stream = await EventSource.open(service.url, { key });
     const waiting = fetch(`${service.url}/v1/events?after=0&wait=30`, {

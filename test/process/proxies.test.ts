@@ -344,7 +344,7 @@ describe('behind nginx', () => {
       const socket = connect(Number(port), hostname);
       socket.write(head('GET /docs/scalar.js', close));
       await once(socket, 'readable');
-      // Gives nginx the time to receive the first response as well.
+      // Gives nginx time to receive the first response as well.
       await (await fetch(`${proxy?.url}/docs/scalar.js`)).bytes();
       await text(socket);
       const body = ' '.repeat(32_000);
@@ -358,7 +358,7 @@ describe('behind nginx', () => {
 });
 
 describe('behind haproxy', () => {
-  haproxyTest('requests are served although the name of an instance does not resolve', async () => {
+  haproxyTest('requests are served even if the name of an instance does not resolve', async () => {
     await using proxy = await deliveredProxy('haproxy', [app.url]);
     if (proxy === undefined) throw new Error('haproxy is missing.');
     for (let sent = 0; sent < 4; sent++)

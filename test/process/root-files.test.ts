@@ -91,7 +91,7 @@ testAsRoot(
 );
 
 testAsRoot(
-  'a restored store has the owner and the permissions of the replaced one, even in a folder of root',
+  'a restored store has the owner and the permissions of the replaced one, even in a folder owned by root',
   async () => {
     await using folder = await folderOfUser();
     await runIn(folder.path, ['backup', 'one.backup']);

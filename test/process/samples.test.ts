@@ -107,12 +107,12 @@ async function streamed(name: string, command: readonly string[]): Promise<strin
 
 const eachOnce = ['1 pet.created', '2 pet.created', '3 pet.created'];
 
-test('the stream sample for fetch prints each event once, although its connection breaks', async () => {
+test('the stream sample for fetch prints each event once, even if its connection breaks', async () => {
   expect(await streamed('stream', [process.execPath, 'run'])).toEqual(eachOnce);
 });
 
 testWith(python, ['python3', '--version'])(
-  'the stream sample for Python prints each event once, although its connection breaks',
+  'the stream sample for Python prints each event once, even if its connection breaks',
   async () => {
     expect(await streamed('stream-python', ['python3'])).toEqual(eachOnce);
   },

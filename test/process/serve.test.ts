@@ -10,7 +10,7 @@ interface StartedByShell extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** Starts the service from a shell that does not forward signals, as npx does. */
+/** Starts the service as npx does, from a shell that does not forward signals. */
 async function startedByShell(place: Workplace, npmCommand: string): Promise<StartedByShell> {
   const [bun, main] = commandLine;
   const shell = start(['sh', '-c', '"$0" "$1" serve & echo "pid $!"; wait', bun, main], {
@@ -31,7 +31,7 @@ async function startedByShell(place: Workplace, npmCommand: string): Promise<Sta
   };
 }
 
-/** Resolves when the service has stopped cleanly, although the shell that started it has exited. */
+/** Resolves when the service has stopped cleanly, even if the shell that started it has exited. */
 async function stopped(shell: Running): Promise<void> {
   await until(() => /"msg":"stopping"[\s\S]*"msg":"stopped"/.test(shell.stderr()));
 }

@@ -89,7 +89,7 @@ const main = join(root, 'src/main.ts');
 describe.each([
   ['npm start, which uses bunfig.toml', [process.execPath, main]],
   ['npx', [main]],
-])('started by %s', (_name, command) => {
+])('when started by %s', (_name, command) => {
   const serveIn = async (folder: string) => {
     copyFileSync(join(root, 'bunfig.toml'), join(folder, 'bunfig.toml'));
     const PATH = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;

@@ -1,13 +1,13 @@
 /**
- * Reads responses whose lines have the maximum length, as a program, because a line that takes more than linear time
- * occupies the process. Prints the number of lines.
+ * Reads responses whose lines have the maximum length. This is a separate program, because a line that takes more than
+ * linear time blocks the process. Prints the number of lines.
  */
 
 import { parseRetryAfter } from '../../src/webhooks/attempt.ts';
 import { ResponseReader } from '../../src/webhooks/response-reader.ts';
 
 const length = 16_000;
-/** Lines that take quadratic time last long only in this number. */
+/** Lines that take quadratic time take noticeably long only if there are this many. */
 const repeats = 10;
 
 const ok = 'HTTP/1.1 200 OK\r\n';

@@ -116,7 +116,7 @@ export function accountPagesConform(check: StoreTest): void {
     expect(await store.accounts.search(undefined, many, { name: 'new N' })).toEqual([renamed]);
   });
 
-  check('accounts and keys are found by id, and keys also by account', async ({ store }) => {
+  check('accounts and keys are found by id, and keys by account as well', async ({ store }) => {
     const { accounts, keys } = store;
     const [one, two] = [await make(store, 'one'), await make(store, 'two')];
     const made = [];

@@ -26,7 +26,7 @@ const usageOf = (count: number) => ({
   day: { openedAt: second, count },
 });
 
-test('counts that Redis has not received are not saved, so that no instance adds them to a count that includes them', () => {
+test('counts that Redis has not received are not saved, so that they are never counted twice', () => {
   const localLimits = new LocalLimits(strictRules);
   localLimits.learnUsage(caller.accountId, usageOf(3));
   for (let count = 0; count < 5; count++) localLimits.take(caller, second * 1_000);
@@ -41,7 +41,7 @@ test('counts that other instances have saved are added to the counts that Redis 
   expect(localLimits.held(caller.accountId)).toMatchObject({ usage: usageOf(11), day: { count: 1 } });
 });
 
-test('counts that other instances have saved are of the same window although its start moved when the clock was stepped', () => {
+test('counts that other instances have saved belong to the same window, even if its start moved when the clock was stepped', () => {
   const localLimits = new LocalLimits(strictRules);
   localLimits.learnUsage(caller.accountId, usageOf(3));
   localLimits.take(caller, second * 1_000);

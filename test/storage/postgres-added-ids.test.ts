@@ -77,7 +77,7 @@ describe.skipIf(servers === undefined)('the ids of added rows on PostgreSQL', ()
     expect(await order(two, expiredAt)).toEqual({ ...next, isReplayed: true } as never);
   });
 
-  test('a unit of work that would store the id of an added row elsewhere than in a record fails alone', async () => {
+  test('a unit of work that would store the id of an added row in the text of another row fails without affecting other units', async () => {
     const misuse = {
       writes: ['pets', 'orders', 'categories'],
       run: async ({ orders, categories }: Transaction, petId: bigint) => {

@@ -102,7 +102,7 @@ describe.skipIf(servers === undefined)('a delivery that another session has lock
     expect(await statuses()).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 
-  test('is neither due nor delayed by a request to send it again', async () => {
+  test('is not changed by a request to send it again, which does not wait for the lock', async () => {
     await using store = await openDeliveries();
     await store.session`BEGIN`;
     await store.session`UPDATE deliveries SET leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil} WHERE id = 1`;

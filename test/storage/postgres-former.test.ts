@@ -89,7 +89,7 @@ describe.skipIf(servers === undefined)('while an instance of version 1.1.0 is ru
     expect(store.held).toEqual([true]);
   });
 
-  test('new instances detect it until it stops, also if another instance continues under its name', async () => {
+  test('new instances detect it until it stops, even if another instance continues under its name', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await writeStoreOf11(session);

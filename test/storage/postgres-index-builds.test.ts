@@ -51,7 +51,7 @@ describe.skipIf(servers === undefined)('building indexes during an upgrade of Po
   // These tests are skipped if no servers are available.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  /** A store before the index, and a transaction for which its build waits. */
+  /** A store without the index, and a transaction that the build of the index waits for. */
   async function openStore() {
     await using made = new AsyncDisposableStack();
     const { url } = made.use(await makeSchema());
@@ -71,7 +71,7 @@ describe.skipIf(servers === undefined)('building indexes during an upgrade of Po
     return { older, reader, open, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
-  test('changes of the table do not wait, and the log names the transaction for which the build waits', async () => {
+  test('changes to the table do not wait, and the log names the transaction that the build is waiting for', async () => {
     await using store = await openStore();
     const { older, reader } = store;
     await using upgrade = store.open();
@@ -107,7 +107,7 @@ describe.skipIf(servers === undefined)('building indexes during an upgrade of Po
     await expectMigrated(older);
   });
 
-  test('a build that outlives its process is awaited', async () => {
+  test('a build that is still running after its process has ended is awaited', async () => {
     await using store = await openStore();
     const { older, reader } = store;
     {
@@ -137,7 +137,7 @@ describe.skipIf(servers === undefined)('building indexes during an upgrade of Po
     await expectMigrated(older);
   });
 
-  test('no step blocks changes of a table of an earlier step while it builds an index or rewrites the table', async () => {
+  test('no step blocks changes to an existing table while it builds an index or rewrites the table', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     const blocking: string[] = [];

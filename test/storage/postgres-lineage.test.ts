@@ -46,7 +46,7 @@ describe.skipIf(servers === undefined)('ids in a different history', () => {
     expect(await add(3)).toEqual([1, 2, 3]);
     let from = 0;
     const assigned = [];
-    // A failover, and twice the restore of a dump on a server with the same timeline.
+    // A failover, and then two restores of a dump on a server with the same timeline.
     for (const former of ['former', otherTables, otherTables]) {
       from = Date.now() * 1_000;
       await setHistory(session, former, 3);
@@ -68,7 +68,7 @@ describe.skipIf(servers === undefined)('ids in a different history', () => {
     ] as never);
   });
 
-  test('differ if one state, which was restored a moment ago, is restored or promoted several times', async () => {
+  test('differ if the same state, itself restored a moment ago, is restored or promoted several times', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
     await using store = await openWriters(schema.url, units, 1);

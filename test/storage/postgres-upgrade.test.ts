@@ -201,7 +201,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     ['a backup (pg_dump)', 'BEGIN ISOLATION LEVEL REPEATABLE READ'],
     ['an idle transaction that has read every table', 'BEGIN'],
   ] as const) {
-    test(`beside ${beside}, changes of older instances do not wait, and the log names the session`, async () => {
+    test(`during ${beside}, changes by older instances do not wait, and the log names the session`, async () => {
       await using schema = await makeSchema();
       await using older = openSession(schema.url);
       await using reader = openSession(schema.url);
@@ -242,7 +242,7 @@ describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
     });
   }
 
-  test('keeps the steps that were committed before it was killed, holds no lock of them, and resumes', async () => {
+  test('keeps the steps that were committed before it was killed, holds none of their locks, and resumes', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using reader = openSession(schema.url);

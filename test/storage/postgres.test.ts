@@ -165,7 +165,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect([...(rows as unknown[])]).toEqual([{ idle_in_transaction_session_timeout: '7s' }]);
   });
 
-  test('no statement is compiled, which would take longer than running it', async () => {
+  test('no statement is JIT-compiled, because compiling it would take longer than running it', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 7_000);
     const rows = await database.read((sql) => sql`SHOW jit`);

@@ -43,12 +43,12 @@ describe('a Redis Cluster node', () => {
     ['MOVED 3999 :6381', 'moved', 'redis-1:6381'],
     ['MOVED 3999 ?:6381', 'moved', 'redis-1:6381'],
     ['TRYAGAIN Multiple keys request during rehashing of slot', 'again', ''],
-  ])('redirects with the reply %s', (message, kind, address) => {
+  ])('redirects a command with the reply %s', (message, kind, address) => {
     expect(parseRedirection(new Error(message), url)).toMatchObject({ kind, address });
   });
 
   test.each(['CLUSTERDOWN The cluster is down', 'READONLY', 'MOVED to another city'])(
-    'does not redirect with the reply %s',
+    'does not redirect a command with the reply %s',
     (message) => {
       expect(parseRedirection(new Error(message), url)).toBeUndefined();
     },

@@ -128,11 +128,11 @@ describe('the SQL for the scope that a delivery requires', () => {
       expect([type, scopeOf(type)]).toEqual([type, { scope: requiredScope(type) }]);
   });
 
-  test('is no scope if the group of the event is unknown', () => {
+  test('returns no scope if the group of the event is unknown', () => {
     expect(scopeOf('note.created')).toEqual({ scope: null });
   });
 
-  test('is the same in an index of due deliveries', () => {
+  test('is used unchanged in an index of due deliveries', () => {
     const isIndexed = sqliteParts(path).some((part) => String(part).includes(deliveryScopeSql));
     demand(
       'Replace the index of due deliveries in a new step of schema-changes.ts, so that it has the expression of deliveryScopeSql:',
@@ -140,7 +140,7 @@ describe('the SQL for the scope that a delivery requires', () => {
     );
   });
 
-  test.each(eventScopes)('is answered by an index of the keys that may read events with %s', (scope) => {
+  test.each(eventScopes)('is looked up in an index of the keys that may read events with %s', (scope) => {
     const condition = `instr(scopes, 'events:read') > 0 AND instr(scopes, '${scope}') > 0`;
     demand(
       'Add an index `event_readers_of_…` in a new step of schema-changes.ts:',
@@ -176,7 +176,7 @@ async function postgresParts(sql: SQL): Promise<string[]> {
   return rows.map(({ part }) => part.replaceAll(/\s+/g, ' ')).toSorted();
 }
 
-describe('a store of the release 1.1.0 has the schema of a new store after its upgrade', () => {
+describe('an upgraded store of version 1.1.0 has the same schema as a new store', () => {
   test('on SQLite', async () => {
     const former = join(folder.path, '1.1.0.db');
     {

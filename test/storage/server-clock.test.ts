@@ -40,7 +40,7 @@ describe("the clock of PostgreSQL's server", () => {
     }
   });
 
-  test('is not affected by a step of the clock of this machine, but by a suspension of the machine', () => {
+  test('is affected by a suspension of this machine, but not by a step of its clock', () => {
     const { clock, machine } = opened();
     const before = clock.now();
     machine.step(hourMs);
@@ -50,7 +50,7 @@ describe("the clock of PostgreSQL's server", () => {
     expect(clock.now() - before).toBeWithin(minuteMs - 2_000, minuteMs + 2_000);
   });
 
-  test('is known as exactly as the fastest reading, and follows a step of the server', () => {
+  test("is known as precisely as the fastest reading allows, and follows a step of the server's clock", () => {
     const { clock, machine, serverNow } = opened();
     const sentAt = clock.steady();
     machine.pass(9_000);
@@ -120,7 +120,7 @@ describe("the clock of PostgreSQL's server", () => {
   });
 });
 
-/** A server whose clock can be set: a function in the schema hides the server's own. */
+/** A server whose clock can be set, because a function in the schema shadows the built-in one. */
 async function steppedServer(schemaUrl: string) {
   const url = new URL(schemaUrl);
   const schema = url.searchParams.get('search_path');
@@ -188,7 +188,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
     expect((await store.first.admin.storage.pets.inventory()).available).toBe(1);
   });
 
-  test('replay a response although that clock was set back by 25 hours, and later forward again', async () => {
+  test("replay a response even if PostgreSQL's clock is set back by 25 hours and later forward again", async () => {
     await using schema = await makeSchema();
     await using stepped = await steppedServer(schema.url);
     await using store = await startInstances({ DATABASE_URL: stepped.url });

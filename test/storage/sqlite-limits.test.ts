@@ -226,7 +226,7 @@ test('accounts and keys have separate counts and bans, however far apart their i
     clock.advance(1);
     for (let strike = 0; strike < strictRules.ban.strikes; strike++) take(serving.limits, banned);
   }
-  // A higher number of strikes needs larger records, so the file is made again.
+  // A higher number of strikes needs larger records, so the file is created again.
   for (const strikes of [3, 5]) {
     const rules = { ...strictRules, ban: { ...strictRules.ban, strikes } };
     await using serving = openAlone(folder.path, clock, rules);

@@ -1,6 +1,6 @@
 /**
- * No unit of work changes more than 1,000 rows, however many rows the store has. A unit that grows with the data stops
- * all other writes of an embedded store, and exceeds the statement timeout on PostgreSQL.
+ * No unit of work changes more than 1,000 rows, however many rows the store has. A unit that grows with the data blocks
+ * all other writes to an embedded store, and exceeds the statement timeout on PostgreSQL.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
@@ -95,7 +95,7 @@ const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read', 'events:r
 const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
 const events = { oldest: 1n, last: BigInt(filledRows) };
 const sample = (name: UnitName) => sampleCalls.find((call) => call[0] === name) as Call;
-/** Outcomes of as many attempts as a process can have in flight, all of leased deliveries. */
+/** Outcomes of the maximum number of attempts that a process can have in flight, all for leased deliveries. */
 const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
   ...{ id: BigInt(filledRows + 1 + index), webhookId: filledWebhooks.leased, leasedUntil: 5, attempts: '[]' },
   ...({ status: 'succeeded', nextAttemptAt: null, finishedAt: now } as const),

@@ -148,7 +148,7 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
   });
 });
 
-test('every exception to these rules names an existing unit of work', () => {
+test('every exception to these rules refers to an existing unit of work', () => {
   const names = [...Object.keys({ ...silentChanges, ...unlockedUses }).map((use) => use.split(' ')[0] ?? '')];
   demand(
     'Remove the exception from test/storage/table-facts.ts:',

@@ -107,7 +107,7 @@ export function unitsConform(check: StoreTest): void {
 
 function apartFromNeighboursConforms(check: StoreTest): void {
   check(
-    'a unit that changes the catalog may read lists of any table, and others are committed beside it',
+    'a unit that changes the catalog may read lists of any table, and other units are committed at the same time',
     async ({ besideWith, store }) => {
       const { write } = await besideWith(testUnits().units);
       const pets = Array.from({ length: 20 }, (_, index) => newPet(`other ${index}`));

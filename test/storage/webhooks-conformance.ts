@@ -295,7 +295,7 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
-    'a delivery that was leased when its process was killed is due after its age, within 5 s and 5 min',
+    'a delivery that was leased when its process was killed is due after a delay equal to its age, from 5 s to 5 min',
     async ({ store }) => {
       await create(store);
       await addPets(store, 1);
@@ -314,7 +314,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'a delivery whose lease expired is due after the lease and its age, at most 5 min after the attempt',
+    'a delivery whose lease expired is due after a delay equal to its age, at most 5 min, and not before the lease ends',
     async ({ store }) => {
       await create(store);
       await addPets(store, 1);
@@ -326,7 +326,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'after the clock was set back by 25 hours, leases and retries of the former time are due, and no other retries',
+    'after the clock was set back by 25 hours, deliveries leased or due for a retry at the former time are due, and no others',
     async ({ store, besideWith }) => {
       const { id: webhookId } = await create(store);
       const day = 24 * 3_600_000;
@@ -368,24 +368,27 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('a success of a clock that was ahead does not keep a failing webhook enabled', async ({ store }) => {
-    const { id: webhookId } = await create(store);
-    await addPets(store, 2);
-    const [lease, failing] = (await take(store, 100)).deliveries;
-    const later = now + 25 * 3_600_000;
-    const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: later } as const;
-    const { id, leasedUntil } = lease as LeasedDelivery;
-    const settled = [{ ...done, id, webhookId, leasedUntil }];
-    await store.write('dispatchDeliveries', { settled, lease: requestAt(later, 0) });
-    const latest = { latestLease: now + leaseMs, latestRetry: now };
-    await store.write('rescheduleDeliveries', { after: 0n, now, ...latest });
-    const disable = (since: number) =>
-      store.write('disableWebhook', {
-        ...{ delivery: failing as LeasedDelivery, reason: 'Gone.' },
-        ...{ since, now: since },
-      });
-    expect([await disable(now - 1), await disable(now + 1)]).toEqual(['kept', 'disabled']);
-  });
+  check(
+    'a success recorded while the clock was ahead does not keep a failing webhook enabled',
+    async ({ store }) => {
+      const { id: webhookId } = await create(store);
+      await addPets(store, 2);
+      const [lease, failing] = (await take(store, 100)).deliveries;
+      const later = now + 25 * 3_600_000;
+      const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: later } as const;
+      const { id, leasedUntil } = lease as LeasedDelivery;
+      const settled = [{ ...done, id, webhookId, leasedUntil }];
+      await store.write('dispatchDeliveries', { settled, lease: requestAt(later, 0) });
+      const latest = { latestLease: now + leaseMs, latestRetry: now };
+      await store.write('rescheduleDeliveries', { after: 0n, now, ...latest });
+      const disable = (since: number) =>
+        store.write('disableWebhook', {
+          ...{ delivery: failing as LeasedDelivery, reason: 'Gone.' },
+          ...{ since, now: since },
+        });
+      expect([await disable(now - 1), await disable(now + 1)]).toEqual(['kept', 'disabled']);
+    },
+  );
 
   check(
     `if a webhook has ${maxPending} pending deliveries, more are created only as pending deliveries finish`,
@@ -415,7 +418,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    `events that may not be sent delay a webhook's other events only ${maxHeldEvents} events later`,
+    `events that may not be sent delay a webhook's other events only after ${maxHeldEvents} later events`,
     async ({ store, besideWith }) => {
       const { id: webhookId } = await create(store);
       const filler = await besideWith({ addDeliveries });
@@ -466,7 +469,7 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
-    'of the finished deliveries of each webhook and status, the newest are kept, and all pending deliveries',
+    'the newest finished deliveries of each webhook and status are kept, and so are all pending deliveries',
     async ({ store, besideWith }) => {
       const [full, other] = [await create(store), await create(store)];
       const finished = { attempts: '[]', createdAt: now, finishedAt: now, type: 'pet.created' } as const;
@@ -511,7 +514,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'an outcome disables only the webhook with the URL and since the enabling for which the attempt was made, and only with a lease',
+    'an outcome disables a webhook only if the attempt had a lease, was made to the current URL, and began after the webhook was last enabled',
     async ({ store, beside }) => {
       const { id: webhookId, url } = await create(store);
       await addPets(store, 1);
@@ -544,7 +547,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    `a delivery is sent again only while its webhook has fewer than ${maxPending} pending deliveries, or if it is one of them`,
+    `a delivery is sent again only if its webhook has fewer than ${maxPending} pending deliveries or it is one of them`,
     async ({ store, besideWith }) => {
       const { id: webhookId } = await create(store);
       await addPets(store, 1);
@@ -587,7 +590,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'a deleted webhook is invisible at once, and its deliveries are removed in steps, and no others',
+    'a deleted webhook disappears immediately, and its deliveries, but no others, are removed in steps',
     async ({ store, beside, besideWith, restart }) => {
       const [{ id: webhookId }, other] = [await create(store), await create(store)];
       await addPets(store, 1);
@@ -636,7 +639,7 @@ export function webhooksConform(check: StoreTest): void {
   ];
   for (const [what, change] of scopeChanges) {
     check(
-      `deliveries of an account wait after ${what}, and are sent when it has another such key`,
+      `deliveries of an account wait after ${what}, and are sent once another key of the account may read their events`,
       async ({ store }) => {
         const reader = await addReader(store);
         const { id } = await create(store);
@@ -683,7 +686,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'webhooks take turns while a process has room for one delivery, whatever their ids',
+    'webhooks take turns when a process has room for only one delivery, whatever their ids',
     async ({ store }) => {
       const accounts = [1, 2, 3];
       const ids: bigint[] = [];
@@ -696,7 +699,7 @@ export function webhooksConform(check: StoreTest): void {
       for (let round = 0; round < 20 && served.length < 6; round++) {
         const taking = { ...requestAt(now, 1), after };
         const taken = await store.write('dispatchDeliveries', { settled, lease: taking });
-        // Every attempt fails, and is due again at once.
+        // Every attempt fails, and the delivery is due again at once.
         const failed = { status: 'pending', nextAttemptAt: now, finishedAt: null } as const;
         settled = taken.deliveries.map((one) => ({ ...ended(one), ...failed }));
         served.push(...taken.deliveries.map(({ webhookId }) => webhookId));
@@ -706,56 +709,68 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check('rounds of a process without room stay in their place, and find nothing more', async ({ store }) => {
-    const { id } = await create(store);
-    await addPets(store, 1);
-    await take(store);
-    const round = async (room: number, after: bigint) => {
-      const taking = { ...requestAt(now, room), after };
-      const { after: next, isMore } = await store.write('dispatchDeliveries', { settled: [], lease: taking });
-      return [next, isMore];
-    };
-    expect([await round(0, id), await round(0, 0n)]).toEqual([
-      [id, false],
-      [0n, false],
-    ]);
-    expect(await round(1, id)).toEqual([0n, true]);
-  });
+  check(
+    'a round without room for deliveries keeps its position, and reports that there is nothing more',
+    async ({ store }) => {
+      const { id } = await create(store);
+      await addPets(store, 1);
+      await take(store);
+      const round = async (room: number, after: bigint) => {
+        const taking = { ...requestAt(now, room), after };
+        const { after: next, isMore } = await store.write('dispatchDeliveries', {
+          settled: [],
+          lease: taking,
+        });
+        return [next, isMore];
+      };
+      expect([await round(0, id), await round(0, 0n)]).toEqual([
+        [id, false],
+        [0n, false],
+      ]);
+      expect(await round(1, id)).toEqual([0n, true]);
+    },
+  );
 
-  check('a process learns which of its queued deliveries may still be sent, and how', async ({ store }) => {
-    const { accountId, keyId } = await addReader(store);
-    const [{ id }, other] = [await create(store), await create(store)];
-    const standing = async () => {
-      const waiting = [id, other.id, 99n];
-      const asked = { settled: [], lease: { ...requestAt(now, 0), waiting } };
-      return (await store.write('dispatchDeliveries', asked)).sendingStates;
-    };
-    const types = eventTypes.filter((type) => !type.startsWith('order.'));
-    const sending = { url: 'https://shop.example/', types, secret: 'sealed', formerSecret: null };
-    const may = { ...sending, scopes: ['pets:read'] as Scope[] };
-    expect(await standing()).toEqual({ [`${id}`]: may, [`${other.id}`]: may });
-    await store.write('disableWebhookByOperator', { id, reason: 'Overloaded.', now });
-    expect(await standing()).toEqual({ [`${other.id}`]: may });
-    await store.write('revokeKey', { id: keyId, at: now });
-    expect(await standing()).toEqual({ [`${other.id}`]: { ...sending, scopes: [] } });
-    await addKey(store, accountId);
-    await store.write('closeAccount', { id: accountId, closedAt: now });
-    expect(await standing()).toEqual({});
-  });
+  check(
+    'a process learns which of its queued deliveries may still be sent, and with what settings',
+    async ({ store }) => {
+      const { accountId, keyId } = await addReader(store);
+      const [{ id }, other] = [await create(store), await create(store)];
+      const standing = async () => {
+        const waiting = [id, other.id, 99n];
+        const asked = { settled: [], lease: { ...requestAt(now, 0), waiting } };
+        return (await store.write('dispatchDeliveries', asked)).sendingStates;
+      };
+      const types = eventTypes.filter((type) => !type.startsWith('order.'));
+      const sending = { url: 'https://shop.example/', types, secret: 'sealed', formerSecret: null };
+      const may = { ...sending, scopes: ['pets:read'] as Scope[] };
+      expect(await standing()).toEqual({ [`${id}`]: may, [`${other.id}`]: may });
+      await store.write('disableWebhookByOperator', { id, reason: 'Overloaded.', now });
+      expect(await standing()).toEqual({ [`${other.id}`]: may });
+      await store.write('revokeKey', { id: keyId, at: now });
+      expect(await standing()).toEqual({ [`${other.id}`]: { ...sending, scopes: [] } });
+      await addKey(store, accountId);
+      await store.write('closeAccount', { id: accountId, closedAt: now });
+      expect(await standing()).toEqual({});
+    },
+  );
 
-  check('a process leases at most its limit for an account, whose webhooks share it', async ({ store }) => {
-    const [{ id }, second, other] = [await create(store), await create(store), await create(store, 2)];
-    await addPets(store, 9);
-    await take(store);
-    const takeWith = async (heldOfAccounts: Record<string, number>) => {
-      const takeFast = { ...requestAt(now, 100), heldOfAccounts, fast: [id, second.id] };
-      const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease: takeFast });
-      const counts = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
-      return [id, second.id, other.id].map((webhookId) => counts.get(webhookId)?.length ?? 0);
-    };
-    expect(await takeWith({ '1': 0, '2': 0 })).toEqual([0, 0, 0]);
-    expect(await takeWith({ '1': 6 })).toEqual([3, 3, 4]);
-  });
+  check(
+    "a process leases at most its limit for an account, which the account's webhooks share",
+    async ({ store }) => {
+      const [{ id }, second, other] = [await create(store), await create(store), await create(store, 2)];
+      await addPets(store, 9);
+      await take(store);
+      const takeWith = async (heldOfAccounts: Record<string, number>) => {
+        const takeFast = { ...requestAt(now, 100), heldOfAccounts, fast: [id, second.id] };
+        const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease: takeFast });
+        const counts = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
+        return [id, second.id, other.id].map((webhookId) => counts.get(webhookId)?.length ?? 0);
+      };
+      expect(await takeWith({ '1': 0, '2': 0 })).toEqual([0, 0, 0]);
+      expect(await takeWith({ '1': 6 })).toEqual([3, 3, 4]);
+    },
+  );
 
   check(
     'closing an account disables its webhooks and no others, and none of its events is sent',
@@ -840,7 +855,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'a redelivery moves the position back, sends every event once, and cannot be repeated until none of them is due',
+    'a redelivery moves the position back, sends every event once, and cannot be repeated until no delivery is due',
     async ({ store }) => {
       const { id } = await create(store);
       await addPets(store, 250);
@@ -862,7 +877,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'a redelivery makes pending deliveries due instead of sending their events twice, even if no more deliveries fit',
+    'a redelivery makes pending deliveries due instead of sending their events twice, even if the maximum number is pending',
     async ({ store }) => {
       const { id } = await create(store);
       for (let added = 0; added < maxPending + 200; added += 200) await addPets(store, 200);
@@ -899,7 +914,7 @@ export function webhooksConform(check: StoreTest): void {
       };
       await again(now + 1);
       expect(await stored()).toEqual(['pending', now + leaseMs, now + leaseMs]);
-      // The process has crashed, so that the delivery would be due after its age.
+      // The process has crashed, so the delivery would be due after a delay equal to its age.
       const crashedAt = now + 3 * leaseMs;
       expect((await take(store, 1, crashedAt)).deliveries).toHaveLength(1);
       await again(crashedAt + leaseMs);

@@ -71,7 +71,7 @@ const numbers = [
   ...texts('１|٣|1 1|- 1|1e 1'),
   ...texts(`1e${'9'.repeat(16_000)}|${'9'.repeat(16_000)}|0.${'0'.repeat(15_000)}1`),
   ...texts(`1.${'01'.repeat(8_000)}|1${'0'.repeat(8_000)}1`),
-  // Integers, but of more than 64 characters.
+  // Integers that have more than 64 characters.
   ...texts(`1${'0'.repeat(8_000)}e-8000|0.${'0'.repeat(8_000)}1e8001`),
   ...texts(`1.${'0'.repeat(16_000)}|1e${'0'.repeat(16_000)}`),
 ];

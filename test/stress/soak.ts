@@ -87,7 +87,7 @@ class Soak {
     }
   }
 
-  /** Simulates a full disk for a moment. */
+  /** Briefly simulates a full disk. */
   async #fullDisk(): Promise<void> {
     this.#faultyFor(1_500);
     limitFileSize(this.#service.pid, 0);

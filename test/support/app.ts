@@ -62,7 +62,7 @@ export async function startTestApp(
     // Webhooks are off by default, because most tests compare data that only the test may change.
     WEBHOOKS: 'off',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
-    // The clock stands still, so that no more than a second's deliveries would be sent.
+    // The clock stands still, so no more than one second's deliveries can be sent.
     WEBHOOK_DELIVERIES_PER_SECOND: '10000',
     ...settings,
   });

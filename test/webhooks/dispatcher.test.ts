@@ -64,7 +64,7 @@ function dispatcherOf({ take, settle = () => [], send, checked = () => undefined
   });
 }
 
-/** Receivers that respond to no request until the service stops. */
+/** Receivers that do not respond to any request until the service stops. */
 function hungReceivers() {
   const { promise, resolve } = Promise.withResolvers<void>();
   const send: Send = () => promise.then(() => ({ error: 'aborted', message: '', milliseconds: 0 }));
@@ -102,7 +102,7 @@ test.each([
   },
 );
 
-test('a dispatcher without room makes one round per check', async () => {
+test('a dispatcher without room for deliveries makes one round per check', async () => {
   const { send, stop } = hungReceivers();
   let [checks, rounds] = [0, 0];
   const dispatcher = dispatcherOf({

@@ -1,5 +1,5 @@
 /**
- * Validation of webhook URLs. A private address is rejected in any notation, and also if a host name resolves to it.
+ * Validation of webhook URLs. A private address is rejected in any notation, and even if a host name resolves to it.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Network, parseNetwork } from '../../src/domain/address.ts';
@@ -138,7 +138,7 @@ describe('a URL that resolves to a private address', () => {
     },
   );
 
-  test('is tested with more than 60 URLs', () => {
+  test('is represented by more than 60 URLs in these tests', () => {
     expect(rows.length).toBeGreaterThan(60);
   });
 

@@ -85,14 +85,14 @@ test('a suspended webhook gets no deliveries until the suspension ends, and at m
   expect([lanes.suspend(1_001n, 60), lanes.suspend(1n, 61)]).toEqual([false, true]);
 });
 
-/** Makes 32 deliveries to a fast receiver leased, four of them in flight since 0. */
+/** Leases 32 deliveries to a fast receiver, four of which have been in flight since time 0. */
 function fillLane(lanes: DeliveryLanes): void {
   attempt(lanes, 1n, true);
   for (let at = 0; at < 32; at++) lanes.add(loaded(1n));
   for (let at = 0; at < 5; at++) lanes.next(1n, 0);
 }
 
-test('queued deliveries do not use up the places of other webhooks, and an account has at most 32 leases', () => {
+test('queued deliveries do not take up room for other webhooks, and an account has at most 32 leases', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
   lanes.add(loaded(2n, 2));
@@ -103,7 +103,7 @@ test('queued deliveries do not use up the places of other webhooks, and an accou
   ]);
 });
 
-test('the queued deliveries of a receiver that was fast are given back after a second without a response', () => {
+test('the deliveries queued for a previously fast receiver are released after a second without a response', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
   expect(lanes.withdrawStalled(999)).toEqual([]);
@@ -118,7 +118,7 @@ test('after a slow response, a receiver keeps no more queued deliveries than can
   expect([lanes.next(1n, 0), lanes.next(1n, 0)]).toEqual([expect.anything(), undefined]);
 });
 
-test('at most 100 requests are in flight, and the other deliveries start as these end', () => {
+test('at most 100 requests are in flight, and other deliveries start as requests end', () => {
   const lanes = new DeliveryLanes();
   for (let id = 1n; id <= 26n; id++) for (let at = 0; at < 4; at++) lanes.add(loaded(id, Number(id)));
   const started = () => Array.from({ length: 26 }, (_, at) => lanes.next(BigInt(at + 1), 0)).filter(Boolean);

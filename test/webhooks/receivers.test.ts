@@ -79,7 +79,7 @@ describe('the thread that talks to receivers', () => {
     expect(await receivers.send(delivery)).toMatchObject({ status: 200 });
   });
 
-  test('settles what is pending if it ends, and starts again at the next use', async () => {
+  test('settles pending requests if it ends, and starts again at the next use', async () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     await using receiver = await startReceiver((socket, request) => {
       if (request.includes('/hang')) begin();

@@ -1,4 +1,4 @@
-/** Bounds of resolving the host names of webhooks, whose name servers clients choose. */
+/** Limits on resolving the host names of webhooks, because clients choose the name servers. */
 import { describe, expect, test } from 'bun:test';
 import { checkEndpoint, type Resolve } from '../../src/webhooks/endpoint.ts';
 import {
@@ -132,7 +132,7 @@ describe('an account', () => {
     expect(asked.filter((name) => name !== 'other.example')).toEqual(names);
   });
 
-  test('whose lookups do not end gets an error for the others, without a lookup', async () => {
+  test('whose lookups do not end gets an error for further host names, which are not looked up', async () => {
     const { asked, resolve } = manual();
     const lookUp = createBoundedResolver(resolve, { clock: new FakeClock(), timeoutMs: 10 });
     const mistakes = await Promise.all(names.map((name) => mistakeIn(lookUp, name)));
@@ -144,7 +144,7 @@ describe('an account', () => {
     expect(asked).toEqual(names.slice(0, 4));
   });
 
-  test('rests ten times as long as its answers took to process, and other accounts do not', async () => {
+  test('must wait ten times as long as its answers took to process, but other accounts need not', async () => {
     let [now, used] = [0, 0];
     const time = new ThreadTimeBudget({ now: () => now, used: () => used });
     const { asked, recorded } = recording(async () => {

@@ -1,4 +1,4 @@
-/** Limits of a receiver's response, and when its connection can be used again. */
+/** Limits on a receiver's response, and when its connection can be reused. */
 import { describe, expect, test } from 'bun:test';
 import { ResponseReader } from '../../src/webhooks/response-reader.ts';
 
@@ -108,7 +108,7 @@ describe('a response', () => {
     expect([reader.reply === undefined, reader.isReusable]).toEqual([false, isReusable]);
   });
 
-  test('has a Retry-After without the spaces and tabs around it, and without other blank characters removed', () => {
+  test('has a Retry-After that is trimmed of spaces and tabs, but not of other whitespace', () => {
     const retryAfter = (field: string) => readAll(`${ok}${field}\r\n\r\n`).reply?.retryAfter;
     const fields = [
       'Retry-After: \t a \tb\t ',

@@ -286,7 +286,7 @@ describe.each(places)('on %s', (_name, start) => {
     });
   });
 
-  test('events wait while no active key of the account may read them, and are sent when it has another key', async () => {
+  test('events wait while no active key of the account may read them, and are sent once the account has such a key again', async () => {
     const { app, beside } = shared;
     const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
     await using receiver = await answering('200 OK');
@@ -422,7 +422,7 @@ describe.each(places)('on %s', (_name, start) => {
 });
 
 // Two instances would share the deliveries of a fast receiver in a way that depends on their timing.
-describe.each(places)('from one of the instances on %s', (_name, start) => {
+describe.each(places)('with a single sending instance on %s', (_name, start) => {
   let shared: Place;
   beforeAll(async () => {
     shared = await start({}, { WEBHOOKS: 'off' });
@@ -492,7 +492,7 @@ describe.each(places)('from one of the instances on %s', (_name, start) => {
 
 // These tests restart the service, need other settings, or advance the clock before each check of the dispatcher.
 describe.concurrent.each(places)('in a separate store on %s', (_name, start) => {
-  test('a retry of a clock that was 25 hours ahead is made once the clock is right again', async () => {
+  test('a retry scheduled while the clock was 25 hours ahead is made once the clock is correct again', async () => {
     await using place = await start();
     const { app } = place;
     const step = (seconds: number) => {
@@ -541,7 +541,7 @@ describe.concurrent.each(places)('in a separate store on %s', (_name, start) => 
     ]);
   });
 
-  test('webhooks of an older version, whose accounts have no pace, get their events after a restart', async () => {
+  test('webhooks from an older version, whose accounts have no stored pace, get their events after a restart', async () => {
     await using place = await start();
     const { app } = place;
     const owner = await buyerOf(app);
@@ -562,7 +562,7 @@ describe.concurrent.each(places)('in a separate store on %s', (_name, start) => 
     await until(() => receiver.requests.length === 1);
   });
 
-  test('a pending delivery whose type the webhook no longer selects ends without another attempt, at any URL', async () => {
+  test('a pending delivery ends without another attempt, even at a new URL, once the webhook no longer selects its event type', async () => {
     await using place = await start();
     const { app, beside } = place;
     const owner = await buyerOf(app);

@@ -12,7 +12,7 @@ function timeOfThread() {
   return { state, time, use };
 }
 
-test('the first 5 ms of each connection are free, and more work is added up, however small its pieces are', () => {
+test('the first 5 ms of each connection are free, and further work adds up, however small its pieces are', () => {
   const { state, time, use } = timeOfThread();
   for (let count = 0; count < 1_000; count++) time.meter(1).run(use(5));
   expect(time.restSeconds(1)).toBe(0);
@@ -35,7 +35,7 @@ test('a rest lasts at most a minute', () => {
   expect(time.restSeconds(1)).toBe(0);
 });
 
-test('a lookup is charged for the end of its answer, and lookups in flight share the earlier parts', async () => {
+test('a lookup is charged for the last part of its answer, and all lookups in flight share the cost of the earlier parts', async () => {
   const { state, time } = timeOfThread();
   const answers = [1, 2, 2, 2].map((accountId) => {
     const answer = Promise.withResolvers<void>();

@@ -93,7 +93,7 @@ describe('in a TLS handshake', () => {
   testTls.each([
     ['14 kB of certificates are verified', 14_000, { status: 200 }],
     [
-      'more than 16 KiB are not, because that can take a second',
+      'more than 16 KiB of certificates are not verified, because that can take a second',
       18_000,
       { error: 'tls', message: 'The TLS handshake has more than 16384 bytes.' },
     ],
@@ -110,7 +110,7 @@ describe('in a TLS handshake', () => {
     if ('error' in outcome) await until(() => other.connections().closed === other.connections().opened);
   });
 
-  describe('the processor time is charged to the account', () => {
+  describe('an account that is charged for too much processor time', () => {
     const state = { now: 0, used: 0, perReading: 0 };
     const time = new ThreadTimeBudget({ now: () => state.now, used: () => (state.used += state.perReading) });
     const sender = made.adopt(new Sender({ ...local, authority, time }), (it) => it[Symbol.dispose]());
@@ -125,13 +125,13 @@ describe('in a TLS handshake', () => {
         state.used += 1_000;
       });
 
-    testTls('which must then rest before it connects', async () => {
+    testTls('must rest before it connects again', async () => {
       state.perReading = 5;
       expect(await send(1)).toMatchObject({ status: 200 });
       expect(time.restSeconds(1)).toBe(0);
       state.perReading = 0;
       useUp(1);
-      // The connection is idle, so that nothing is charged for another.
+      // The idle connection is reused, so nothing is charged for another one.
       expect(await send(1)).toMatchObject({ status: 200 });
       sender[Symbol.dispose]();
       expect(await send(1)).toMatchObject({ error: 'connect', message: rest });
@@ -141,7 +141,7 @@ describe('in a TLS handshake', () => {
       expect(await send(1)).toMatchObject({ status: 200 });
     });
 
-    testTls('whose other handshakes then end', async () => {
+    testTls('has its other handshakes ended', async () => {
       await using other = await startReceiver(
         (socket) => {
           useUp(3);
@@ -156,7 +156,7 @@ describe('in a TLS handshake', () => {
   testTls('more than 256 pieces are not read', async () => {
     await using other = await startReceiver(
       (socket) => {
-        // Each byte of a record of 16,384 bytes arrives by itself.
+        // Each byte of a record of 16,384 bytes arrives separately.
         socket.setNoDelay(true);
         socket.write(Buffer.from([22, 3, 3, 0x40, 0]));
         const write = () => void (socket.destroyed || socket.write('a', () => setImmediate(write)));

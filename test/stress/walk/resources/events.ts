@@ -6,7 +6,10 @@ import type { RequestInputs } from '../scene.ts';
 import { type Outcome, type RecordedEvent, refusal, type World } from '../world.ts';
 
 const defaultLimit = 20;
-/** Number of events that the service examines at once for a filtered page, and at most until one of them matches. */
+/**
+ * Number of events that the service examines at once for a filtered page, and maximum number that it examines before it
+ * finds a match.
+ */
 const examinedAtOnce = 500;
 const maxExamined = 10_000;
 
