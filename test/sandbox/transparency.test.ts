@@ -81,7 +81,9 @@ describe('a sandbox and a service send the same response to', () => {
       const response = await fetch(url + path, { redirect: 'manual' });
       const headers = [...response.headers].filter(([name]) => !passing.has(name));
       const text = `${JSON.stringify(headers)}\n${await response.text()}`;
-      return { status: response.status, text: text.replaceAll(url, 'URL') };
+      // The search index contains the address, so its version differs.
+      const withoutAddress = text.replaceAll(url, 'URL').replace(/search\.json\?v=\w+/, 'search.json');
+      return { status: response.status, text: withoutAddress };
     };
     const [ofSandbox, ofService] = await Promise.all([read(sandbox.url), read(service.url)]);
     expect(ofSandbox).toEqual(ofService);
