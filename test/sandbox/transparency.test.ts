@@ -79,11 +79,14 @@ describe('a sandbox and a service send the same response to', () => {
   ])('%s', async (path) => {
     const read = async (url: string) => {
       const response = await fetch(url + path, { redirect: 'manual' });
-      const headers = [...response.headers].filter(([name]) => !passing.has(name));
-      const text = `${JSON.stringify(headers)}\n${await response.text()}`;
-      // The search index contains the address, so its version differs.
-      const withoutAddress = text.replaceAll(url, 'URL').replace(/search\.json\?v=\w+/, 'search.json');
-      return { status: response.status, text: withoutAddress };
+      // The search index contains the address, so its version differs, and may have another length.
+      const page = (await response.text()).replace(/search\.json\?v=\w+/, 'search.json');
+      const isGuide = page.includes('search.json');
+      const headers = [...response.headers].filter(
+        ([name]) => !passing.has(name) && !(isGuide && name === 'content-length'),
+      );
+      const text = `${JSON.stringify(headers)}\n${page}`;
+      return { status: response.status, text: text.replaceAll(url, 'URL') };
     };
     const [ofSandbox, ofService] = await Promise.all([read(sandbox.url), read(service.url)]);
     expect(ofSandbox).toEqual(ofService);

@@ -1,4 +1,5 @@
 import { SQL } from 'bun';
+import { StorageUnavailable } from '../../outages/errors.ts';
 import type { RowConflict } from '../storage.ts';
 
 export class NoReplyError extends Error {}
@@ -88,6 +89,11 @@ export function isCanceled(error: unknown): boolean {
 /** The session is read-only, for example because the server became a standby. */
 export function isReadOnly(error: unknown): boolean {
   return sqlState(error) === '25006';
+}
+
+/** `StorageUnavailable` because the session is read-only. */
+export function isReadOnlyOutage(error: unknown): boolean {
+  return error instanceof StorageUnavailable && error.cause instanceof Error && isReadOnly(error.cause.cause);
 }
 
 export function isMissingDatabase(error: unknown): boolean {

@@ -3,6 +3,7 @@ import { pruneEvents } from '../../queries/events.ts';
 import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
+import { isReadOnlyOutage } from '../failures.ts';
 import type { Runner, Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
@@ -25,7 +26,7 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
   }
 
   override async list(after: bigint, limit: number): Promise<StoredEvent[]> {
-    await numberEvents(this.runner);
+    await this.#number();
     const found = await super.list(after, limit);
     await this.#waitUntilVisible(found.at(-1)?.id);
     return found;
@@ -61,7 +62,17 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
 
   /** Without readers, events wait for their ids until the next sweep. */
   async #numberAll(): Promise<void> {
-    while (await numberEvents(this.runner));
+    while (await this.#number());
+  }
+
+  /** While the database is read-only, instances start, and serve the events that have ids. */
+  async #number(): Promise<boolean> {
+    try {
+      return await numberEvents(this.runner);
+    } catch (error) {
+      if (isReadOnlyOutage(error)) return false;
+      throw error;
+    }
   }
 
   async #waitUntilVisible(last = 0n): Promise<void> {
@@ -74,15 +85,9 @@ export class PostgresEvents extends PostgresEntity<typeof events> implements Eve
 /** Maximum number of events that get ids in one transaction, as in `number_events` of the schema. */
 const numberedAtOnce = 400n;
 
-/**
- * Assigns ids to a batch of events without ids. Returns whether more events without ids may remain. Does nothing while
- * the database is read-only, so that instances can start and read.
- */
+/** Assigns ids to a batch of events without ids. Returns whether more events without ids may remain. */
 export async function numberEvents({ run }: Runner): Promise<boolean> {
-  const [row] = await run<{ numbered: bigint }[]>(
-    (sql) => sql`
-      SELECT CASE WHEN current_setting('transaction_read_only') = 'off' THEN number_events() ELSE 0 END AS numbered`,
-  );
+  const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
   return row !== undefined && row.numbered >= numberedAtOnce;
 }
 
