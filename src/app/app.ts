@@ -64,7 +64,7 @@ export interface SingleProcessApp extends App {
  */
 const workersStopTimeoutMs = 9_750;
 
-/** Saves the first key of a new store where it outlives a failed startup. Must not throw. */
+/** Saves the first key of a new store where it survives a failed startup. Must not throw. */
 export type SaveFirstKey = (key: IssuedKey) => void;
 
 /**
@@ -82,7 +82,7 @@ export async function startApp(
   await using started = new AsyncDisposableStack();
   const first = new FirstKey(config, log, keepFirstKey);
   const prepare = async (store: AdminServices) => {
-    // A port in use prevents the start before anything is created.
+    // If the port is in use, startup fails before anything is created.
     if (keepFirstKey !== undefined) await expectFreePort(host, config.port);
     await first.prepare(store);
   };
@@ -176,7 +176,7 @@ async function startOperating(
   };
 }
 
-/** True if operators exist, or if that is unknown: the service is ready already, so an outage must not end it. */
+/** True if operators exist, or if that is unknown: the service is already ready, so an outage must not end it. */
 async function hasActiveOperators({ storage }: AdminServices): Promise<boolean> {
   const operators = await ifAvailable(() => storage.operators.list());
   return operators === undefined || operators.some(({ revokedAt }) => revokedAt === null);

@@ -227,7 +227,7 @@ function findTroubles(
   replicas: Replicas | undefined,
 ): Trouble[] {
   const isSilent = versions !== undefined && database.silentMs >= lostAfterMs;
-  // A server that is slow, or rejects only some statements or new connections, still serves others.
+  // A server that is slow, or rejects only some statements or new connections, still serves other requests.
   const isLost = !database.isReachable || isSilent;
   const isCutOff = isLost && servers.anyAvailable() === undefined;
   if (isCutOff) throw new StorageUnavailable(fatalTroubles.serversLost);

@@ -70,7 +70,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   const files = role === 'worker' ? findServedFiles(path) : prepareStoreFiles(path, create);
   expectConsistentFiles(files, role, notice);
   let isOpen = false;
-  // A command that is rejected, such as by an older store, does not change the record.
+  // A command that is rejected, for example because the store is older, does not change the record.
   if (isMarkedClosed(files.limits)) opened.defer(() => void (isOpen || recordClosed(files)));
   const lock = createLock(role === 'serving', files, opened);
   const descriptors = opened.use(new OpenFiles());

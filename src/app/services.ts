@@ -21,7 +21,10 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
 export interface OpenOptions {
   readonly serving?: boolean;
   readonly create?: boolean;
-  /** Whether to upgrade a store of an older version; defaults to `serving`. Only commands that say so may set this. */
+  /**
+   * Whether to upgrade a store of an older version; defaults to `serving`. Only commands that are documented to upgrade
+   * the store may set this.
+   */
   readonly migrates?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;

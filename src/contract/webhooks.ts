@@ -118,7 +118,7 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 
 const one = { path: '/webhooks/{webhookId}', params } as const;
 
-/** Appended to the descriptions of operations that make a webhook act. */
+/** Appended to the descriptions of operations that can cause a webhook to send requests. */
 const authority = ' Requires `events:read` and the read scopes of the types.';
 
 export const webhookOperations = defineOperations(

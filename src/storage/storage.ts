@@ -41,7 +41,8 @@ export type PetFilter = FilterOf<typeof pets> & { readonly ids?: readonly bigint
 
 export interface PetStore extends EntityReads<typeof pets> {
   /**
-   * Like `list`, as JSON, and optionally only the animals with some ids. The JSON of an animal is that of `petJson`.
+   * Like `list`, but returns JSON, and optionally only the animals with certain ids. The JSON of an animal is that of
+   * `petJson`.
    */
   listJson(after: bigint | undefined, limit: number, filter?: PetFilter): Awaitable<JsonRows>;
   /**
@@ -179,8 +180,8 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    */
   readonly lost?: Promise<Error>;
   /**
-   * Reason why acknowledged changes may exist only in files that this process keeps open; undefined if they do not, or
-   * if the store is on a server.
+   * Reason why acknowledged changes may exist only in files that this process keeps open; undefined if there is no such
+   * risk, or if the store is on a server.
    */
   readonly dataLoss?: () => string | undefined;
   /** Maximum delay until a process sees a change that another process acknowledged, in ms. */

@@ -1,4 +1,4 @@
-/** Connections to receivers, and the idle ones among them. */
+/** Connections to receivers, and a pool of idle connections. */
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -85,7 +85,7 @@ export async function openConnection(
       ),
     ),
   );
-  // Other handshakes of the account, which began at the same time, may have used up its time since.
+  // Other handshakes of the account that began at the same time may have used up its time in the meantime.
   const rest = () => {
     const message = overLimitMessage(meter);
     if (message !== undefined) transport.destroy(new Error(message));
@@ -101,8 +101,8 @@ export async function openConnection(
 }
 
 /**
- * The TLS records on a connection. If the runtime read them from the connection itself, it would process them, such as
- * verify a certificate, before they can be counted.
+ * The TLS records on a connection. If the runtime read them from the connection itself, it would process them before
+ * they can be counted, for example by verifying a certificate.
  */
 function countTlsRecords(transport: Socket, meter: Meter): Duplex {
   const records = new Duplex({
@@ -187,7 +187,7 @@ export function limitTls({ socket, transport }: Connection, exceed: () => void):
 const defaultIdleMs = 2_000;
 const maxIdlePerEndpoint = 4;
 const maxIdleEndpoints = 64;
-/** How long no connection is kept open to an endpoint that misused one. */
+/** How long connections to an endpoint are not kept open after the endpoint misused one. */
 const distrustMs = 600_000;
 const maxDistrusted = 1_000;
 
@@ -210,8 +210,8 @@ export class IdleConnections implements Disposable {
   }
 
   /**
-   * Keeps no connection to this endpoint open for ten minutes. Otherwise, a receiver that closes each connection that is
-   * used again would get most requests twice, and one that sends TLS messages without data could do so all the time.
+   * Keeps no connection to this endpoint open for ten minutes. Otherwise, a receiver that closes each connection that
+   * is used again would get most requests twice, and one that sends TLS messages without data could do so continuously.
    */
   distrust(endpoint: string): void {
     this.#distrusted.delete(endpoint);
@@ -233,7 +233,7 @@ export class IdleConnections implements Disposable {
       socket.destroy();
       return;
     }
-    // Data without a request is a mistake of the receiver.
+    // A receiver must not send data without a request.
     const close = () => {
       release();
       socket.destroy();

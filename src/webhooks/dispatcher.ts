@@ -281,7 +281,7 @@ export class Dispatcher {
     }
   }
 
-  /** An internal error must not end the process, which would send the delivery again after every start. */
+  /** An internal error must not end the process, which would send the delivery again after every restart. */
   #postpone({ delivery }: Loaded, error: unknown): boolean {
     const { clock, notice } = this.#options;
     notice('a delivery could not be sent because of an internal error', {

@@ -64,7 +64,7 @@ export type ThreadResult =
   | { readonly id: number; readonly result: Outcome | EndpointCheck }
   | { readonly id: number; readonly failure: string };
 
-/** The thread may be busy for this long. The lease of a delivery lasts longer than the attempt and this. */
+/** The thread may be busy for this long. The lease of a delivery exceeds this time plus the duration of an attempt. */
 const graceMs = 3_000;
 /** A lookup waits for up to 5 s and takes up to 5 s. */
 const checkTimeoutMs = 12_000;

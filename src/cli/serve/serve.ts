@@ -80,7 +80,7 @@ function announce(
   if (firstKey !== undefined) announceFirstKey(firstKey, url, keyFile, command);
 }
 
-/** Reported before the process closes the files. A suspended process keeps them. */
+/** Reported before the process closes the files. A suspended process keeps them open. */
 function reportDataLoss({ dataLoss }: App, log: Logger): void {
   const loss = dataLoss?.();
   if (loss === undefined) return;

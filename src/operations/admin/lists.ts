@@ -53,7 +53,7 @@ async function pageWithin<Row extends { readonly id: bigint }>(
   return rows.filter(({ id }) => id >= minId);
 }
 
-/** The animals with some ids that match a filter. A request contains at most a hundred ids. */
+/** The animals with the given ids that match a filter. A request contains at most a hundred ids. */
 function filterNamed(
   pets: Pick<Store['pets'], 'findMany'>,
   ids: readonly bigint[],

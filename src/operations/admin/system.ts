@@ -50,7 +50,7 @@ export interface SystemDependencies {
   readonly secrets: ConcernSource;
   readonly events: EventRetention;
   readonly apiUrl: string;
-  /** Output of this process, unless `traffic` includes it. */
+  /** State of this process's output, such as its log, unless `traffic` includes it. */
   readonly output?: OutputHealth | undefined;
 }
 

@@ -155,7 +155,7 @@ export class UsageReports {
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
   }
 
-  /** Ends now at the latest, because the maximum period ends with the range. */
+  /** Ends at the current time at the latest, because the maximum period ends with the range. */
   #range(asked: RequestedRange, defaultLength: number): TimeRange {
     const now = this.#clock.now() + 1;
     const until = Math.min(asked.until ?? now, now);
@@ -164,7 +164,7 @@ export class UsageReports {
 
   #wholeDays(asked: RequestedRange, defaultLength: number): TimeRange {
     const { since, until } = this.#range(asked, defaultLength);
-    // The day before an `until` at midnight is the last one.
+    // If `until` is midnight, the last day is the day before.
     const latest = asked.since === undefined ? Math.min(since, until - 1) : since;
     return { since: startOfDay(Math.max(latest, until - maxRangeMs.days)), until };
   }

@@ -120,7 +120,7 @@ async function presentWebhooks(
 
 const closedReason = 'Events wait because the account is closed.';
 
-/** Describes the events that wait because no active key of the account may read them. */
+/** Describes the events that are pending because no active key of the account may read them. */
 function unreadableReason(
   { types }: Pick<StoredWebhook, 'types'>,
   scopes: readonly Scope[] = [],

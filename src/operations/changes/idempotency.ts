@@ -72,7 +72,7 @@ export function createIdempotentUnit(units: Readonly<Record<string, UnitOfWork |
 
 /**
  * Processes concurrent requests as one batch: looks up all stored responses, runs the unit of work once, and stores all
- * responses. Only for operations that never fail with a refusal.
+ * responses. Only for operations that never throw an `ApiError`.
  */
 export function createIdempotentBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<Input>) {
   type RepeatableRequest = OnceAt & { readonly input: Input };

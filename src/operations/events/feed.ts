@@ -157,7 +157,7 @@ export class EventFeed implements Disposable {
   }
 
   /**
-   * Examines the events after `from`, in turns with other accounts, until one matches, the end is reached, or the
+   * Examines the events after `from`, taking turns with other accounts, until one matches, the end is reached, or the
    * allowed time or number of events is exhausted.
    */
   async #search(from: bigint, request: PageRequest): Promise<EventPage> {

@@ -1,11 +1,11 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 
-/** How long a reading that callers share is kept, in ms. */
+/** How long a shared reading is cached, in ms. */
 export const defaultCacheMs = 1_000;
 
 /**
- * Shares an expensive reading: callers at the same time wait for the same reading, which is kept for `keepMs` after it has
- * ended, by the clock `now`. A failed reading is not kept.
+ * Shares an expensive reading: concurrent callers wait for the same reading. It is cached for `keepMs` after it has
+ * completed, measured with the clock `now`. A failed reading is not cached.
  */
 export function shareReading<T>(
   keepMs: number,

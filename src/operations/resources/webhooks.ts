@@ -161,8 +161,8 @@ export const webhookUnits = {
 } as const satisfies OperationUnits<typeof webhookOperations, unknown>;
 
 /**
- * A webhook that is enabled again at `now` (Unix ms): later events are sent, a redelivery is cancelled, and attempts that
- * began before do not disable the webhook.
+ * Re-enables a webhook at `now` (Unix ms): later events are sent, a redelivery is canceled, and attempts that began
+ * before do not disable the webhook.
  */
 export const resumeDeliveries = (position: bigint, now: number) => ({
   ...{ position, redeliveringTo: undefined },

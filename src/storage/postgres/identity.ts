@@ -68,7 +68,7 @@ export async function identifyProcess(
     if (running !== null && !isRestored)
       throw new StoreUnusableError(`${differs}. ${remedy(known, running)}`);
   }
-  // Before the store is marked, because then the instances that the backup contains count as running.
+  // Must come before the store is marked, because after that, the instances in the backup count as running.
   if (serving && isRestored) await adoptPrefix(database, redisPrefix, notice);
   return { store, process };
 }

@@ -30,8 +30,9 @@ const transactional = new Set(
 );
 
 /**
- * Commits something, so that this statement waits until a synchronous standby has everything committed before:
- * PostgreSQL shows a change as soon as its commit waits, and also if the wait was canceled.
+ * Commits something, so that this statement waits until a synchronous standby has received all earlier commits. This is
+ * necessary because PostgreSQL makes a change visible while its commit is still waiting, and also if the wait is
+ * canceled.
  */
 const awaitStandby: Statement<unknown> = (sql) =>
   sql`SELECT pg_logical_emit_message(true, 'animal-store', '')`;
@@ -186,15 +187,16 @@ export class PostgresWriter implements Writer<Units> {
   async #confirmUnchanged(moved: Moved, dueAt: number): Promise<void> {
     const unchanged = [...moved].filter(([, version]) => version === unknownVersion);
     if (unchanged.length === 0) return;
-    // The commit of a change has waited already.
+    // The commit of a change has already waited for the standby.
     const state = await this.#readState(unchanged.length === moved.size, dueAt);
     // If the versions cannot be read, announces 0, which means that the version is unknown.
     for (const [resource] of unchanged) moved.set(resource, state?.versions[resource] ?? 0);
   }
 
   /**
-   * Reads the state of the server. If `waits` is true and there is a synchronous standby, waits until it has what was
-   * read: also a refusal tells the client something, such as that an animal no longer exists.
+   * Reads the state of the server. If `waits` is true and there is a synchronous standby, waits until the standby has
+   * received the data that was read. Rejected requests wait as well, because an error also reveals data, such as that
+   * an animal no longer exists.
    */
   async #readState(waits: boolean, dueAt: number): Promise<ServerState | undefined> {
     const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };

@@ -23,8 +23,9 @@ import type { DeliveryWrites, SweepPosition } from '../transaction.ts';
 import { type Engine, perDialect } from './engine.ts';
 
 /**
- * Statements lock webhooks before their deliveries, to avoid deadlocks, and skip deliveries that another transaction has
- * locked, which must not stop all others. ORDER BY lists every column of an index, so that PostgreSQL uses this index.
+ * Statements lock webhooks before their deliveries, to avoid deadlocks. They skip deliveries that another transaction
+ * has locked, so that these do not block all others. ORDER BY lists every column of an index, so that PostgreSQL uses
+ * this index.
  */
 export const deliveryStatements = perDialect((dialect) => {
   const { locking, isAmong, integersIn, greatest, least } = dialect;

@@ -146,7 +146,7 @@ const recordNumber = `INSERT INTO usage_reports AS last (process, number, report
   ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
   WHERE last.number < excluded.number`;
 
-/** Tables with the primary key, and the column that the bound applies to. */
+/** Each table, with its primary key and the column that the bound applies to. */
 const expiring = [
   ['minutes', 'usage_minutes', 'minute, operation, code', 'minute'],
   ['hours', 'usage_hours', 'hour, key_id', 'hour'],
@@ -159,7 +159,7 @@ const expiring = [
   ['instances', 'instances', 'name', 'seen_at'],
 ] as const;
 
-/** Removes the oldest rows first, except from the last two tables, which are small and have no index of times. */
+/** Removes the oldest rows first, except from the last two tables, which are small and have no index on the time. */
 const pruning = ({ isAmong, rowKey, locking }: Dialect, table: string, key: string, time: string) =>
   `DELETE FROM ${table} WHERE ${isAmong(
     rowKey(key),

@@ -45,8 +45,8 @@ interface DataFile extends Disposable {
   readonly files: StoreFiles;
   readonly data: Database;
   /**
-   * Detects commits by other processes within an event-loop tick. Undefined in a process that serves alone, because
-   * `onOutcome` reports all commits to it.
+   * Detects commits by other processes within an event-loop tick. Undefined if no other process serves the store,
+   * because `onOutcome` then reports all commits.
    */
   readonly index: WalIndex | undefined;
   readonly migrations: Migrations;
@@ -180,8 +180,8 @@ export function findAccountIdFrom({ data }: DataFile, least: number): number | u
 }
 
 /**
- * A number that increases with changes to the store: the sum of the versions of all resources, and of the highest ids of
- * all tables, because changes by operators have no version, but are in the audit log.
+ * A number that increases with every change to the store: the sum of the versions of all resources and the highest ids
+ * of all tables. The ids are included because changes by operators have no version, but are in the audit log.
  */
 export function readChangeCount({ data }: Pick<DataFile, 'data'>): bigint {
   const ofTables = 'SELECT coalesce(sum(seq), 0) FROM sqlite_sequence';
