@@ -48,7 +48,7 @@ export interface App extends AsyncDisposable {
   /** Describes how connections to the database server are encrypted; undefined for an embedded store. */
   readonly encryption: string | undefined;
   /** Resolves with a reason when the process must exit because its store can no longer be written to. */
-  readonly lost?: Promise<Error> | undefined;
+  readonly writerLost?: Promise<Error> | undefined;
   /** Reason why stopping may delete the last copy of the data; undefined if it does not. */
   readonly dataLoss: (() => string | undefined) | undefined;
   readonly watch: Watch;
@@ -91,9 +91,9 @@ export async function startApp(
   );
   const served = { url, firstKey: first, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
-  const kept = started.move();
-  const { lost } = admin.storage;
-  return { ...operated, lost, admin, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = started.move();
+  const { writerLost } = admin.storage;
+  return { ...operated, writerLost, admin, watch, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /**
@@ -119,7 +119,13 @@ export async function startWorkers(
   started.use(await reservePort(host, config.port));
   const outages = started.use(new OutageLog(log));
   // With PostgreSQL, this process serves only operators and creates the first key.
-  const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
+  const how = {
+    isServing: embedded,
+    supervising: true,
+    create: true,
+    migrates: true,
+    notice: outages.notice,
+  };
   const settings = withPoolSize(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
   outages.watch(admin.storage);
@@ -138,8 +144,8 @@ export async function startWorkers(
   const feed = started.use(new EventFeed(admin.storage.events, admin.clock));
   const served = { url, firstKey: first, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
-  const kept = started.move();
-  return { ...operated, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = started.move();
+  return { ...operated, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 interface StartedService extends Pick<App, 'url' | 'watch'> {
@@ -169,10 +175,10 @@ async function startOperating(
   const made = await firstKey.made(admin);
   const hasOperators = await hasActiveOperators(admin);
   const { encryption, dataLoss } = store;
-  const kept = started.move();
+  const resources = started.move();
   return {
     ...{ url, firstKey: made, console, hasOperators, encryption, dataLoss, watch },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

@@ -17,8 +17,8 @@ const rowStart = '{"id":';
  */
 export function toJsonRows(json: string, count: number, limit: number): JsonRows {
   const next = count > limit ? findLastId(json) : undefined;
-  const kept = next === undefined ? json : dropLastRow(json);
-  return { json: kept, last: findLastId(kept), next };
+  const rows = next === undefined ? json : dropLastRow(json);
+  return { json: rows, last: findLastId(rows), next };
 }
 
 /** Removes rows with ids above `maxId`, which are at the end of the page. */

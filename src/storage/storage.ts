@@ -127,7 +127,7 @@ export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Enti
 export interface StoreSettings<All extends Units = Units> {
   readonly clock: Clock;
   /** Whether this process serves requests, or supervises workers that serve requests. */
-  readonly serving: boolean;
+  readonly isServing: boolean;
   /** Whether to create a missing embedded store, or the tables of an empty database. */
   readonly create: boolean;
   /** Whether to upgrade a store of an older version instead of rejecting it. */
@@ -178,7 +178,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * Resolves with the reason when the process must exit because it can no longer write; undefined if the engine cannot
    * fail in this way.
    */
-  readonly lost?: Promise<Error>;
+  readonly writerLost?: Promise<Error>;
   /**
    * Reason why acknowledged changes may exist only in files that this process keeps open; undefined if there is no such
    * risk, or if the store is on a server.

@@ -38,13 +38,13 @@ const phaseNames: Readonly<Record<Phase, string>> = {
 };
 
 /** The error of a phase that was aborted. */
-export function abortedPhaseError(phase: Phase, ending: AbortReason): PhaseError {
-  return { error: ending, message: abortedMessage(ending, phaseNames[phase]) };
+export function abortedPhaseError(phase: Phase, reason: AbortReason): PhaseError {
+  return { error: reason, message: abortedMessage(reason, phaseNames[phase]) };
 }
 
 /** Error message for an aborted exchange. `awaited` did not finish. */
-export function abortedMessage(ending: AbortReason, awaited: string): string {
-  return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
+export function abortedMessage(reason: AbortReason, awaited: string): string {
+  return reason === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
 /**
@@ -66,14 +66,14 @@ export function overLimitMessage(meter: Meter): string | undefined {
   return `The receivers and name servers of this account take too long to process; try again in ${seconds} s.`;
 }
 
-/** Opens a connection. Never rejects. `ending` must abort with an `AbortReason` as its reason. */
+/** Opens a connection. Never rejects. `abortSignal` must abort with an `AbortReason` as its reason. */
 export async function openConnection(
   { address, port, tls }: Target,
   meter: Meter,
-  ending: AbortSignal,
+  abortSignal: AbortSignal,
 ): Promise<Connection | PhaseError> {
   const transport = connect({ host: address, port, noDelay: true });
-  const failure = await waitForPhase(transport, 'connect', ending);
+  const failure = await waitForPhase(transport, 'connect', abortSignal);
   if (failure !== undefined) return failure;
   if (tls === undefined) return { socket: transport, transport };
   const stopCounting = limitReceived(transport, maxHandshakeBytes, (exceeded) =>
@@ -94,7 +94,7 @@ export async function openConnection(
   const records = countTlsRecords(transport, meter);
   // `rejectUnauthorized` overrides NODE_TLS_REJECT_UNAUTHORIZED.
   const socket = connectTls({ socket: records, host: address, rejectUnauthorized: true, ...tls });
-  const failed = await waitForPhase(socket, 'tls', ending);
+  const failed = await waitForPhase(socket, 'tls', abortSignal);
   stopCounting();
   transport.off('data', rest);
   return failed ?? { socket, transport };
@@ -152,21 +152,21 @@ const openedEvents = { connect: 'connect', tls: 'secureConnect' } as const;
 function waitForPhase(
   socket: Socket,
   phase: keyof typeof openedEvents,
-  ending: AbortSignal,
+  abortSignal: AbortSignal,
 ): Promise<PhaseError | undefined> {
   const { promise, resolve } = Promise.withResolvers<PhaseError | undefined>();
   const settle = (error?: PhaseError) => {
-    ending.removeEventListener('abort', end);
+    abortSignal.removeEventListener('abort', end);
     if (error !== undefined) socket.destroy();
     resolve(error);
   };
-  const end = () => settle(abortedPhaseError(phase, ending.reason));
+  const end = () => settle(abortedPhaseError(phase, abortSignal.reason));
   socket.once(openedEvents[phase], () => settle());
   // This listener remains, because an error without a listener would end the process.
   socket.on('error', ({ message }) => settle({ error: phase, message }));
   socket.once('close', () => settle({ error: phase, message: `The ${phaseNames[phase]} ended early.` }));
-  ending.addEventListener('abort', end);
-  if (ending.aborted) end();
+  abortSignal.addEventListener('abort', end);
+  if (abortSignal.aborted) end();
   return promise;
 }
 

@@ -80,7 +80,7 @@ interface DispatcherOptions {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #inFlight = new Set<Promise<void>>();
-  readonly #ending = new AbortController();
+  readonly #stopController = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #lanes = new DeliveryLanes();
   #settled: SettledDelivery[] = [];
@@ -120,7 +120,7 @@ export class Dispatcher {
     clearTimeout(this.#pacedTimer);
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
-    this.#ending.abort();
+    this.#stopController.abort();
     await this.#idle();
     await this.#running;
   }
@@ -335,7 +335,7 @@ export class Dispatcher {
   async #send(delivery: LeasedDelivery, body: string | undefined, at: number): Promise<Outcome | NotSent> {
     if (!delivery.isSelected) return { error: 'unselected', message: unselected, milliseconds: 0 };
     if (body === undefined) return { error: 'expired', message: 'The event has expired.', milliseconds: 0 };
-    const { signal } = this.#ending;
+    const { signal } = this.#stopController;
     if (signal.aborted) return { error: 'aborted', message: '', milliseconds: 0 };
     return this.#options.send({ ...delivery, body }, at, signal);
   }

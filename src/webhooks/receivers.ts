@@ -106,9 +106,9 @@ export class ReceiverThread implements Receivers {
     try {
       signal?.addEventListener('abort', abort);
       return await this.#perform<Outcome>({ kind: 'send', id, delivery }, limitMs);
-    } catch (lost) {
-      if (!(lost instanceof ThreadLostError)) throw lost;
-      const { error, message } = lost;
+    } catch (cause) {
+      if (!(cause instanceof ThreadLostError)) throw cause;
+      const { error, message } = cause;
       return { error, message, milliseconds: Math.round(performance.now() - start) };
     } finally {
       signal?.removeEventListener('abort', abort);
@@ -121,8 +121,8 @@ export class ReceiverThread implements Receivers {
         { kind: 'check', id: ++this.#tasks, url, accountId },
         checkTimeoutMs,
       );
-    } catch (lost) {
-      if (!(lost instanceof ThreadLostError)) throw lost;
+    } catch (cause) {
+      if (!(cause instanceof ThreadLostError)) throw cause;
       return { mistake: 'must have a host that can be resolved (the service is too busy; try again)' };
     }
   }

@@ -78,8 +78,8 @@ export function createBoundedResolver(
     const name = `${accountId} ${hostname}`;
     const rejection = rejections.get(name);
     if (rejection !== undefined && clock.now() < rejection.until) throw rejection.error;
-    const shared = pending.get(name);
-    if (shared !== undefined) return shared;
+    const pendingLookup = pending.get(name);
+    if (pendingLookup !== undefined) return pendingLookup;
     const found = lookUp(hostname, accountId).finally(() => pending.delete(name));
     pending.set(name, found);
     try {

@@ -15,8 +15,8 @@ import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
 
-function open(path: string, serving = true): Promise<Store> {
-  return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
+function open(path: string, isServing = true): Promise<Store> {
+  return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, isServing });
 }
 
 function migrate(path: string, migrations: Migrations): Database {
@@ -89,7 +89,7 @@ describe('the data file', () => {
       await using _serving = await open(path);
       await using managing = await open(path, false);
       expect(totalAnimals(await managing.pets.inventory())).toBe(0);
-      await expect(open(path)).rejects.toThrow(/Another process is serving the store/);
+      await expect(open(path)).rejects.toThrow(/Another process is isServing the store/);
     }
     await using again = await open(path);
     expect(totalAnimals(await again.pets.inventory())).toBe(0);

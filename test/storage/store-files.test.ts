@@ -46,12 +46,12 @@ const audited = {
 const pathOf = (name: string) => join(folder.path, name);
 const modeOf = (name: string) => (statSync(pathOf(name)).mode & 0o777).toString(8);
 
-function open(name: string, serving = true): Promise<Store> {
+function open(name: string, isServing = true): Promise<Store> {
   return openStore({
     url: `sqlite:${pathOf(name)}`,
     clock: new FakeClock(),
     rules: strictRules,
-    serving,
+    isServing,
     notice: (text) => notices.push(text),
   });
 }
@@ -226,7 +226,7 @@ describe('the lock file', () => {
       expect(await remaining(store)).toBe(59);
       mkdirSync(pathOf('elsewhere'));
       symlinkSync(pathOf('store.db'), pathOf('elsewhere/link.db'));
-      await expect(open('elsewhere/link.db')).rejects.toThrow(/^Another process is serving the store /);
+      await expect(open('elsewhere/link.db')).rejects.toThrow(/^Another process is isServing the store /);
     }
     await using store = await open('elsewhere/link.db');
     expect(await remaining(store)).toBe(58);

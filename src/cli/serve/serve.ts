@@ -50,8 +50,11 @@ export async function serve(
         const create = `${inCurrentFolder(command)} operators create NAME --role admin`;
         log.info({ console: app.console.url, create }, createToken);
       }
-      const lost = await Promise.race([waitForStop(interrupted.signal, parent), app.lost ?? never]);
-      if (lost !== undefined) throw lost;
+      const stopError = await Promise.race([
+        waitForStop(interrupted.signal, parent),
+        app.writerLost ?? never,
+      ]);
+      if (stopError !== undefined) throw stopError;
       reportDataLoss(app, log);
       log.info('stopping');
     }

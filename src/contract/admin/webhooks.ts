@@ -69,7 +69,7 @@ const ListWebhooksQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-const Disabling = bodySchema('Disabling', 'The reason for disabling a webhook.', 'a reason', {
+const DisableBody = bodySchema('Disabling', 'The reason for disabling a webhook.', 'a reason', {
   reason: text('Reason for disabling the webhook. The account can read it.', 'The receiver is overloaded.'),
 });
 
@@ -118,7 +118,7 @@ export const accountWebhookOperations = defineOperations(
         'Stops sending events to a webhook. The account can read the reason, receives the event `webhook.disabled`, and can enable the ' +
         'webhook again.',
       params,
-      body: { schema: Disabling },
+      body: { schema: DisableBody },
       success: one('The webhook after the change.'),
     },
     enableWebhook: {

@@ -45,7 +45,7 @@ export class Shard {
   }
 
   /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `OverloadedError` like `ask`. */
-  async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
+  async withFallback<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.link.trouble !== undefined) return fallback();
     try {
       return await together();

@@ -147,10 +147,10 @@ export class EventFeed implements Disposable {
 
   /** Continues an empty page that ended at `from`, while watching the caller. Rejects with `CallerChanged`. */
   async #searchGuarded(from: bigint, request: PageRequest, guard: WatchCaller): Promise<EventPage> {
-    const lost = Promise.withResolvers<never>();
-    const leaveGuard = guard(request.eventFilter, () => lost.reject(new CallerChanged()));
+    const accessLost = Promise.withResolvers<never>();
+    const leaveGuard = guard(request.eventFilter, () => accessLost.reject(new CallerChanged()));
     try {
-      return await Promise.race([lost.promise, this.#search(from, request)]);
+      return await Promise.race([accessLost.promise, this.#search(from, request)]);
     } finally {
       leaveGuard();
     }

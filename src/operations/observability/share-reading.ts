@@ -12,11 +12,11 @@ export function shareReading<T>(
   now: () => number,
   read: () => Awaitable<T>,
 ): () => Promise<T> {
-  let kept: { readonly value: Promise<T>; until: number } | undefined;
+  let latest: { readonly value: Promise<T>; until: number } | undefined;
   return () => {
-    if (kept !== undefined && now() < kept.until) return kept.value;
+    if (latest !== undefined && now() < latest.until) return latest.value;
     const reading = { value: (async () => read())(), until: Number.POSITIVE_INFINITY };
-    kept = reading;
+    latest = reading;
     reading.value.then(
       () => {
         reading.until = now() + keepMs;

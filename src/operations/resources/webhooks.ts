@@ -182,7 +182,7 @@ export async function redeliverEvents(
     throw new ApiError('redelivery_in_progress');
 }
 
-interface Redelivering {
+interface RedeliverInput {
   readonly deliveryId: bigint;
   /** Unix ms. */
   readonly now: number;
@@ -197,7 +197,7 @@ interface Redelivering {
 export async function redeliver(
   { deliveries }: Transaction,
   { id: webhookId, types }: Pick<StoredWebhook, 'id' | 'types'>,
-  { deliveryId, now, scopes }: Redelivering,
+  { deliveryId, now, scopes }: RedeliverInput,
 ): Promise<StoredDelivery> {
   const delivery = await deliveries.find(deliveryId);
   if (delivery?.webhookId !== webhookId) throw new ApiError('delivery_not_found');

@@ -164,7 +164,7 @@ export class Connections {
   async #openConnection(): Promise<Connection> {
     const connection = new Connection(this.#options.connection, {
       throughPooler: this.#throughPooler,
-      onClose: (closed) => this.#lost(closed),
+      onClose: (closed) => this.#removeClosed(closed),
     });
     try {
       await connection.open();
@@ -177,7 +177,7 @@ export class Connections {
     }
   }
 
-  #lost(connection: Connection): void {
+  #removeClosed(connection: Connection): void {
     connection.retired = true;
     // `#grow` reports failed connection attempts.
     if (this.#open.delete(connection)) this.#options.onChange();

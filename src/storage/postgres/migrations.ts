@@ -147,10 +147,10 @@ async function createFormat(sql: SQL): Promise<void> {
 }
 
 async function versionOf(sql: SQL): Promise<number> {
-  const [{ there }] = await sql`
-    SELECT count(*) AS there FROM information_schema.tables
+  const [{ tables }] = await sql`
+    SELECT count(*) AS tables FROM information_schema.tables
     WHERE table_schema = current_schema() AND table_name = 'animal_store_format'`;
-  if (there === 0n) return 0;
+  if (tables === 0n) return 0;
   const [{ version }] = await sql`SELECT version FROM animal_store_format`;
   return Number(version);
 }
