@@ -146,7 +146,7 @@ async function retryOnce<T>(notice: Notify, open: () => Promise<T>): Promise<T> 
     return await open();
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    notice('PostgreSQL did not respond in time during the start; trying again');
+    notice('PostgreSQL did not respond in time during startup; trying again');
     return open();
   }
 }

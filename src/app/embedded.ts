@@ -126,7 +126,7 @@ export function expectConsistentFiles(
   expectServedFiles(files, role, (data) => {
     if (!isStoreIntact(data)) return false;
     notice(
-      `another program has modified ${data} since the service was killed; it is intact together with its WAL`,
+      `another program has modified ${data} since the service was killed; the file is intact together with its WAL`,
     );
     return true;
   });

@@ -63,7 +63,7 @@ function logReport(
     else
       log.error(
         { webhooks: unreadable },
-        `webhooks cannot be signed: ${unreadableReason(keys)}; their deliveries wait`,
+        `requests to some webhooks cannot be signed: ${unreadableReason(keys)}; their deliveries are pending`,
       );
   }
   if (keys === 0 && isFirst && all > unreadable)

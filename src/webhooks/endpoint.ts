@@ -60,7 +60,7 @@ export async function resolveHost(url: URL, { resolve, allowed }: NetworkPolicy)
   for (const address of addresses) {
     const reason = disallowedReason(address, allowed, own);
     if (reason === undefined) continue;
-    const rule = 'must lead to public addresses only';
+    const rule = 'must resolve to public addresses only';
     if (address === host) return { error: 'blocked', message: `${rule}: ${host} (${reason})` };
     const message = `${rule}: ${host} resolves to an address that is ${reason}`;
     return { error: 'blocked', message, inward: { host, address, reason } };

@@ -196,7 +196,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     }
 
     const other =
-      'used when it could last reach its server. Set REDIS_URL to the same server for all instances';
+      'used when it was last able to reach its server. Set REDIS_URL to the same server for all instances';
     const messageOf = (opening: Promise<unknown>) => opening.catch((error: Error) => error.message);
 
     test('an instance or command with another Redis fails, and the message names the remedy', async () => {

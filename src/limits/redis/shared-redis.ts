@@ -221,7 +221,7 @@ function mismatchReason({ origin }: SharedRedisOptions, other: RedisReading): st
 function obstacleMessage({ origin }: SharedRedisOptions, other: RedisReading): string {
   return (
     `This process (${origin}) uses a different Redis server than another process of this store (${other.origin}) used ` +
-    'when it could last reach its server. Set REDIS_URL to the same server for all instances, and start this process when ' +
-    'the other one can reach its server or has stopped. To move to another server, stop all instances first.'
+    'when it was last able to reach its server. Set REDIS_URL to the same server for all instances, and start this ' +
+    'process when the other one can reach its server or has stopped. To move to another server, stop all instances first.'
   );
 }

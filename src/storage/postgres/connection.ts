@@ -29,7 +29,7 @@ export interface ConnectionSettings {
 }
 
 /** A standby lacks the latest changes, such as the revocation of a key. */
-export const standbyReason = 'the server is a standby (in recovery): DATABASE_URL must lead to the primary';
+export const standbyReason = 'the server is a standby (in recovery): DATABASE_URL must point to the primary';
 
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
