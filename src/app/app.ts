@@ -172,12 +172,12 @@ async function startOperating(
       apiUrl: config.publicUrl ?? url,
     }),
   );
-  const made = await firstKey.made(admin);
+  const issuedKey = await firstKey.issuedKey(admin);
   const hasOperators = await hasActiveOperators(admin);
   const { encryption, dataLoss } = store;
   const resources = started.move();
   return {
-    ...{ url, firstKey: made, console, hasOperators, encryption, dataLoss, watch },
+    ...{ url, firstKey: issuedKey, console, hasOperators, encryption, dataLoss, watch },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
@@ -196,7 +196,7 @@ class FirstKey {
   readonly #config: Config;
   readonly #log: Logger;
   readonly #keep: SaveFirstKey | undefined;
-  #made: Promise<IssuedKey | undefined> | undefined;
+  #issuedKey: Promise<IssuedKey | undefined> | undefined;
 
   constructor(config: Config, log: Logger, keep: SaveFirstKey | undefined) {
     this.#config = config;
@@ -205,13 +205,13 @@ class FirstKey {
   }
 
   async prepare(admin: AdminServices): Promise<void> {
-    if (this.#keep !== undefined) await this.made(admin);
+    if (this.#keep !== undefined) await this.issuedKey(admin);
   }
 
   /** Resolves with undefined if the store already had a key. */
-  made(admin: AdminServices): Promise<IssuedKey | undefined> {
-    this.#made ??= this.#make(admin);
-    return this.#made;
+  issuedKey(admin: AdminServices): Promise<IssuedKey | undefined> {
+    this.#issuedKey ??= this.#make(admin);
+    return this.#issuedKey;
   }
 
   /** Logs that a store was created, and creates its first key. */

@@ -115,7 +115,10 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     hasFormerInstances: () => hasFormerInstances,
   });
   opened.defer(() => writer.idle());
-  const reads = createReads(runner, isServing ? () => poll().then(() => limits.spread()) : undefined);
+  const reads = createReads(
+    runner,
+    isServing ? () => poll().then(() => limits.propagateVersions()) : undefined,
+  );
   const resources = opened.move();
   return {
     encryption,

@@ -197,7 +197,7 @@ export class Dispatcher {
     // The clock may be set forward and back between two polls.
     this.#noticeStep();
     const now = clock.now();
-    this.#giveBack(this.#lanes.withdrawStalled(now));
+    this.#releaseLeases(this.#lanes.withdrawStalled(now));
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
     this.#isWoken = false;
     this.#lanes.resume(now);
@@ -244,11 +244,11 @@ export class Dispatcher {
       state.url === url &&
       state.secret === secret &&
       state.formerSecret === formerSecret;
-    this.#giveBack(this.#lanes.withdraw(webhookId, isCurrent));
+    this.#releaseLeases(this.#lanes.withdraw(webhookId, isCurrent));
   }
 
   /** Ends the leases of deliveries that are not in flight. They are due again at once. */
-  #giveBack(loaded: readonly Loaded[]): void {
+  #releaseLeases(loaded: readonly Loaded[]): void {
     const now = this.#options.clock.now();
     this.#settled.push(...loaded.map(({ delivery }) => reschedule(delivery, now)));
   }
@@ -258,7 +258,7 @@ export class Dispatcher {
     try {
       bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
     } catch (error) {
-      this.#giveBack(deliveries.map((delivery) => ({ delivery, body: undefined })));
+      this.#releaseLeases(deliveries.map((delivery) => ({ delivery, body: undefined })));
       throw error;
     }
     for (const delivery of deliveries) this.#lanes.add({ delivery, body: bodies.get(delivery.eventId) });
@@ -273,7 +273,7 @@ export class Dispatcher {
       const sent = this.#deliver(loaded).catch((error) => this.#postpone(loaded, error));
       const attempt = sent.then((isFast) => {
         this.#inFlight.delete(attempt);
-        this.#giveBack(this.#lanes.end(webhookId, isFast, clock.now()));
+        this.#releaseLeases(this.#lanes.end(webhookId, isFast, clock.now()));
         for (const id of this.#lanes.waiting) this.#next(id);
         this.wake();
       });
@@ -301,7 +301,7 @@ export class Dispatcher {
     // process may then send the delivery.
     const leftMs = delivery.leasedUntil - at;
     if (leftMs < latestStartMs || leftMs > maxLeaseMs) {
-      this.#giveBack([loaded]);
+      this.#releaseLeases([loaded]);
       return false;
     }
     const outcome = await this.#send(delivery, body, at);

@@ -9,7 +9,7 @@ import { ThreadTimeBudget } from './thread-time-budget.ts';
 /** The mistake in a webhook's URL ("must be …"), and the internal address, which the mistake omits. */
 interface EndpointCheck {
   readonly mistake?: string | undefined;
-  readonly inward?: PrivateAddress | undefined;
+  readonly privateAddress?: PrivateAddress | undefined;
 }
 
 export interface Receivers extends Disposable {
@@ -33,11 +33,11 @@ export function createReceivers({ resolve, allowed, clock }: LocalOptions): Rece
   return {
     send: (delivery) => sender.send(delivery),
     check: async (url, accountId) => {
-      let inward: PrivateAddress | undefined;
+      let privateAddress: PrivateAddress | undefined;
       const mistake = await checkEndpoint(url, networkAccessFor(routes, accountId), (noticed) => {
-        inward = noticed;
+        privateAddress = noticed;
       });
-      return { mistake, inward };
+      return { mistake, privateAddress };
     },
     [Symbol.dispose]: () => sender[Symbol.dispose](),
   };

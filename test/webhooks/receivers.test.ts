@@ -40,7 +40,7 @@ describe('the thread that talks to receivers', () => {
     using strict = new ReceiverThread([]);
     expect(await strict.check('https://localhost/', 1)).toEqual({
       mistake: 'must resolve to public addresses only: localhost resolves to an address that is loopback',
-      inward: { host: 'localhost', address: expect.any(String), reason: 'loopback' },
+      privateAddress: { host: 'localhost', address: expect.any(String), reason: 'loopback' },
     });
   });
 

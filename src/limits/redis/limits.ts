@@ -128,7 +128,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
    * Resolves when every instance has received the versions that this instance read from PostgreSQL, or has had enough
    * time to read them from PostgreSQL.
    */
-  async spread(): Promise<void> {
+  async propagateVersions(): Promise<void> {
     if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
   }
 
@@ -278,7 +278,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     if (kind === replyKinds.stale) return { verdict: undefined, versions };
 
     const { nowMs, usage, penalty, aheadMs, epoch } = parseState(reply);
-    shard.clock.hear(nowMs, aheadMs, epoch);
+    shard.clock.applyReply(nowMs, aheadMs, epoch);
     localLimits.learnUsage(caller.accountId, closeEmptyWindows(usage));
     if (kind === replyKinds.newly_banned || kind === replyKinds.banned) {
       const isKnown = localLimits.penalty(caller.keyId).bannedUntil === penalty.bannedUntil;

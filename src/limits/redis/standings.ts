@@ -39,7 +39,7 @@ async function standingInRedis(
     const [kind, reported] = reply;
     if (kind !== replyKinds.unknown) {
       const { nowMs, usage, penalty, aheadMs, epoch, strikes } = parseState(reply);
-      clock.hear(nowMs, aheadMs, epoch);
+      clock.applyReply(nowMs, aheadMs, epoch);
       const verdict = currentVerdict(usage, penalty, quota, nowMs);
       const bans = banStatus(penalty, strikes, rules.ban, nowMs);
       return { verdict, bans, versions: versions.applyRedis(shard, parseVersions(reported)) };

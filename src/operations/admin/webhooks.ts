@@ -66,8 +66,8 @@ export const webhookHandlers = {
   },
   redeliverAccountEvents: async (services, { params, body }) => {
     const { store, clock, feed } = services;
-    const redelivering = { params, body, events: await store.events.bounds(), now: clock.now() };
-    await writeAs(services, 'redeliverAccountEvents', redelivering);
+    const input = { params, body, events: await store.events.bounds(), now: clock.now() };
+    await writeAs(services, 'redeliverAccountEvents', input);
     feed?.tail.nudge();
     return findWebhookView(services, params.webhookId);
   },

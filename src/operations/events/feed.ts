@@ -42,8 +42,8 @@ export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): 
   return scopes.has('events:read') && [...types].every((type) => canRead(scopes, type));
 }
 
-/** Calls `lose` once the caller may no longer read the selected events. Returns a function that stops watching. */
-export type WatchCaller = (eventFilter: EventFilter, lose: () => void) => () => void;
+/** Calls `onAccessLost` once the caller may no longer read the selected events. Returns a function that stops watching. */
+export type WatchCaller = (eventFilter: EventFilter, onAccessLost: () => void) => () => void;
 
 interface PageRequest {
   /** Undefined to start with the oldest retained event. */

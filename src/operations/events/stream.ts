@@ -129,7 +129,7 @@ export class EventStream implements StreamSource, Listener, EventReader {
     return canReadAll(scopes, this.filter.eventFilter);
   }
 
-  lose(): void {
+  onAccessLost(): void {
     this.end();
   }
 

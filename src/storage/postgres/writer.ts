@@ -59,7 +59,7 @@ export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
-  readonly #catalogue: GroupQueue<UnitCall, never>;
+  readonly #catalog: GroupQueue<UnitCall, never>;
   /** Catalog changes that repeatedly conflict with changes by other instances. */
   readonly #contended: GroupQueue<UnitCall, never>;
   readonly #transactions: GroupQueue<UnitCall, never>;
@@ -88,7 +88,7 @@ export class PostgresWriter implements Writer<Units> {
       if (first?.isOneCall && others.length === 0) return this.#runAsStatement(first, moved, dueAt, events);
       return commitGroup(runs, { ...group(), moved, dueAt });
     };
-    this.#catalogue = new GroupQueue(database.statementTimeoutMs, async (calls, dueAt, duesAt) => {
+    this.#catalog = new GroupQueue(database.statementTimeoutMs, async (calls, dueAt, duesAt) => {
       const settled = this.#withTransactions(calls, await this.#commit(calls, dueAt, optimistic), duesAt);
       const latestStart = performance.now() + database.statementTimeoutMs * (1 - optimisticPart);
       return calls.map((call, index) => {
@@ -123,19 +123,19 @@ export class PostgresWriter implements Writer<Units> {
 
   async idle(): Promise<void> {
     // In the order in which a unit may move from one queue to another.
-    for (const queue of [this.#catalogue, this.#contended, this.#transactions, this.#records])
+    for (const queue of [this.#catalog, this.#contended, this.#transactions, this.#records])
       await queue.idle();
   }
 
   get #queues(): readonly GroupQueue<UnitCall, never>[] {
-    return [this.#catalogue, this.#transactions, this.#records];
+    return [this.#catalog, this.#transactions, this.#records];
   }
 
   #queueOf(name: string, input: unknown): GroupQueue<UnitCall, never> {
     const unit = this.#units[name];
     const writes = unit === undefined ? [] : declaredWrites(unit, input);
     if (writes.length === 0) return this.#records;
-    return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalogue;
+    return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalog;
   }
 
   /** Moves units that need a transaction to the queue of transactions. They changed nothing so far. */

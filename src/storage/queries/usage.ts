@@ -151,7 +151,7 @@ const recordNumber = `INSERT INTO usage_reports AS last (process, number, report
   WHERE last.number < excluded.number`;
 
 /** Each table, with its primary key and the column that the bound applies to. */
-const expiring = [
+const expiringTables = [
   ['minutes', 'usage_minutes', 'minute, operation, code', 'minute'],
   ['hours', 'usage_hours', 'hour, key_id', 'hour'],
   ['days', 'usage_days', 'day, key_id', 'day'],
@@ -171,10 +171,10 @@ const pruning = ({ isAmong, rowKey, locking }: Dialect, table: string, key: stri
      ${locking('FOR UPDATE SKIP LOCKED')}`,
   )}`;
 
-type ExpiringTable = (typeof expiring)[number][1];
+type ExpiringTable = (typeof expiringTables)[number][1];
 
 export const usageStatements = perDialect((dialect) => {
-  const pruned = expiring.map(([, table, key, time]) => [table, pruning(dialect, table, key, time)]);
+  const pruned = expiringTables.map(([, table, key, time]) => [table, pruning(dialect, table, key, time)]);
   return { recordNumber, ...(Object.fromEntries(pruned) as Record<ExpiringTable, string>) };
 });
 
@@ -195,7 +195,7 @@ export abstract class UsageWriteQueries implements UsageWrites {
 
   async prune(bounds: UsageBounds): Promise<boolean> {
     let left = usagePruneBatch;
-    for (const [bound, table] of expiring) {
+    for (const [bound, table] of expiringTables) {
       left -= await this.#engine.run(this.#texts[table], bounds[bound], left);
       if (left === 0) return true;
     }
