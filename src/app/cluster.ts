@@ -115,10 +115,7 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     hasFormerInstances: () => hasFormerInstances,
   });
   opened.defer(() => writer.idle());
-  const reads = createReads(
-    runner,
-    isServing ? () => poll().then(() => limits.propagateVersions()) : undefined,
-  );
+  const reads = createReads(runner, isServing ? () => poll().then(() => limits.propagate()) : undefined);
   const resources = opened.move();
   return {
     encryption,

@@ -22,8 +22,8 @@ export interface OpenOptions {
   readonly isServing?: boolean;
   readonly create?: boolean;
   /**
-   * Whether to upgrade a store of an older version; defaults to `isServing`. Only commands that are documented to upgrade
-   * the store may set this.
+   * Whether to upgrade a store of an older version; defaults to `isServing`. Only commands that are documented to
+   * upgrade the store may set this.
    */
   readonly migrates?: boolean;
   readonly worker?: ServingWorker | undefined;

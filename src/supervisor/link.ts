@@ -16,8 +16,8 @@ export class SupervisorLink implements Disposable {
   readonly store: MessagePortLike;
 
   /**
-   * Throws if no supervisor started this process. Calls `onSupervisorExit` when the supervisor exits. This process must then exit,
-   * because a new supervisor needs the port.
+   * Throws if no supervisor started this process. Calls `onSupervisorExit` when the supervisor exits. This process must
+   * then exit, because a new supervisor needs the port.
    */
   constructor(onSupervisorExit: () => void) {
     if (process.send === undefined) throw new Error('Workers can be started only by animal-store serve.');

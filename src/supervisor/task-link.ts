@@ -1,7 +1,8 @@
 import type { TaskResult } from './task-process.ts';
 
 /**
- * Runs the task that the parent process sends. Calls `onParentExit` if the parent has exited. Throws if there is no parent.
+ * Runs the task that the parent process sends. Calls `onParentExit` if the parent has exited. Throws if there is no
+ * parent.
  */
 export async function runParentTask(
   work: (task: unknown) => Promise<TaskResult>,

@@ -89,7 +89,7 @@ describe('the data file', () => {
       await using _serving = await open(path);
       await using managing = await open(path, false);
       expect(totalAnimals(await managing.pets.inventory())).toBe(0);
-      await expect(open(path)).rejects.toThrow(/Another process is isServing the store/);
+      await expect(open(path)).rejects.toThrow(/Another process is serving the store/);
     }
     await using again = await open(path);
     expect(totalAnimals(await again.pets.inventory())).toBe(0);

@@ -226,7 +226,7 @@ describe('the lock file', () => {
       expect(await remaining(store)).toBe(59);
       mkdirSync(pathOf('elsewhere'));
       symlinkSync(pathOf('store.db'), pathOf('elsewhere/link.db'));
-      await expect(open('elsewhere/link.db')).rejects.toThrow(/^Another process is isServing the store /);
+      await expect(open('elsewhere/link.db')).rejects.toThrow(/^Another process is serving the store /);
     }
     await using store = await open('elsewhere/link.db');
     expect(await remaining(store)).toBe(58);

@@ -128,7 +128,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
    * Resolves when every instance has received the versions that this instance read from PostgreSQL, or has had enough
    * time to read them from PostgreSQL.
    */
-  async propagateVersions(): Promise<void> {
+  async propagate(): Promise<void> {
     if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
   }
 

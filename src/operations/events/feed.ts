@@ -42,7 +42,9 @@ export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): 
   return scopes.has('events:read') && [...types].every((type) => canRead(scopes, type));
 }
 
-/** Calls `onAccessLost` once the caller may no longer read the selected events. Returns a function that stops watching. */
+/**
+ * Calls `onAccessLost` once the caller may no longer read the selected events. Returns a function that stops watching.
+ */
 export type WatchCaller = (eventFilter: EventFilter, onAccessLost: () => void) => () => void;
 
 interface PageRequest {
