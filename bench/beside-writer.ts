@@ -143,16 +143,16 @@ async function rename({ url }: ServerProcess, key: string, stop: AbortSignal): P
 }
 
 function report(samples: ReadonlyMap<Condition, readonly Sample[]>): void {
-  const middle = (condition: Condition, of: (sample: Sample) => number) => {
+  const median = (condition: Condition, of: (sample: Sample) => number) => {
     const sorted = (samples.get(condition) ?? []).map(of).toSorted((one, two) => one - two);
     return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
   };
   for (const condition of conditions) {
     const [reads, cpu, p99, writes] = [
-      middle(condition, ({ requestsPerSecond }) => requestsPerSecond),
-      middle(condition, ({ cpuMicroseconds }) => cpuMicroseconds),
-      middle(condition, ({ p99Ms }) => p99Ms),
-      middle(condition, ({ writesPerSecond }) => writesPerSecond),
+      median(condition, ({ requestsPerSecond }) => requestsPerSecond),
+      median(condition, ({ cpuMicroseconds }) => cpuMicroseconds),
+      median(condition, ({ p99Ms }) => p99Ms),
+      median(condition, ({ writesPerSecond }) => writesPerSecond),
     ];
     process.stdout.write(
       `${condition.padEnd(24)} ${Math.round(reads)} reads/s, ${cpu.toFixed(1)} µs each, p99 ${p99.toFixed(1)} ms, beside ${Math.round(writes)} writes/s\n`,

@@ -90,13 +90,13 @@ function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Ca
   const requests = Array.from({ length: target.spellings }, (_, spelling) =>
     get({ target: spelled(address, spelling), key }),
   );
-  const asked = { target: address, key };
+  const request = { target: address, key };
   return {
     scenario: { name: target.name, title: target.name, status: 200, plan: () => requests },
     running: {
       contender: { name: sizeName(size) },
       server,
-      addressing: { list: asked, pet: () => asked, create: asked },
+      addressing: { list: request, pet: () => request, create: request },
     },
   };
 }

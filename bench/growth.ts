@@ -141,15 +141,15 @@ function spelled(target: string, spelling: number): string {
 
 function casesOf({ size, server, keys }: Prepared): Case[] {
   const [key = ''] = keys;
-  const asked = (name: string, target: string): Measurable => ({
+  const measurable = (name: string, target: string): Measurable => ({
     contender: { name },
     server,
     addressing: { list: { target, key }, pet: () => ({ target, key }), create: { target, key } },
   });
-  if (size.accounts > 1) return [{ scenario: everyKey(keys), running: asked(size.name, listTarget) }];
+  if (size.accounts > 1) return [{ scenario: everyKey(keys), running: measurable(size.name, listTarget) }];
   const pages = [
-    asked(`${size.name}, first`, listTarget),
-    asked(`${size.name}, last`, deepestTarget(size.animals)),
+    measurable(`${size.name}, first`, listTarget),
+    measurable(`${size.name}, last`, deepestTarget(size.animals)),
   ];
   return pages.flatMap((running) => [
     { scenario: uncached, running },

@@ -28,8 +28,8 @@ export function useCategories(
   const missing =
     data?.next === undefined ? [] : [...new Set(ids.map(String))].filter((id) => !names.has(id));
   useEffect(() => {
-    const asked = missing.map(async (id) => [id, await fetchName(id)] as const);
-    void Promise.all(asked).then((found) => setOthers((known) => new Map([...known, ...found])));
+    const requests = missing.map(async (id) => [id, await fetchName(id)] as const);
+    void Promise.all(requests).then((found) => setOthers((known) => new Map([...known, ...found])));
   }, [missing.join()]);
   return [categories, names];
 }

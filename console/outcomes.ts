@@ -1,9 +1,9 @@
 /** Outcomes of requests by status class, as used in plots and tables. */
 export const outcomes = [
-  { name: 'ok', text: 'Success (2xx, 3xx)', colour: '--plot-good' },
-  { name: 'refused', text: 'Client errors (4xx)', colour: '--plot-note' },
-  { name: 'limited', text: 'Rate limited (429)', colour: '--plot-warn' },
-  { name: 'failed', text: 'Server errors (5xx)', colour: '--plot-bad' },
+  { name: 'ok', text: 'Success (2xx, 3xx)', color: '--plot-good' },
+  { name: 'refused', text: 'Client errors (4xx)', color: '--plot-note' },
+  { name: 'limited', text: 'Rate limited (429)', color: '--plot-warn' },
+  { name: 'failed', text: 'Server errors (5xx)', color: '--plot-bad' },
 ] as const;
 
 export type Counts = Readonly<Record<(typeof outcomes)[number]['name'], number>>;

@@ -30,12 +30,12 @@ export function removeSecret(): void {
  */
 export function shareSecret(onReceived: () => void): void {
   channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
-    const kept = sessionStorage.getItem(place);
+    const storedSecret = sessionStorage.getItem(place);
     if ('secret' in data) {
-      if (data.secret === kept) return;
+      if (data.secret === storedSecret) return;
       sessionStorage.setItem(place, data.secret);
       onReceived();
-    } else if (kept !== null) post({ secret: kept });
+    } else if (storedSecret !== null) post({ secret: storedSecret });
   });
   if (sessionStorage.getItem(place) === null) post({ ask: true });
 }

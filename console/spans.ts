@@ -59,7 +59,7 @@ export function spanStart(name: SpanName): string {
   return new Date(firstOf(spans[name])).toISOString();
 }
 
-const none = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p99: null };
+const zeroCounts = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: null, p99: null };
 
 /** Requests are recorded at most this long after they are answered. */
 const recordingDelayMs = 10_000;
@@ -80,7 +80,7 @@ export async function loadHistory(name: SpanName): Promise<UsageHistory> {
   const byTime = new Map(found.map((step) => [Date.parse(step.from), step]));
   const steps = Array.from({ length: span.steps }, (_, index) => {
     const at = first + index * span.stepMs;
-    return byTime.get(at) ?? { from: new Date(at).toISOString(), ...none };
+    return byTime.get(at) ?? { from: new Date(at).toISOString(), ...zeroCounts };
   });
   const lastEnd = Date.now() - recordingDelayMs;
   return { span: name, steps, ended: steps.filter(({ from }) => Date.parse(from) + span.stepMs <= lastEnd) };

@@ -9,7 +9,7 @@ const place = 'animal-store-theme';
 export const theme = signal<Theme>(stored());
 
 /** Incremented when colors change, so that plots are redrawn. */
-export const colourChanges = signal(0);
+export const colorChanges = signal(0);
 
 function stored(): Theme {
   const word = localStorage.getItem(place);
@@ -20,9 +20,9 @@ export function watchTheme(): void {
   effect(() => {
     document.documentElement.dataset.theme = theme.value;
     localStorage.setItem(place, theme.value);
-    colourChanges.value = colourChanges.peek() + 1;
+    colorChanges.value = colorChanges.peek() + 1;
   });
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    colourChanges.value += 1;
+    colorChanges.value += 1;
   });
 }

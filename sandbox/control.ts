@@ -48,7 +48,7 @@ interface ControlRequest {
   readonly refuseConnections: Exchange['refuseConnections'];
 }
 
-type Handler = (asked: ControlRequest) => unknown;
+type Handler = (request: ControlRequest) => unknown;
 
 const integer = z.bigint('must be a whole number').transform(Number);
 const accountId = integer.optional();
@@ -93,7 +93,7 @@ export class Control {
       },
       '/accounts': { GET: () => accounts, POST: ({ request }) => this.#createAccount(request) },
       '/keys/revoke': { POST: ({ request }) => this.#revoke(request) },
-      '/refuse': { POST: (asked) => this.#refuse(asked) },
+      '/refuse': { POST: (request) => this.#refuse(request) },
       '/reset': { POST: () => options.reset() },
       ...(options.stores && storeRoutes(options.stores)),
     };

@@ -44,11 +44,11 @@ export type FaultScope = number | undefined;
 
 /** The active faults: for all requests, for one account, or for individual requests (in the `X-Sandbox` header). */
 export class Faults {
-  readonly #asked = new Map<FaultScope, readonly RequestedFault[]>();
+  readonly #byScope = new Map<FaultScope, readonly RequestedFault[]>();
   readonly #byHeader = new LRUCache<string, RequestedFault>(maxEntries(heldHeaders));
 
   ask(scope: FaultScope, faults: readonly Fault[]): void {
-    this.#asked.set(
+    this.#byScope.set(
       scope,
       faults.map((fault) => new RequestedFault(fault)),
     );
@@ -56,19 +56,19 @@ export class Faults {
 
   end(scope: FaultScope): void {
     if (scope === undefined) {
-      this.#asked.clear();
+      this.#byScope.clear();
       this.#byHeader.clear();
-    } else this.#asked.delete(scope);
+    } else this.#byScope.delete(scope);
   }
 
   *all(): Generator<readonly [FaultScope, RequestedFault]> {
-    for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
+    for (const [whose, faults] of this.#byScope) for (const fault of faults) yield [whose, fault];
   }
 
   /** Returns the faults for a request in order of precedence: faults for the account, then faults for all accounts. */
   of(accountId: FaultScope): readonly RequestedFault[] {
-    const ofAll = this.#asked.get(undefined) ?? [];
-    return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
+    const ofAll = this.#byScope.get(undefined) ?? [];
+    return accountId === undefined ? ofAll : [...(this.#byScope.get(accountId) ?? []), ...ofAll];
   }
 
   /** Equal headers from one account share a fault, so that `times` counts across requests. Throws `InvalidFaultError`. */
@@ -80,8 +80,8 @@ export class Faults {
     if (isWebhookFault(fault)) {
       throw new InvalidFaultError('Webhook faults can be set only with POST /sandbox/faults.');
     }
-    const asked = new RequestedFault(fault);
-    this.#byHeader.set(id, asked);
-    return asked;
+    const requestedFault = new RequestedFault(fault);
+    this.#byHeader.set(id, requestedFault);
+    return requestedFault;
   }
 }

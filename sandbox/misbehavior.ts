@@ -35,7 +35,7 @@ interface MisbehaviorOptions {
   readonly requests: Requests;
   readonly quiet: QuietLogging;
   /** Aborted when the sandbox ends, to stop delaying responses. */
-  readonly ending: AbortSignal;
+  readonly stopSignal: AbortSignal;
 }
 
 interface FaultedRequest {
@@ -68,9 +68,9 @@ export class Misbehavior {
       requestId,
     });
     try {
-      const asked = { exchange, caller, operation, entry };
-      const fault = this.#faultOf(asked);
-      return await this.#misbehave(asked, fault);
+      const faultedRequest = { exchange, caller, operation, entry };
+      const fault = this.#faultOf(faultedRequest);
+      return await this.#misbehave(faultedRequest, fault);
     } catch (error) {
       if (!(error instanceof InvalidFaultError)) throw error;
       const details = [{ in: 'header' as const, name: faultHeader, message: error.message }];
@@ -98,25 +98,27 @@ export class Misbehavior {
       const impossible = operation && impossibleReason(operation, fault);
       if (impossible !== undefined) throw new InvalidFaultError(impossible);
     }
-    const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
-    const found = [...own, ...others].find((asked) => asked.happens());
+    const others = faults
+      .of(caller?.accountId)
+      .filter((requestedFault) => isFor(requestedFault, operation, caller));
+    const found = [...own, ...others].find((requestedFault) => requestedFault.happens());
     if (found === undefined) return undefined;
     entry.fault = found.fault.text;
     if (changesLimits(found.fault) && caller !== undefined) found.done.add(caller.accountId);
     return found.fault;
   }
 
-  async #misbehave(asked: FaultedRequest, fault: Fault | undefined): Promise<Response> {
-    const { exchange, entry } = asked;
-    const { ending } = this.#options;
+  async #misbehave(faultedRequest: FaultedRequest, fault: Fault | undefined): Promise<Response> {
+    const { exchange, entry } = faultedRequest;
+    const { stopSignal } = this.#options;
     if (fault === undefined) return noted(entry, await exchange.respond());
-    const signals = [exchange.incoming.request.signal, ending];
+    const signals = [exchange.incoming.request.signal, stopSignal];
     const isStaying = async () => fault.delayMs === undefined || delayResponse(fault.delayMs, signals);
     if (fault.cut === 'before') {
       await isStaying();
       return cutResponse(exchange);
     }
-    const response = await this.#replyTo(asked, fault);
+    const response = await this.#replyTo(faultedRequest, fault);
     if (!(await isStaying()) || fault.cut === 'after') {
       // If the response is a stream, canceling the body ends the stream.
       await response.body?.cancel();
@@ -128,9 +130,9 @@ export class Misbehavior {
     return isEmpty ? response : sendSlowly(response, fault.slowBodyMs ?? 0, signals);
   }
 
-  async #replyTo(asked: FaultedRequest, fault: Fault): Promise<Response> {
-    if (fault.reply === undefined) return this.#answerTo(asked, fault);
-    const response = reachesService(fault.reply) ? await asked.exchange.respond() : undefined;
+  async #replyTo(faultedRequest: FaultedRequest, fault: Fault): Promise<Response> {
+    if (fault.reply === undefined) return this.#answerTo(faultedRequest, fault);
+    const response = reachesService(fault.reply) ? await faultedRequest.exchange.respond() : undefined;
     return createProxyReply(fault.reply, response);
   }
 

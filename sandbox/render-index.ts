@@ -36,7 +36,7 @@ export function renderIndex(url: string, accounts: readonly SandboxAccount[]): s
     `  GET    /sandbox/requests      the latest ${maxRequests} requests; ?account=5 for one account`,
     '  DELETE /sandbox/requests      clears the list of requests',
     '  POST   /sandbox/keys/revoke   {"key": "ask_…"}: revokes a key, which also ends its streams',
-    '  POST   /sandbox/refuse        {"seconds": 5}: closes all connections and refuses new ones for this time',
+    '  POST   /sandbox/refuse        {"seconds": 5}: closes all connections and refuses new ones for 5 s',
     '  POST   /sandbox/reset         restores the initial state',
     '',
     `Try it: curl -i -H 'Authorization: Bearer ${accounts[0]?.key}' -H 'X-Sandbox: status=503' ${url}${basePath}/pets`,

@@ -62,12 +62,12 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const accounts = parent?.accounts ?? (await createStore(config, clock, fill));
   copyFileSync(files.data, files.start);
 
-  const ending = new AbortController();
+  const stopController = new AbortController();
   let middleware: Middleware = ({ respond }) => respond();
   const faults = new Faults();
   let admin: AdminServices | undefined;
   const webhooks = () => admin?.storage.webhooks;
-  const webhookFaults = new WebhookFaults({ faults, webhooks, clock, ending: ending.signal });
+  const webhookFaults = new WebhookFaults({ faults, webhooks, clock, stopSignal: stopController.signal });
   const runtime = {
     ...createSystemRuntime(),
     clock,
@@ -79,7 +79,7 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
   const quietLog = log.child({}, { level: 'silent' });
   const quiet = { log: quietLog, outages: started.use(new OutageLog(quietLog)) };
   // Disposed first, so that delayed messages do not keep the service from stopping.
-  started.defer(() => ending.abort());
+  started.defer(() => stopController.abort());
   const open = (onRequest: () => void) =>
     start({ ...options, port: 0 }, { start: files.start, accounts, onRequest });
   const stores = parent === undefined ? started.use(new Stores(open, () => performance.now())) : undefined;
@@ -96,10 +96,10 @@ async function start(options: SandboxOptions, parent: Parent | undefined): Promi
     webhookFaults,
     quiet,
     onRequest,
-    ending: ending.signal,
+    stopSignal: stopController.signal,
   });
-  const kept = started.move();
-  return { url: app.url, accounts, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = started.move();
+  return { url: app.url, accounts, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /** Returns the settings of a sandbox. The environment is ignored, because it may contain the URL of a real store. */
@@ -144,15 +144,15 @@ interface MiddlewareDependencies {
   readonly faults: Faults;
   readonly webhookFaults: WebhookFaults;
   readonly quiet: QuietLogging;
-  readonly ending: AbortSignal;
+  readonly stopSignal: AbortSignal;
 }
 
 function createMiddleware(dependencies: MiddlewareDependencies): Middleware {
-  const { config, clock, store, stores, accounts, admin, faults, quiet, ending } = dependencies;
+  const { config, clock, store, stores, accounts, admin, faults, quiet, stopSignal } = dependencies;
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
   const keys: KeyStore = admin.storage.keys;
-  const misbehavior = new Misbehavior({ keys, clock, limits, faults, requests, quiet, ending });
+  const misbehavior = new Misbehavior({ keys, clock, limits, faults, requests, quiet, stopSignal });
   const control = new Control({
     clock,
     faults,

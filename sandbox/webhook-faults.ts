@@ -20,7 +20,7 @@ interface WebhookFaultsOptions {
   /** Undefined until the store is open. */
   readonly webhooks: () => Webhooks | undefined;
   readonly clock: SandboxClock;
-  readonly ending: AbortSignal;
+  readonly stopSignal: AbortSignal;
 }
 
 interface Attempt {
@@ -34,18 +34,18 @@ export class WebhookFaults {
   readonly #faults: Faults;
   readonly #clock: SandboxClock;
   readonly #webhooks: () => Webhooks | undefined;
-  readonly #ending: AbortSignal;
+  readonly #stopSignal: AbortSignal;
   readonly #inFlight = new Map<string, Sent>();
   /** Delayed messages by webhook id. Each delay is aborted when the webhook's next message has been sent. */
   readonly #delayed = new Map<bigint, AbortController>();
   #resetting = new AbortController();
 
-  /** `ending` is aborted when the sandbox ends, to stop delaying messages. */
-  constructor({ faults, webhooks, clock, ending }: WebhookFaultsOptions) {
+  /** `stopSignal` is aborted when the sandbox ends, to stop delaying messages. */
+  constructor({ faults, webhooks, clock, stopSignal }: WebhookFaultsOptions) {
     this.#faults = faults;
     this.#webhooks = webhooks;
     this.#clock = clock;
-    this.#ending = ending;
+    this.#stopSignal = stopSignal;
   }
 
   /**
@@ -94,7 +94,7 @@ export class WebhookFaults {
     const found = this.#faults
       .of(accountId)
       .filter(({ fault }) => isWebhookFault(fault) && !(earlier && fault.webhook === 'out-of-order'))
-      .find((asked) => asked.happens());
+      .find((requestedFault) => requestedFault.happens());
     try {
       return await this.#misbehave(attempt, found?.fault);
     } finally {
@@ -104,11 +104,11 @@ export class WebhookFaults {
 
   async #misbehave({ send, message, nowMs, signal }: Attempt, fault: Fault | undefined): Sent {
     if (fault?.webhookDelayMs !== undefined)
-      await delayResponse(fault.webhookDelayMs, [signal, this.#ending]);
+      await delayResponse(fault.webhookDelayMs, [signal, this.#stopSignal]);
     if (fault?.webhook === 'out-of-order') {
       const overtaken = new AbortController();
       this.#delayed.set(message.webhookId, overtaken);
-      await delayResponse(maxHoldMs, [overtaken.signal, signal, this.#ending]);
+      await delayResponse(maxHoldMs, [overtaken.signal, signal, this.#stopSignal]);
       if (this.#delayed.get(message.webhookId) === overtaken) this.#delayed.delete(message.webhookId);
     }
     if (fault?.webhook === 'duplicate') await send(message, nowMs, signal);

@@ -157,8 +157,9 @@ function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
     for (const schema of [...Object.values(properties), ...(items ? [items] : []), ...anyOf]) visit(schema);
   };
   for (const schema of Object.values(schemas)) visit(schema);
-  const both = [...exact].filter((name) => other.has(name));
-  if (both.length > 0) throw new Error(`These members are int64 only in some schemas: ${both.join(', ')}.`);
+  const ambiguous = [...exact].filter((name) => other.has(name));
+  if (ambiguous.length > 0)
+    throw new Error(`These members are int64 only in some schemas: ${ambiguous.join(', ')}.`);
   return exact;
 }
 

@@ -1,5 +1,5 @@
 /** Callbacks to run when a signal aborts, keyed by signal. */
-const endings = new WeakMap<AbortSignal, Set<() => void>>();
+const callbacksBySignal = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
  * Runs a function when the signal aborts, unless the returned function is called first. A signal gets a single listener
@@ -7,18 +7,18 @@ const endings = new WeakMap<AbortSignal, Set<() => void>>();
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => {};
-  const known = endings.get(signal) ?? listenedTo(signal);
+  const known = callbacksBySignal.get(signal) ?? listenedTo(signal);
   // Wraps the function so that it can be registered twice.
-  const ending = () => run();
-  known.add(ending);
-  return () => known.delete(ending);
+  const callback = () => run();
+  known.add(callback);
+  return () => known.delete(callback);
 }
 
 function listenedTo(signal: AbortSignal): Set<() => void> {
   const known = new Set<() => void>();
-  endings.set(signal, known);
+  callbacksBySignal.set(signal, known);
   const abort = () => {
-    for (const ending of [...known]) ending();
+    for (const callback of [...known]) callback();
   };
   signal.addEventListener('abort', abort, { once: true });
   return known;

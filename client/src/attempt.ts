@@ -34,10 +34,10 @@ export async function sendOnce(
 ): Promise<Reply> {
   const { method, url, headers, body, timeoutMs, signal, isStream } = request;
   signal?.throwIfAborted();
-  const ending = new AbortController();
-  const stop = onAbort(signal, () => ending.abort(signal?.reason));
-  const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, maxTimerMs));
-  const init = { method, headers, redirect: 'manual', signal: ending.signal } as const;
+  const abortController = new AbortController();
+  const stop = onAbort(signal, () => abortController.abort(signal?.reason));
+  const timer = setTimeout(() => abortController.abort(), Math.min(timeoutMs, maxTimerMs));
+  const init = { method, headers, redirect: 'manual', signal: abortController.signal } as const;
   const exchange = async () => {
     const response = await fetch(url, body === undefined ? init : { ...init, body });
     const { status, headers: received } = response;
@@ -47,11 +47,11 @@ export async function sendOnce(
   };
   try {
     // A custom `fetch` may ignore its signal.
-    return await Promise.race([exchange(), rejectionBy(ending.signal)]);
+    return await Promise.race([exchange(), rejectionBy(abortController.signal)]);
   } catch (cause) {
     signal?.throwIfAborted();
     const problem = { message: `${method} ${url} got no response`, attempts };
-    if (ending.signal.aborted) {
+    if (abortController.signal.aborted) {
       const message = `${problem.message} within ${timeoutMs} ms.`;
       throw new TimeoutError({ ...problem, code: 'timeout', message });
     }

@@ -93,15 +93,15 @@ export class Events {
     eventsOf: (options: Options) => AsyncGenerator<Event, void, undefined>,
   ): AsyncIterator<Event, void, undefined> {
     const { signal } = options;
-    const ending = new AbortController();
-    const stop = onAbort(signal, () => ending.abort(signal?.reason));
-    if (signal?.aborted) ending.abort(signal.reason);
-    const events = eventsOf({ ...options, signal: ending.signal });
+    const abortController = new AbortController();
+    const stop = onAbort(signal, () => abortController.abort(signal?.reason));
+    if (signal?.aborted) abortController.abort(signal.reason);
+    const events = eventsOf({ ...options, signal: abortController.signal });
     let isOver = false;
     const end = () => {
       stop();
       isOver = true;
-      ending.abort();
+      abortController.abort();
       return events.return();
     };
     const next = () =>

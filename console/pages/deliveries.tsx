@@ -36,7 +36,7 @@ export function Deliveries({ webhookId }: { webhookId: number }) {
   return (
     <Card
       title="Deliveries"
-      about="Newest first. Finished ones are kept for 7 days, at most 10,000 of each status."
+      about="Newest first. Finished deliveries are kept for 7 days, at most 10,000 of each status."
     >
       <Filters>
         <ChoiceFilter name="status" label="Status" all="Any status" words={deliveryStatusLabels} />

@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 const days = 30;
 const everyMs = 30_000;
 /** Colors of the operations with the most requests. All other operations share one color. */
-const colours = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6'];
+const colors = ['--plot-1', '--plot-2', '--plot-3', '--plot-4', '--plot-5', '--plot-6'];
 
 export function OperationsPlot({ keyId }: { keyId: number }) {
   const load = () => call('GET /keys/{keyId}/usage/operations', { params: { keyId } });
@@ -57,7 +57,7 @@ function toChartData(usage: Usage) {
   const most = [...totals]
     .map(([operation, rows]) => ({ operation, total: rows.reduce((sum, { requests }) => sum + requests, 0) }))
     .sort((one, other) => other.total - one.total)
-    .slice(0, colours.length)
+    .slice(0, colors.length)
     .map(({ operation }) => operation);
   for (const { from, operation, requests } of usage) {
     const name = most.includes(operation) ? operation : 'others';
@@ -71,7 +71,7 @@ function toChartData(usage: Usage) {
     if (byDay === undefined) return [];
     const values = starts.map((day) => byDay.get(day) ?? 0);
     const summary = formatInteger(values.reduce((sum, value) => sum + value, 0));
-    return [{ name, colour: colours[index] ?? '--plot-other', values, summary }];
+    return [{ name, color: colors[index] ?? '--plot-other', values, summary }];
   });
   return { times: starts.map((ms) => ms / 1_000), series };
 }

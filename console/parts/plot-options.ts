@@ -5,7 +5,7 @@ import { isolatedIndices } from './isolated-indices.ts';
 export interface Series {
   readonly name: string;
   /** CSS custom property for the color, such as `--plot-good`. */
-  readonly colour: string;
+  readonly color: string;
   readonly values: readonly (number | null)[];
   /** Legend text while the pointer is outside the plot. */
   readonly summary: string;
@@ -63,17 +63,17 @@ export function plotOptions(
   { series, kind, show, showTick, limit, sync }: PlotProps,
   onPoint: (index: number | undefined) => void,
 ): uPlot.Options {
-  const colour = (name: string) => resolveColour(element, name);
+  const color = (name: string) => resolveColor(element, name);
   const axis = {
-    stroke: colour('--muted'),
+    stroke: color('--muted'),
     font: `12px ${getComputedStyle(element).fontFamily}`,
-    grid: { stroke: colour('--line'), width: 1 },
+    grid: { stroke: color('--line'), width: 1 },
     ticks: { show: false },
   };
-  const drawn = series.map((one) => seriesOptions(kind, one.name, colour(one.colour)));
+  const drawn = series.map((one) => seriesOptions(kind, one.name, color(one.color)));
   const dashed = {
     label: limit?.name ?? '',
-    stroke: colour('--plot-limit'),
+    stroke: color('--plot-limit'),
     dash: [6, 4],
     width: 1.5,
     points: { show: false },
@@ -124,20 +124,20 @@ function withHalfBars(plot: uPlot, min: number, max: number): uPlot.Range.MinMax
   return [min - half, max + half];
 }
 
-function seriesOptions(kind: PlotProps['kind'], label: string, colour: string): uPlot.Series {
-  const common = { label, stroke: colour, width: 2, points: { show: false } };
+function seriesOptions(kind: PlotProps['kind'], label: string, color: string): uPlot.Series {
+  const common = { label, stroke: color, width: 2, points: { show: false } };
   const bars = uPlot.paths.bars;
   if (kind === 'bars' && bars !== undefined) {
-    return { ...common, width: 0, fill: colour, paths: bars({ size: [0.7, 40], radius: 0.1 }) };
+    return { ...common, width: 0, fill: color, paths: bars({ size: [0.7, 40], radius: 0.1 }) };
   }
-  if (kind === 'areas') return { ...common, width: 1, fill: colour };
+  if (kind === 'areas') return { ...common, width: 1, fill: color };
   // A line needs two adjacent values. A value without neighbors is drawn as a dot.
   const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedIndices(plot.data[index] ?? []);
-  return { ...common, points: { show: true, size: 5, fill: colour, stroke: colour, filter } };
+  return { ...common, points: { show: true, size: 5, fill: color, stroke: color, filter } };
 }
 
 /** Resolves a custom property to a color that a canvas accepts, for the current theme. */
-function resolveColour(element: HTMLElement, name: string): string {
+function resolveColor(element: HTMLElement, name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(${name})`;
   element.append(probe);

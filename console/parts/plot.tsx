@@ -1,7 +1,7 @@
 /** A plot over time. The legend shows the values at the cursor, which is moved with the pointer or the arrow keys. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { colourChanges } from '../theme.ts';
+import { colorChanges } from '../theme.ts';
 import { type PlotProps, plotOptions, type Series, stack, type Values } from './plot-options.ts';
 
 export function Plot(props: PlotProps) {
@@ -9,18 +9,18 @@ export function Plot(props: PlotProps) {
   const plot = useRef<uPlot>(undefined);
   const [at, setAt] = useState<number>();
   const time = at === undefined ? undefined : times[at];
-  const entries = series.map(({ name, colour, values, summary }) => {
-    return { name, colour, value: at === undefined ? summary : showValue(values[at], show) };
+  const entries = series.map(({ name, color, values, summary }) => {
+    return { name, color, value: at === undefined ? summary : showValue(values[at], show) };
   });
   const sentence = entries.map(({ name, value }) => `${name}: ${value}`).join(', ');
   // Everything except the values. A change creates a new canvas, because a canvas reads colors only once.
-  const shape = [label, kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
+  const shape = [label, kind, limit?.name, ...series.map(({ name }) => name), colorChanges.value].join();
   return (
     <figure class="plot">
       <figcaption class="legend">
-        {entries.map(({ name, colour, value }) => (
+        {entries.map(({ name, color, value }) => (
           <span key={name}>
-            <i style={{ background: `var(${colour})` }} />
+            <i style={{ background: `var(${color})` }} />
             {name} <strong>{value}</strong>
           </span>
         ))}

@@ -28,8 +28,8 @@ export interface TrafficProps extends Pick<PlotProps, 'times' | 'showTick' | 'sh
 const sync = 'traffic';
 
 export function statusSeries(counts: readonly Counts[], total: Counts): Series[] {
-  return outcomes.map(({ name, text, colour }) => ({
-    ...{ name: text, colour },
+  return outcomes.map(({ name, text, color }) => ({
+    ...{ name: text, color },
     values: counts.map((count) => count[name]),
     summary: formatInteger(total[name]),
   }));
@@ -45,16 +45,16 @@ export function RequestsPlot({ points, total, unit, last, ...times }: TrafficPro
 }
 
 const percentiles = [
-  { name: 'p50', colour: '--plot-1' },
-  { name: 'p95', colour: '--plot-2' },
-  { name: 'p99', colour: '--plot-3' },
+  { name: 'p50', color: '--plot-1' },
+  { name: 'p95', color: '--plot-2' },
+  { name: 'p99', color: '--plot-3' },
 ] as const;
 
 export function LatencyPlot({ points, total: _, unit, last, ...times }: TrafficProps) {
   const series = useMemo<Series[]>(
     () =>
-      percentiles.map(({ name, colour }) => ({
-        ...{ name, colour },
+      percentiles.map(({ name, color }) => ({
+        ...{ name, color },
         values: points.map((point) => point[name]),
         summary: formatLatency(points.findLast((point) => point[name] !== null)?.[name] ?? null),
       })),

@@ -73,7 +73,7 @@ export function UsagePlot({ owner, perDay }: UsagePlotProps) {
   );
 }
 
-const none = { ok: 0, refused: 0, limited: 0, failed: 0 };
+const zeroCounts = { ok: 0, refused: 0, limited: 0, failed: 0 };
 
 /** Start of the first hour or day shown, in Unix ms. */
 function firstOf({ steps, stepMs }: Span): number {
@@ -81,7 +81,7 @@ function firstOf({ steps, stepMs }: Span): number {
 }
 
 function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: number | undefined }) {
-  const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
+  const { times, counts } = useMemo(() => fillPeriods(span, usage), [span, usage]);
   const series = useMemo(() => statusSeries(counts, sumCounts(counts)), [counts]);
   const most = Math.max(...counts.map(totalRequests));
   // A limit line far above the bars would flatten the bars.
@@ -121,9 +121,9 @@ const showDay = (seconds: number) => day.format(seconds * 1_000);
 const showHour = (seconds: number) => hour.format(seconds * 1_000);
 
 /** Returns the usage for all hours or days of the span. */
-function spread(span: Span, usage: Usage) {
+function fillPeriods(span: Span, usage: Usage) {
   const found = new Map(usage.map((each) => [Date.parse(each.from), each]));
   const first = firstOf(span);
   const starts = Array.from({ length: span.steps }, (_, step) => first + step * span.stepMs);
-  return { times: starts.map((ms) => ms / 1_000), counts: starts.map((ms) => found.get(ms) ?? none) };
+  return { times: starts.map((ms) => ms / 1_000), counts: starts.map((ms) => found.get(ms) ?? zeroCounts) };
 }

@@ -14,24 +14,24 @@ interface DialogProps extends DialogCallbacks {
   readonly webhook: Webhook;
 }
 
-const acts = {
+const actions = {
   test: { text: 'Test', Shown: Test },
   redeliver: { text: 'Redeliver', Shown: Redeliver },
   disable: { text: 'Disable', Shown: Disable },
   enable: { text: 'Enable', Shown: Enable },
 } as const;
 
-type Act = keyof typeof acts;
+type ActionName = keyof typeof actions;
 
 export interface WebhookAction {
   readonly webhook: Webhook;
-  readonly act: Act;
+  readonly act: ActionName;
 }
 
 interface ButtonsProps {
   readonly webhook: Webhook;
   /** Buttons to show in addition to Disable or Enable. */
-  readonly others: readonly Act[];
+  readonly others: readonly ActionName[];
   readonly onChoose: (chosen: WebhookAction) => void;
 }
 
@@ -40,17 +40,17 @@ export function WebhookButtons({ webhook, others, onChoose }: ButtonsProps) {
     <ChangeButton
       key={act}
       look={act === 'disable' ? 'danger' : 'plain'}
-      label={`${acts[act].text} webhook ${webhook.id}`}
+      label={`${actions[act].text} webhook ${webhook.id}`}
       reason={act === 'redeliver' && !webhook.enabled ? 'Enable the webhook first.' : undefined}
       onClick={() => onChoose({ webhook, act })}
     >
-      {acts[act].text}
+      {actions[act].text}
     </ChangeButton>
   ));
 }
 
 export function WebhookDialog({ act, ...props }: WebhookAction & DialogCallbacks) {
-  const { Shown } = acts[act];
+  const { Shown } = actions[act];
   return <Shown {...props} />;
 }
 

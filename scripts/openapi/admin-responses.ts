@@ -36,7 +36,7 @@ export const adminErrorExamples = Object.fromEntries(
 );
 
 /** Names of the components for shared responses, by status and codes. */
-const shared = new Map<string, string>([
+const sharedNames = new Map<string, string>([
   ['400 invalid_parameter', 'BadRequest'],
   ['401 sign_in_required sign_in_failed', 'Unauthorized'],
   ['403 cross_site_request', 'CrossSite'],
@@ -49,7 +49,7 @@ const shared = new Map<string, string>([
 ]);
 
 export const adminSharedResponses: Record<string, ZodOpenApiResponseObject> = Object.fromEntries(
-  [...shared].map(([key, name]) => {
+  [...sharedNames].map(([key, name]) => {
     const [status, ...codes] = key.split(' ');
     return [name, errorResponse(Number(status), codes as ErrorCode[], undefined)];
   }),
@@ -62,7 +62,7 @@ export function adminResponses(operation: Operation): ZodOpenApiResponsesObject 
     responses[Number(text)] = successResponse(operation, Number(text) as SuccessStatus, description);
   }
   for (const [status, codes] of Map.groupBy(possibleAdminErrors(operation), (code) => errors[code].status)) {
-    const name = shared.get(`${status} ${codes.join(' ')}`);
+    const name = sharedNames.get(`${status} ${codes.join(' ')}`);
     responses[status] =
       name === undefined
         ? errorResponse(status, codes, operation)

@@ -39,7 +39,7 @@ const meanings: Readonly<Record<ErrorStatus, string>> = {
 const beta = { 'x-stability': 'beta' } as const;
 
 /** Names of the components for shared responses. */
-const shared = new Map<ErrorStatus, string>([
+const sharedNames = new Map<ErrorStatus, string>([
   [401, 'Unauthorized'],
   [403, 'Forbidden'],
   [429, 'TooManyRequests'],
@@ -51,7 +51,7 @@ const shared = new Map<ErrorStatus, string>([
 const specifiedForAll: readonly number[] = [401, 429];
 
 export const sharedResponses: Record<string, ZodOpenApiResponseObject> = Object.fromEntries(
-  [...shared].map(([status, name]) => {
+  [...sharedNames].map(([status, name]) => {
     const response = errorResponse(status, sharedCodes(status), undefined);
     return [name, { ...response, ...(!specifiedForAll.includes(status) && beta) }];
   }),
@@ -105,7 +105,7 @@ function sharedNameOf(
   codes: readonly ErrorCode[],
 ): string | undefined {
   if (deprecation !== undefined) return undefined;
-  return sharedCodes(status).join() === codes.join() ? shared.get(status) : undefined;
+  return sharedCodes(status).join() === codes.join() ? sharedNames.get(status) : undefined;
 }
 
 function sharedCodes(status: ErrorStatus): ErrorCode[] {

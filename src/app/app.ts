@@ -48,7 +48,7 @@ export interface App extends AsyncDisposable {
   /** Describes how connections to the database server are encrypted; undefined for an embedded store. */
   readonly encryption: string | undefined;
   /** Resolves with a reason when the process must exit because its store can no longer be written to. */
-  readonly lost?: Promise<Error> | undefined;
+  readonly writerLost?: Promise<Error> | undefined;
   /** Reason why stopping may delete the last copy of the data; undefined if it does not. */
   readonly dataLoss: (() => string | undefined) | undefined;
   readonly watch: Watch;
@@ -64,7 +64,7 @@ export interface SingleProcessApp extends App {
  */
 const workersStopTimeoutMs = 9_750;
 
-/** Saves the first key of a new store where it outlives a failed startup. Must not throw. */
+/** Saves the first key of a new store where it survives a failed startup. Must not throw. */
 export type SaveFirstKey = (key: IssuedKey) => void;
 
 /**
@@ -82,7 +82,7 @@ export async function startApp(
   await using started = new AsyncDisposableStack();
   const first = new FirstKey(config, log, keepFirstKey);
   const prepare = async (store: AdminServices) => {
-    // A port in use prevents the start before anything is created.
+    // If the port is in use, startup fails before anything is created.
     if (keepFirstKey !== undefined) await expectFreePort(host, config.port);
     await first.prepare(store);
   };
@@ -91,9 +91,9 @@ export async function startApp(
   );
   const served = { url, firstKey: first, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
-  const kept = started.move();
-  const { lost } = admin.storage;
-  return { ...operated, lost, admin, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = started.move();
+  const { writerLost } = admin.storage;
+  return { ...operated, writerLost, admin, watch, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /**
@@ -119,7 +119,13 @@ export async function startWorkers(
   started.use(await reservePort(host, config.port));
   const outages = started.use(new OutageLog(log));
   // With PostgreSQL, this process serves only operators and creates the first key.
-  const how = { serving: embedded, supervising: true, create: true, migrates: true, notice: outages.notice };
+  const how = {
+    isServing: embedded,
+    supervising: true,
+    create: true,
+    migrates: true,
+    notice: outages.notice,
+  };
   const settings = withPoolSize(config, supervisorPoolSize);
   const admin = started.use(await openAdminServices(settings, runtime, how));
   outages.watch(admin.storage);
@@ -138,8 +144,8 @@ export async function startWorkers(
   const feed = started.use(new EventFeed(admin.storage.events, admin.clock));
   const served = { url, firstKey: first, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
-  const kept = started.move();
-  return { ...operated, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const resources = started.move();
+  return { ...operated, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 interface StartedService extends Pick<App, 'url' | 'watch'> {
@@ -166,17 +172,17 @@ async function startOperating(
       apiUrl: config.publicUrl ?? url,
     }),
   );
-  const made = await firstKey.made(admin);
+  const issuedKey = await firstKey.issuedKey(admin);
   const hasOperators = await hasActiveOperators(admin);
   const { encryption, dataLoss } = store;
-  const kept = started.move();
+  const resources = started.move();
   return {
-    ...{ url, firstKey: made, console, hasOperators, encryption, dataLoss, watch },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    ...{ url, firstKey: issuedKey, console, hasOperators, encryption, dataLoss, watch },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
-/** True if operators exist, or if that is unknown: the service is ready already, so an outage must not end it. */
+/** True if operators exist, or if that is unknown: the service is already ready, so an outage must not end it. */
 async function hasActiveOperators({ storage }: AdminServices): Promise<boolean> {
   const operators = await ifAvailable(() => storage.operators.list());
   return operators === undefined || operators.some(({ revokedAt }) => revokedAt === null);
@@ -190,7 +196,7 @@ class FirstKey {
   readonly #config: Config;
   readonly #log: Logger;
   readonly #keep: SaveFirstKey | undefined;
-  #made: Promise<IssuedKey | undefined> | undefined;
+  #issuedKey: Promise<IssuedKey | undefined> | undefined;
 
   constructor(config: Config, log: Logger, keep: SaveFirstKey | undefined) {
     this.#config = config;
@@ -199,13 +205,13 @@ class FirstKey {
   }
 
   async prepare(admin: AdminServices): Promise<void> {
-    if (this.#keep !== undefined) await this.made(admin);
+    if (this.#keep !== undefined) await this.issuedKey(admin);
   }
 
   /** Resolves with undefined if the store already had a key. */
-  made(admin: AdminServices): Promise<IssuedKey | undefined> {
-    this.#made ??= this.#make(admin);
-    return this.#made;
+  issuedKey(admin: AdminServices): Promise<IssuedKey | undefined> {
+    this.#issuedKey ??= this.#make(admin);
+    return this.#issuedKey;
   }
 
   /** Logs that a store was created, and creates its first key. */

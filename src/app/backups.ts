@@ -87,9 +87,9 @@ function runInProcess(command: readonly string[]): RunBackupTask {
 }
 
 export async function executeTask(task: unknown): Promise<TaskResult> {
-  const asked = task as BackupTask;
+  const backupTask = task as BackupTask;
   try {
-    return { kind: 'done', result: perform(asked) };
+    return { kind: 'done', result: perform(backupTask) };
   } catch (error) {
     const fault = error instanceof BackupError ? error.fault : 'failed';
     return { kind: 'failed', failure: { message: (error as Error).message, fault } };
@@ -102,6 +102,6 @@ function perform(task: BackupTask): unknown {
 
 /** Deletes the partial files of an aborted task. */
 export function cleanUpTask(task: unknown): void {
-  const asked = task as BackupTask;
-  if (asked.kind === 'make') removePartial(asked.target);
+  const backupTask = task as BackupTask;
+  if (backupTask.kind === 'make') removePartial(backupTask.target);
 }

@@ -81,7 +81,7 @@ type ClusterOptions = ClusterSettings & LimitedStoreSettings & { readonly url: s
 /** Throws `StoreUnusableError`. The store opens even if Redis is down. */
 export async function openCluster(options: ClusterOptions): Promise<LimitedStore> {
   await using opened = new AsyncDisposableStack();
-  const { serving, create, migrates, units, notice, events } = options;
+  const { isServing, create, migrates, units, notice, events } = options;
   const database = opened.use(new PostgresDatabase({ ...options, refusesStandby: migrates }));
   const clock = new ServerClock(options.clock, notice);
   const runner: Runner = { run: (statement) => database.read(statement) };
@@ -103,20 +103,20 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
   const lineage = opened.use(new Lineage(database, notice));
   const outage = new Outage('versions of cached data', notice);
   const poll = () => pollVersions(read, { database, versions, lineage, replicas, outage });
-  if (serving) opened.use(await startPolling(poll));
+  if (isServing) opened.use(await startPolling(poll));
   else opened.use(new PeriodicTask(readClockEveryMs, read));
   // The store is served even if it could not be marked, because the next poll tries again.
   await lineage.settled();
-  const { limits, shared } = await openRedis(options, { opened, database, clock, identity, versions });
-  if (serving) await retryOnce(notice, () => adoptPrefix(database, options.redisPrefix, notice));
+  const { limits, sharedRedis } = await openRedis(options, { opened, database, clock, identity, versions });
+  if (isServing) await retryOnce(notice, () => adoptPrefix(database, options.redisPrefix, notice));
   const announce: Announce = (resource, version) => limits.announce(resource, version);
   const writer = new PostgresWriter(database, units, announce, {
     ...{ secret: identity.process, events },
     hasFormerInstances: () => hasFormerInstances,
   });
   opened.defer(() => writer.idle());
-  const reads = createReads(runner, serving ? () => poll().then(() => limits.spread()) : undefined);
-  const kept = opened.move();
+  const reads = createReads(runner, isServing ? () => poll().then(() => limits.propagate()) : undefined);
+  const resources = opened.move();
   return {
     encryption,
     clock,
@@ -131,12 +131,12 @@ export async function openCluster(options: ClusterOptions): Promise<LimitedStore
     }),
     write: (name, input) => writer.write(name, input),
     health: () => {
-      shared.expectShared();
-      const found = findTroubles(database, serving ? versions : undefined, limits, replicas);
+      sharedRedis.expectShared();
+      const found = findTroubles(database, isServing ? versions : undefined, limits, replicas);
       return [...found, ...(clock.isOff ? [troubles.clock] : [])];
     },
     maxStaleMs: maxStaleMs,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
@@ -146,7 +146,7 @@ async function retryOnce<T>(notice: Notify, open: () => Promise<T>): Promise<T> 
     return await open();
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    notice('PostgreSQL did not respond in time during the start; trying again');
+    notice('PostgreSQL did not respond in time during startup; trying again');
     return open();
   }
 }
@@ -166,12 +166,12 @@ async function openRedis(
     redisPrefix,
     redisTimeoutMs: timeoutMs,
     rules,
-    serving,
+    isServing,
     notice,
   }: ClusterSettings & LimitedStoreSettings,
   { opened, database, clock, identity: { store, process }, versions }: RedisDependencies,
 ) {
-  const shared = opened.use(
+  const sharedRedis = opened.use(
     new SharedRedis({
       process,
       origin: `${maskUrl(redisUrl)} on ${hostname()}`,
@@ -186,24 +186,24 @@ async function openRedis(
       // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${redisPrefix}${store}:`,
       snapshots: new PostgresSnapshots(database),
-      expectShared: () => shared.expectShared(),
-      ...{ process, timeoutMs, clock, rules, versions, serving, notice },
+      expectShared: () => sharedRedis.expectShared(),
+      ...{ process, timeoutMs, clock, rules, versions, isServing, notice },
     }),
   );
   await limits.open();
-  await (serving ? shared.open() : shared.openForCommand());
-  return { limits, shared };
+  await (isServing ? sharedRedis.open() : sharedRedis.openForCommand());
+  return { limits, sharedRedis };
 }
 
 /**
  * Management commands read from the primary. Without Redis, a command cannot tell which versions a replica must have.
  */
 function createReplicas(
-  { replicaUrls: urls = [], poolSize, serving, notice }: ClusterSettings & StoreSettings,
+  { replicaUrls: urls = [], poolSize, isServing, notice }: ClusterSettings & StoreSettings,
   database: PostgresDatabase,
   versions: SharedVersions,
 ): Replicas | undefined {
-  if (!serving || urls.length === 0) return undefined;
+  if (!isServing || urls.length === 0) return undefined;
   return new Replicas({ urls, poolSize, database, versions, notice });
 }
 
@@ -227,7 +227,7 @@ function findTroubles(
   replicas: Replicas | undefined,
 ): Trouble[] {
   const isSilent = versions !== undefined && database.silentMs >= lostAfterMs;
-  // A server that is slow, or rejects only some statements or new connections, still serves others.
+  // A server that is slow, or rejects only some statements or new connections, still serves other requests.
   const isLost = !database.isReachable || isSilent;
   const isCutOff = isLost && servers.anyAvailable() === undefined;
   if (isCutOff) throw new StorageUnavailable(fatalTroubles.serversLost);

@@ -62,15 +62,15 @@ function findServedFiles(path: string): StoreFiles {
 }
 
 function openFiles(options: EmbeddedOptions): LimitedStore {
-  const { path, clock, rules, serving, create, writer, notice } = options;
+  const { path, clock, rules, isServing, create, writer, notice } = options;
   using opened = new DisposableStack();
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
-  const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
+  const role = worker > 0 ? 'worker' : isServing ? 'serving' : 'beside';
   const files = role === 'worker' ? findServedFiles(path) : prepareStoreFiles(path, create);
   expectConsistentFiles(files, role, notice);
   let isOpen = false;
-  // A command that is rejected, such as by an older store, does not change the record.
+  // A command that is rejected, for example because the store is older, does not change the record.
   if (isMarkedClosed(files.limits)) opened.defer(() => void (isOpen || recordClosed(files)));
   const lock = createLock(role === 'serving', files, opened);
   const descriptors = opened.use(new OpenFiles());
@@ -102,15 +102,15 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   if (role === 'serving') warnOfExposedFiles(files, notice);
   const store = openSqlite(dataFile, { ...options, identity });
   isOpen = true;
-  const kept = opened.move();
+  const resources = opened.move();
   return withLimits(store, limits, {
     limits: createLimitStore(limits, store, rules.ban),
     [Symbol.asyncDispose]: async () => {
-      if (kept.disposed) return;
+      if (resources.disposed) return;
       const isLost = store.dataLoss?.() !== undefined;
       await store[Symbol.asyncDispose]();
       await limits.close();
-      kept.dispose();
+      resources.dispose();
       // A lost WAL may be put back.
       if (role !== 'worker' && !isLost) recordClosed(files);
     },
@@ -126,7 +126,7 @@ export function expectConsistentFiles(
   expectServedFiles(files, role, (data) => {
     if (!isStoreIntact(data)) return false;
     notice(
-      `another program has modified ${data} since the service was killed; it is intact together with its WAL`,
+      `another program has modified ${data} since the service was killed; the file is intact together with its WAL`,
     );
     return true;
   });

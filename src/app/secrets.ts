@@ -29,10 +29,10 @@ export function startReencryption(
   { webhooks: { secretsKeys } }: Pick<Config, 'webhooks'>,
   { store, reencryptSecret, log }: ReencryptionDependencies,
 ): SecretReencryption {
-  const ending = new AbortController();
+  const stopController = new AbortController();
   let known: ReencryptionReport | undefined;
   const check = async () => {
-    const report = await reencryptSecrets(store, reencryptSecret, ending.signal);
+    const report = await reencryptSecrets(store, reencryptSecret, stopController.signal);
     logReport(log, secretsKeys.length, report, known);
     known = report;
   };
@@ -44,7 +44,7 @@ export function startReencryption(
       return known && secretsConcern(secretsKeys.length, known.unreadable);
     },
     [Symbol.asyncDispose]: async () => {
-      ending.abort();
+      stopController.abort();
       await first;
       await schedule[Symbol.asyncDispose]();
     },
@@ -63,7 +63,7 @@ function logReport(
     else
       log.error(
         { webhooks: unreadable },
-        `webhooks cannot be signed: ${unreadableReason(keys)}; their deliveries wait`,
+        `requests to some webhooks cannot be signed: ${unreadableReason(keys)}; their deliveries are pending`,
       );
   }
   if (keys === 0 && isFirst && all > unreadable)

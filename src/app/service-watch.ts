@@ -33,7 +33,7 @@ export interface Watch {
   readonly instance: string;
   /** Start time in Unix ms. */
   readonly startedAt: number;
-  /** Output of this process, unless `traffic` includes it. */
+  /** State of this process's output, such as its log, unless `traffic` includes it. */
   readonly output?: OutputHealth | undefined;
 }
 

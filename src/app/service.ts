@@ -122,7 +122,7 @@ export async function startService(
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const outages = started.use(new OutageLog(log));
-  const how = { serving: true, worker, notice: outages.notice };
+  const how = { isServing: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(processConfig(config, worker), runtime, how));
   const { storage, webhooks } = admin;
   outages.watch(storage);
@@ -162,21 +162,21 @@ export async function startService(
     log,
     counter: watch.counter,
   };
-  const sending = startSending(config, { ...dependencies, worker: worker?.number });
+  const webhookSender = startSending(config, { ...dependencies, worker: worker?.number });
   started.defer(async () => {
     // `Connection: close` makes keep-alive clients reconnect elsewhere before the sockets close.
     draining = true;
     streams[Symbol.dispose]();
     events[Symbol.dispose]();
-    await Promise.all([server.stop(config.drainSeconds * 1_000, stopTimeoutMs), sending.stop()]);
+    await Promise.all([server.stop(config.drainSeconds * 1_000, stopTimeoutMs), webhookSender.stop()]);
   });
   watch.begin(watchServer(server, streams, events));
-  const kept = started.move();
+  const resources = started.move();
   return {
     url: url(),
     port: server.port,
     ...{ admin, feed: events, outages, watch },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

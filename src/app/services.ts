@@ -19,9 +19,12 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
 
 /** The defaults open an existing store for management only, without serving it. */
 export interface OpenOptions {
-  readonly serving?: boolean;
+  readonly isServing?: boolean;
   readonly create?: boolean;
-  /** Whether to upgrade a store of an older version; defaults to `serving`. Only commands that say so may set this. */
+  /**
+   * Whether to upgrade a store of an older version; defaults to `isServing`. Only commands that are documented to
+   * upgrade the store may set this.
+   */
   readonly migrates?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;
@@ -34,12 +37,12 @@ export interface OpenOptions {
 export async function openAdminServices(
   config: Config,
   runtime = createSystemRuntime(),
-  { serving = false, actor = { kind: 'cli', name: systemUserName() }, ...how }: OpenOptions = {},
+  { isServing = false, actor = { kind: 'cli', name: systemUserName() }, ...how }: OpenOptions = {},
 ): Promise<AdminServices> {
   const { randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules, events } = config;
   const settings = { url, cluster, clock: runtime.clock, rules, events: events.areRecorded };
-  const storage = await openStore({ ...settings, serving, ...how });
+  const storage = await openStore({ ...settings, isServing, ...how });
   const { clock } = storage;
   const webhooks = createWebhookServices(config, { ...runtime, clock }, how.notice);
   const { sendTest } = webhooks;

@@ -16,9 +16,9 @@ import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 export interface StorageOptions<All extends Units>
   extends Omit<LimitedStoreSettings<All>, 'create' | 'migrates' | 'notice'> {
   readonly url: string;
-  /** Defaults to `serving`. */
+  /** Defaults to `isServing`. */
   readonly create?: boolean;
-  /** Defaults to `serving`. */
+  /** Defaults to `isServing`. */
   readonly migrates?: boolean;
   /** Thread that runs the units of work of an embedded store; defaults to this thread. */
   readonly writer?: WriterLocation;
@@ -36,13 +36,13 @@ export async function openStorage<All extends Units>(
     url,
     cluster,
     writer = { kind: 'here' },
-    serving,
-    create = serving,
-    migrates = serving,
+    isServing,
+    create = isServing,
+    migrates = isServing,
     notice = warn,
     ...others
   } = options;
-  const settings = { ...others, serving, create, migrates, notice };
+  const settings = { ...others, isServing, create, migrates, notice };
   const path = sqlitePath(url);
   if (path !== undefined) return openEmbedded({ ...settings, path, writer });
   if (!isPostgres(url)) throw new StoreUnusableError(`Unsupported database URL "${maskUrl(url)}".`);
@@ -115,7 +115,7 @@ interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'wri
 
 /** Opens the store at a URL. Throws `StoreUnusableError`. */
 export function openStore({ worker, supervising = false, ...options }: StoreOptions): Promise<Store> {
-  return openStorage({ ...options, units, writer: chooseWriter(options.serving && !supervising, worker) });
+  return openStorage({ ...options, units, writer: chooseWriter(options.isServing && !supervising, worker) });
 }
 
 /** Chooses where writes run: a serving process never writes to an embedded store on its main thread. */
@@ -155,9 +155,9 @@ export async function openCopyStores(fromUrl: string, toUrl: string): Promise<Op
   const to = opened.use(await openForOption('--to', toUrl, false));
   // An embedded store needs no check, because it cannot be opened while it is being served.
   const servedBy = from.now === undefined ? [] : await listRunningInstances(from, await from.now());
-  const kept = opened.move();
+  const resources = opened.move();
   return Object.assign(new CopyOperations(from, to), {
     servedBy,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   });
 }

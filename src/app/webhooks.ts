@@ -33,9 +33,9 @@ export function createWebhookServices(
   const send = aroundSend(createSender(receivers, secrets.open));
   return {
     checkEndpoint: async (url: string, accountId: number) => {
-      const { mistake, inward } = await receivers.check(url, accountId);
-      if (inward !== undefined) {
-        const { host, address, reason } = inward;
+      const { mistake, privateAddress } = await receivers.check(url, accountId);
+      if (privateAddress !== undefined) {
+        const { host, address, reason } = privateAddress;
         notice?.(`rejected a webhook URL: ${host} resolves to ${address}, which is ${reason}`);
       }
       return mistake;

@@ -64,14 +64,14 @@ export class SqliteBackupMaker implements BackupMaker {
     const target = partialName(name);
     const task: BackupTask = { kind: 'make', data: files.data, limits: files.limits, target, now, madeBy };
     const stop = new AbortController();
-    const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+    const stopSignal = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const timer = setInterval(() => {
       onProgress?.(readOrNull(() => fileSize(target)) ?? 0, total);
       // An error thrown by a timer would end the service.
       if ((readOrNull(() => readFreeBytes(files.data)) ?? reserve) < reserve) stop.abort();
     }, checkIntervalMs);
     try {
-      const facts = (await run(task, ending)) as BackupFacts;
+      const facts = (await run(task, stopSignal)) as BackupFacts;
       publish(target, name, replace);
       return facts;
     } catch (error) {

@@ -37,7 +37,7 @@ export function finishRestore(files: StoreFiles): void {
   createFileIfMissing(made, files.data);
   const hasLimits = writePieces(data, made);
   if (hasLimits) {
-    // It was recorded for another data file, and possibly after later changes than those in the backup.
+    // The record is about another data file, and may have been made after later changes than those in the backup.
     clearStoreRecord(made);
     renameSync(made, files.limits);
   } else for (const path of [made, files.limits]) rmSync(path, { force: true });

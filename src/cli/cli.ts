@@ -64,7 +64,7 @@ function rethrowUnlessHelp(error: unknown): void {
 
 const services: readonly (string | undefined)[] = ['serve', serveWorker, backupTask];
 
-/** Whether a command runs until it is stopped, or for another process. Its output must never delay it. */
+/** Whether a command runs until it is stopped, or on behalf of another process. Its output must never delay it. */
 function isService(command: string | undefined, tools: readonly StandaloneCommand[]): boolean {
   return services.includes(command) || tools.some(({ name }) => name === command);
 }

@@ -9,7 +9,7 @@ const pipeWriteBytes = 4_096;
 const fileWriteBytes = 65_536;
 /** Interval between attempts to write to a stream that fails. */
 const retryMs = 100;
-/** A write that takes longer than this is a problem. */
+/** A write that takes longer than this is reported as a problem. */
 const stalledAfterMs = 5_000;
 /** How long lost lines are shown as a current problem. */
 const recentLossMs = 60_000;
@@ -36,7 +36,7 @@ class Stream {
   /** The unwritten remainder of a partially written chunk. It is never dropped, so that no line is torn. */
   #rest: Buffer | undefined;
   #unreported = 0;
-  /** When the write that has not succeeded yet was first attempted. */
+  /** Time of the first attempt at the write that has not succeeded yet. */
   #startedAt: number | undefined;
   #lostAt = -Infinity;
   #failure: string | undefined;
@@ -191,8 +191,8 @@ class ProcessOutput implements OutputHealth {
   }
 
   /**
-   * Resolves when all text was written, or a write fails, or the time is over. Returns false if a write is blocked. Then
-   * the process must be ended with `process.exit`.
+   * Resolves when all text has been written, a write fails, or the time is up. Returns false if a write is blocked. In
+   * that case, the process must be ended with `process.exit`.
    */
   async flush(withinMs?: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -170,7 +170,7 @@ export function limitParameter(things: string) {
 
 export const cursorParameter = cursorSchema(64);
 
-export const namedCursorParameter = cursorSchema(maxCursorLength);
+export const nameCursorParameter = cursorSchema(maxCursorLength);
 
 function cursorSchema(maxLength: number) {
   return z

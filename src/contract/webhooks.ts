@@ -118,7 +118,7 @@ const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' 
 
 const one = { path: '/webhooks/{webhookId}', params } as const;
 
-/** Appended to the descriptions of operations that make a webhook act. */
+/** Appended to the descriptions of operations that can cause a webhook to send requests. */
 const authority = ' Requires `events:read` and the read scopes of the types.';
 
 export const webhookOperations = defineOperations(
@@ -265,7 +265,7 @@ export const webhookOperations = defineOperations(
       summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries, newest first. The `Link` header has the URLs of the first and the next page. Deliveries are kept for 7 days after ' +
-        'they end, but of each webhook only the newest 10,000 that succeeded and the newest 10,000 that failed.',
+        'they end, but for each webhook, only the 10,000 newest that succeeded and the 10,000 newest that failed.',
       params,
       query: ListDeliveriesQuery,
       reads: ['webhooks', 'deliveries'],

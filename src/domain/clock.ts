@@ -41,8 +41,8 @@ export interface Clock {
    */
   readonly aheadSeconds: number;
   /**
-   * Monotonic time (Unix ms) on which all processes of a store agree, for the ages of stored rows. Steps of the clock that
-   * decides `now` have no effect while a process runs.
+   * Monotonic time (Unix ms) on which all processes of a store agree, for the ages of stored rows. Steps of the clock
+   * that determines `now` have no effect while a process runs.
    */
   storeTime(): number;
   /** Switches to the clock steps shared by all processes of a service. */

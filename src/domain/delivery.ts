@@ -6,7 +6,7 @@ import type { Scope } from './scope.ts';
 /** Maximum requests in flight: to one webhook from all processes, and to all webhooks from one process. */
 export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
 
-/** A webhook with as many pending deliveries of a scope gets no new ones; its events wait in the outbox. */
+/** A webhook with this many pending deliveries of a scope gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;
 /**
  * If the events of a scope may not be sent now, the webhook still gets new deliveries until its position is this many

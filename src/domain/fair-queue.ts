@@ -1,4 +1,4 @@
-/** Begins or skips a task that waits. */
+/** Begins or skips a waiting task. */
 type Turn = (begins: boolean) => void;
 
 /** Runs tasks one at a time, alternating between owners, so that an owner with many tasks does not delay the others. */

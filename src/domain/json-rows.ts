@@ -11,11 +11,14 @@ export interface JsonRows {
 /** Beginning of a row. No string in JSON contains this text, because a quote in a string is escaped. */
 const rowStart = '{"id":';
 
-/** The page from the JSON of its rows and the following row, if there is one: of the first `limit` + 1 rows. */
+/**
+ * Returns the page, given the JSON of the first `limit` + 1 rows: those of the page, and the row after them, if there
+ * is one.
+ */
 export function toJsonRows(json: string, count: number, limit: number): JsonRows {
   const next = count > limit ? findLastId(json) : undefined;
-  const kept = next === undefined ? json : dropLastRow(json);
-  return { json: kept, last: findLastId(kept), next };
+  const rows = next === undefined ? json : dropLastRow(json);
+  return { json: rows, last: findLastId(rows), next };
 }
 
 /** Removes rows with ids above `maxId`, which are at the end of the page. */

@@ -1,4 +1,4 @@
-/** The interface of the two keepers of limits: a mapped file, and Redis. */
+/** The interface of the two implementations of limit state: a memory-mapped file, and Redis. */
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { Versions } from '../domain/resources.ts';

@@ -118,11 +118,15 @@ export function decide(
   }
   const verdict = exhaustedVerdict(open, quota, nowMs);
   const penalized = penalize(penalty, rules, verdict.retryAfterSeconds, nowMs);
-  const kept = keepUnopened(open, usage);
+  const keptUsage = keepUnopened(open, usage);
   if (nowMs < penalized.bannedUntil * 1_000) {
-    return { verdict: bannedVerdict(open, penalized, quota, nowMs, true), usage: kept, penalty: penalized };
+    return {
+      verdict: bannedVerdict(open, penalized, quota, nowMs, true),
+      usage: keptUsage,
+      penalty: penalized,
+    };
   }
-  return { verdict, usage: kept, penalty: penalized };
+  return { verdict, usage: keptUsage, penalty: penalized };
 }
 
 /** Refunds an admitted request that got a 503. A window that has ended in the meantime is left unchanged. */

@@ -7,11 +7,13 @@ export interface RedisReading {
   readonly server: string;
   /** Time by which the process had first read this identity. */
   readonly since: number;
-  /** A time before the last reading; 0 if the process has not read any, and has the server of other processes. */
+  /**
+   * A time before the last reading; 0 if the process has not read any identity, and uses the server of other processes.
+   */
   readonly from: number;
   /** A time after the last reading, at which the process was running. */
   readonly until: number;
-  /** Whether the server was that of the other processes when this process began to use it. */
+  /** Whether the other processes used the same server when this process began to use it. */
   readonly isConfirmed: boolean;
 }
 
@@ -25,8 +27,8 @@ export interface RedisReadings {
   /** Stores a reading that began after the time `from`. The stored `since` never increases while the server is the same. */
   save(reading: Omit<RedisReading, 'until'>): Promise<void>;
   /**
-   * Stores that a process is running although it cannot read its server. Its last reading remains. If it has none, it
-   * gets the server `server`.
+   * Records that a process is running even though it cannot read its server. Its last reading is kept. If it has none,
+   * it gets the server `server`.
    */
   keep(reading: Pick<RedisReading, 'process' | 'origin' | 'server'>): Promise<void>;
   remove(process: string): Promise<void>;

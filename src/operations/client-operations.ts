@@ -96,7 +96,7 @@ export class ClientOperations {
     needed?: Partial<Omit<ResolvedNeeds, 'caller'>>,
   ): Promise<OperationResult> {
     const { store, clock, events } = this.#dependencies;
-    // Not before, because the key may have been revoked while the host of a webhook was resolved.
+    // Not earlier, because the key may have been revoked while the host of a webhook was being resolved.
     const confirming = confirm();
     const { caller } = confirming instanceof Promise ? await confirming : confirming;
     const unit = {
@@ -121,7 +121,7 @@ export class ClientOperations {
     const { store, clock } = this.#dependencies;
     const at = clock.storeTime();
     if (operationId !== 'createPet') return store.write('once', { operationId, input, once, at });
-    // Adding an animal never fails with a refusal, so concurrent requests share one batch.
+    // Adding an animal never throws an `ApiError`, so concurrent requests share one batch.
     const outcome = await store.write('createPetOnce', { input: input as never, once, at });
     if (typeof outcome === 'string') throw new ApiError(outcome);
     return outcome;

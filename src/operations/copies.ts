@@ -57,17 +57,17 @@ export class CopyOperations {
   async *copy(): AsyncGenerator<number> {
     this.#copied.clear();
     // Compares existing rows first, so that no rows are added to a store that contains other data.
-    const there = new Map<Table, TableRow | undefined>();
+    const lastRows = new Map<Table, TableRow | undefined>();
     let done = 0;
     for (const table of copiedTables) {
       const { last, count } = await this.#beginning(table);
-      there.set(table, last);
+      lastRows.set(table, last);
       done += count;
       yield done;
     }
     await this.#to.setUnfinished(true);
     for (const table of copiedTables) {
-      for await (const rows of batches(this.#from, table, there.get(table))) {
+      for await (const rows of batches(this.#from, table, lastRows.get(table))) {
         await this.#add(table, rows);
         done += rows.length;
         yield done;
@@ -91,10 +91,10 @@ export class CopyOperations {
         yield done;
       }
       if (difference !== undefined) {
-        const [there, here] = [source.checksum(), copy.checksum()];
+        const [sourceChecksum, targetChecksum] = [source.checksum(), copy.checksum()];
         throw new CopyError(
-          `Table "${table.name}" differs, first at ${difference}: ${there.count} rows in the source, ` +
-            `${here.count} in the target. ${this.#whoWrote(table, there, here)}`,
+          `Table "${table.name}" differs, first at ${difference}: ${sourceChecksum.count} rows in the source, ` +
+            `${targetChecksum.count} in the target. ${this.#whoWrote(table, sourceChecksum, targetChecksum)}`,
         );
       }
       checksums[table.name] = source.checksum();

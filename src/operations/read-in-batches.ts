@@ -2,8 +2,8 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import { nextTick } from '../domain/pacer.ts';
 
 /**
- * Reads a list in batches of `length` rows, each after the `last` row of the batch before. Other work runs between two
- * batches, because a read blocks the event loop of an embedded store.
+ * Reads a list in batches of `length` rows, each starting after the `last` row of the previous batch. Other work runs
+ * between two batches, because a read blocks the event loop of an embedded store.
  */
 export async function* readInBatches<Row>(
   length: number,

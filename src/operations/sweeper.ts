@@ -6,7 +6,7 @@ import { retentionMs } from './changes/idempotency.ts';
 import type { Store } from './units.ts';
 
 const expiryEveryMs = 600_000;
-/** How long a step of the clock must have lasted before rows expire by the new time. */
+/** How long ago a step of the clock must have happened before rows expire by the new time. */
 const stepTrustedAfterMs = 3_600_000;
 /** How long finished deliveries are retained. */
 const deliveryRetentionMs = 7 * dayMs;

@@ -22,15 +22,15 @@ const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
  * `service_unavailable` if the key that encrypted the secret is no longer configured.
  */
 export function revealSecret<Kept extends { readonly body: string | undefined }>(
-  kept: Kept,
+  response: Kept,
   { open }: WebhookSecrets,
 ) {
-  const body = kept.body ?? '';
+  const body = response.body ?? '';
   const [member, sealed] = secretMember.exec(body) ?? [];
   if (member === undefined) throw new Error('The response has no secret.');
   const rest = body.slice(0, -member.length);
   const secret = JSON.stringify(decryptSecret(JSON.parse(sealed ?? ''), open));
-  return { ...kept, body: `${rest},"secret":${secret}}`, tagged: `${rest}}` };
+  return { ...response, body: `${rest},"secret":${secret}}`, tagged: `${rest}}` };
 }
 
 function decryptSecret(sealed: string, open: WebhookSecrets['open']): string {

@@ -77,7 +77,7 @@ export interface TimeRange {
  * A time range divided into intervals of `stepMs`. An interval's numbers are the sums of its per-minute or per-hour
  * rows. Each interval begins at a multiple of `stepMs`.
  */
-export interface Steps extends TimeRange {
+export interface TimeSteps extends TimeRange {
   readonly by: 'minute' | 'hour';
   readonly stepMs: number;
 }
@@ -122,11 +122,11 @@ export interface UsageStore {
   /** Requests by minute, operation and code. */
   minutes(range: TimeRange): Awaitable<MinuteUsage[]>;
   /** Requests by interval and code. Intervals without requests are omitted. */
-  counts(steps: Steps): Awaitable<StepCount[]>;
+  counts(steps: TimeSteps): Awaitable<StepCount[]>;
   /** Requests by interval and latency bucket. */
-  latencies(steps: Steps): Awaitable<StepLatency[]>;
+  latencies(steps: TimeSteps): Awaitable<StepLatency[]>;
   /** Requests by operation and code, in the minutes or hours that begin in the range. */
-  operations(range: TimeRange & Pick<Steps, 'by'>): Awaitable<OperationCount[]>;
+  operations(range: TimeRange & Pick<TimeSteps, 'by'>): Awaitable<OperationCount[]>;
   /** A key's requests by day and operation. */
   keyOperations(keyId: number, range: TimeRange): Awaitable<KeyOperation[]>;
   /** Requests by period, in order. Periods without requests are omitted. */

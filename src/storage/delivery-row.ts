@@ -106,8 +106,9 @@ export interface LeasedRow {
 }
 
 /**
- * Delay after which a delivery is due again if the process ended while it had a lease. Between these bounds, it is the
- * age of the delivery, so that one whose attempt ends every process is made less and less often.
+ * Bounds of the delay after which a delivery is due again if the process ended while it held the lease. Between the
+ * bounds, the delay is the age of the delivery, so that a delivery whose attempts crash the process is retried less and
+ * less often.
  */
 const crashDelayMs = { min: 5_000, max: 300_000 } as const;
 
@@ -133,8 +134,8 @@ export function mistimedSql(
 }
 
 /**
- * SQL for the scope that a delivery's event requires, as in the index `due_deliveries_by_event_scope`. There is no ELSE,
- * so an event of a group that this version does not know is left to later versions.
+ * SQL for the scope that a delivery's event requires, as in the index `due_deliveries_by_event_scope`. There is no
+ * ELSE, so events of groups that are unknown to this version are left to later versions.
  */
 export const deliveryScopeSql = `CASE ${Object.entries(scopeByEventGroup)
   .map(([group, scope]) => `WHEN substr(type, 1, ${group.length + 1}) = '${group}.' THEN '${scope}'`)
@@ -151,7 +152,7 @@ export function sendingSql({ position }: Dialect, now: string) {
       AND coalesce(expires_at, 9223372036854775807) > ${now})`;
   const isDue = (scope: Scope) =>
     `EXISTS (SELECT 1 ${pending} AND ${deliveryScopeSql} = '${scope}' AND next_attempt_at <= ${now})`;
-  /** Whether the webhook may get more deliveries, in view of those that require this scope. */
+  /** Whether the webhook may get more deliveries, considering only those that require this scope. */
   const hasRoomFor = (scope: Scope) => {
     const ofScope = `${pending} AND ${deliveryScopeSql} = '${scope}'`;
     const first = `(SELECT event_id ${ofScope} ORDER BY next_attempt_at, id LIMIT 1)`;
@@ -187,13 +188,13 @@ export function toSendingStates(rows: readonly SendingRow[]): Record<string, Sen
   );
 }
 
-/** How many deliveries of a webhook a process may lease, and the pace of its account before that. */
+/** Number of deliveries of a webhook that a process may lease, and the pace of its account before these leases. */
 interface LeaseShare {
   readonly most: number;
   readonly pace: ReturnType<typeof deliverySchedule>;
 }
 
-/** Divides the pace and the leases of each account among its webhooks, which take turns in being the first. */
+/** Divides the pace and the leases of each account among its webhooks, which take turns being the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
   const shares = new Map<bigint, LeaseShare>();
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
@@ -209,7 +210,7 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
   return shares;
 }
 
-/** The paces of the accounts of these leases, after them. */
+/** The paces of the accounts after these leases. */
 export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, LeaseShare>) {
   return [...Map.groupBy(taken, ({ accountId }) => accountId)].flatMap(([accountId, leased]) => {
     const pace = shares.get(leased[0]?.webhookId ?? 0n)?.pace;
@@ -219,7 +220,7 @@ export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyM
   });
 }
 
-/** Selects events that may become deliveries: events of these types after the id `after`. */
+/** Selects events that may become deliveries: events of these types with ids above `after`. */
 interface EventSelection {
   readonly after: bigint;
   readonly types: readonly string[];
@@ -257,9 +258,9 @@ export function toLeasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUn
 }
 
 /**
- * If this round used up its room, the next round continues after the last webhook that got a part of it, and in the same
- * place if there was none. If it found its maximum number of webhooks, the next round starts after the last of them.
- * Otherwise, the next round starts at the first webhook.
+ * If this round leased as many deliveries as it had room for, the next round starts after the last webhook with a
+ * leased delivery, or in the same place if there was none. If it found its maximum number of webhooks, the next round
+ * starts after the last of them. Otherwise, the next round starts at the first webhook.
  */
 export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],

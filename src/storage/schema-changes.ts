@@ -14,8 +14,8 @@ interface SchemaChange {
 }
 
 /**
- * Migration steps up to version 1.1.0 and of the days after. The first two were changed after the release:
- * `addedTo11` completes the stores that it created.
+ * Migration steps up to version 1.1.0, and those of the first days after its release. The first two were changed after
+ * the release, so `addedTo11` completes the stores that 1.1.0 created.
  */
 const changesOf11: readonly SchemaChange[] = [
   {
@@ -252,7 +252,7 @@ const addedIndexes = (id: '' | ', id') => `
   CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
 `;
 
-/** Columns and indexes that stores of the release 1.1.0 lack. Stores of later versions have them. */
+/** Columns and indexes that are missing from stores of release 1.1.0. Stores of later versions have them. */
 const addedTo11: SchemaChange = {
   sqlite: (database) => {
     const columns = database.query("SELECT 1 FROM pragma_table_info('webhooks') WHERE name = 'succeeded_at'");

@@ -41,7 +41,8 @@ export type PetFilter = FilterOf<typeof pets> & { readonly ids?: readonly bigint
 
 export interface PetStore extends EntityReads<typeof pets> {
   /**
-   * Like `list`, as JSON, and optionally only the animals with some ids. The JSON of an animal is that of `petJson`.
+   * Like `list`, but returns JSON, and optionally only the animals with certain ids. The JSON of an animal is that of
+   * `petJson`.
    */
   listJson(after: bigint | undefined, limit: number, filter?: PetFilter): Awaitable<JsonRows>;
   /**
@@ -126,7 +127,7 @@ export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Enti
 export interface StoreSettings<All extends Units = Units> {
   readonly clock: Clock;
   /** Whether this process serves requests, or supervises workers that serve requests. */
-  readonly serving: boolean;
+  readonly isServing: boolean;
   /** Whether to create a missing embedded store, or the tables of an empty database. */
   readonly create: boolean;
   /** Whether to upgrade a store of an older version instead of rejecting it. */
@@ -177,10 +178,10 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
    * Resolves with the reason when the process must exit because it can no longer write; undefined if the engine cannot
    * fail in this way.
    */
-  readonly lost?: Promise<Error>;
+  readonly writerLost?: Promise<Error>;
   /**
-   * Reason why acknowledged changes may exist only in files that this process keeps open; undefined if they do not, or
-   * if the store is on a server.
+   * Reason why acknowledged changes may exist only in files that this process keeps open; undefined if there is no such
+   * risk, or if the store is on a server.
    */
   readonly dataLoss?: () => string | undefined;
   /** Maximum delay until a process sees a change that another process acknowledged, in ms. */

@@ -62,7 +62,7 @@ export interface EventWrites {
   prune(before: number): Awaitable<boolean>;
   /**
    * Skips an event id, so that readers notice that changes are missing. Returns false, and skips nothing, if earlier
-   * events may still have no ids.
+   * events may still lack ids.
    */
   skip(): Awaitable<boolean>;
 }
@@ -94,13 +94,13 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Whether a webhook has fewer than `maxPending` pending deliveries. */
   hasRoom(webhookId: bigint): Awaitable<boolean>;
   /**
-   * Adds the pace of some accounts whose webhooks are older than paces, and returns whether more may be missing. Without
-   * it, `lease` finds none of these webhooks.
+   * Adds the paces of some accounts whose webhooks were created before paces existed, and returns whether more may be
+   * missing. Until then, `lease` finds none of these webhooks.
    */
   addPaces(): Awaitable<boolean>;
   /**
    * Ends some leases, and returns whether more may remain. Call this only after the processes that hold the leases have
-   * exited. The deliveries are due after a delay, because sending one of them may have ended the process.
+   * exited. The deliveries are due after a delay, because sending one of them may have crashed the process.
    */
   release(now: number): Awaitable<boolean>;
   /**

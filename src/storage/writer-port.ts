@@ -158,7 +158,7 @@ export class WriteServer {
   /** Failure of the last write; undefined if the write succeeded. */
   #failure: SentError | undefined;
   #lostFilesCheck: NodeJS.Timeout | undefined;
-  /** Whether the failure is a lost file of the store, which may be put back without a write. */
+  /** Whether the write failed because a file of the store was lost. The file may be restored without a write. */
   #isLost = false;
 
   constructor(writer: CountingWriter) {

@@ -31,7 +31,7 @@ export interface StoreIdentity {
   /** The files that contain changes: the data file and its WAL. */
   readonly data: readonly FileIdentity[];
   /** Files that other processes must find at their paths to coordinate with this process. */
-  readonly shared: readonly FileIdentity[];
+  readonly sharedFiles: readonly FileIdentity[];
   /** For detecting files that were truncated; undefined in a command, which has the store open only briefly. */
   readonly open: FileDescriptors | undefined;
 }
@@ -46,7 +46,7 @@ export function readStoreIdentity(
   const identify = (name: string) => toFileIdentity(name, statSync(name, { bigint: true }));
   return {
     data: [resolve(path), `${data}-wal`].map(identify),
-    shared: [`${data}-shm`, ...(isServing ? [lock] : [])].map(identify),
+    sharedFiles: [`${data}-shm`, ...(isServing ? [lock] : [])].map(identify),
     open,
   };
 }
@@ -64,7 +64,7 @@ export function findDataLoss({ data, open }: StoreIdentity): string | undefined 
 
 /** Like `findDataLoss`, but checks all files. */
 export function findStoreLoss(identity: StoreIdentity): string | undefined {
-  return findDataLoss(identity) ?? findReplacement(identity.shared);
+  return findDataLoss(identity) ?? findReplacement(identity.sharedFiles);
 }
 
 function findReplacement(files: readonly FileIdentity[]): string | undefined {

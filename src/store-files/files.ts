@@ -67,7 +67,10 @@ function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
   return { data, limits, lock: `${data}.serving` };
 }
 
-/** Files that contain data of the store at a path; its lock file is empty. */
+/**
+ * The existing files, other than the data file, that contain data of the store at a path. The lock file is not among
+ * them, because it is always empty.
+ */
 export function findLeftoverFiles(path: string): string[] {
   const { data, limits } = storeFilePaths(existsSync(path) ? systemUserName(path) : resolve(path));
   return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
@@ -170,8 +173,8 @@ function systemUserName(path: string): string {
 const fullDiskBytes = 131_072;
 
 /**
- * Adds the cause and the remedy to an error of a file, of which SQLite reports no cause: a full disk, a read-only file
- * system, or missing permissions. Several paths are examined in their order.
+ * Adds the cause and the remedy to a file error for which SQLite reports no cause: a full disk, a read-only file
+ * system, or missing permissions. If there are several paths, they are examined in order.
  */
 export function explainFileError({ message }: Error, path: string, ...others: readonly string[]): string {
   try {

@@ -80,7 +80,7 @@ function readSalts(wal: number): Buffer | undefined {
 }
 
 interface DataHeader {
-  /** The size that the file has, in bytes. */
+  /** Size of the data file according to its header. */
   readonly bytes: number;
   /** Increases with every change of the header. */
   readonly changes: number;

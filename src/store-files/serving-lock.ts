@@ -4,7 +4,7 @@ import { StoreUnusableError } from '../outages/errors.ts';
 import { createFileIfMissing, explainFileError, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
-/** Time to wait for a command that holds the lock for a moment. The wait blocks the thread. */
+/** Time to wait for a command that briefly holds the lock. The wait blocks the thread. */
 export const commandLockMs = 500;
 
 /**

@@ -16,10 +16,10 @@ export class SupervisorLink implements Disposable {
   readonly store: MessagePortLike;
 
   /**
-   * Throws if no supervisor started this process. Calls `lost` when the supervisor exits. This process must then exit,
-   * because a new supervisor needs the port.
+   * Throws if no supervisor started this process. Calls `onSupervisorExit` when the supervisor exits. This process must
+   * then exit, because a new supervisor needs the port.
    */
-  constructor(lost: () => void) {
+  constructor(onSupervisorExit: () => void) {
     if (process.send === undefined) throw new Error('Workers can be started only by animal-store serve.');
     const started = Promise.withResolvers<Start>();
     const stopped = Promise.withResolvers<void>();
@@ -33,11 +33,11 @@ export class SupervisorLink implements Disposable {
       else if (message.kind === 'question') void this.#answer(message.question);
       else stopped.resolve();
     });
-    this.#lost = lost;
-    process.on('disconnect', this.#lost);
+    this.#onSupervisorExit = onSupervisorExit;
+    process.on('disconnect', this.#onSupervisorExit);
   }
 
-  readonly #lost: () => void;
+  readonly #onSupervisorExit: () => void;
   #answerTo: (question: unknown) => Promise<unknown> = async () => undefined;
 
   answer(answerTo: (question: unknown) => Promise<unknown>): void {
@@ -54,7 +54,7 @@ export class SupervisorLink implements Disposable {
 
   /** Allows the process to exit. */
   [Symbol.dispose](): void {
-    process.off('disconnect', this.#lost);
+    process.off('disconnect', this.#onSupervisorExit);
     process.disconnect?.();
   }
 

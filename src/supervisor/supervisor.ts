@@ -43,7 +43,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #stopping = new AbortController();
   readonly #workers = new Map<number, WorkerProcess>();
-  readonly #kept: Promise<void>[] = [];
+  readonly #keepTasks: Promise<void>[] = [];
   #serve: Serve | undefined;
 
   /** Spawns the processes, which load the program and wait for `serve`. */
@@ -61,7 +61,7 @@ export class Supervisor {
     // The first worker picks a free port.
     if (serve.port === 0) this.#serve = { ...serve, port: (await firstServing).port };
     const [listening] = await Promise.all([firstServing, ...others.map((other) => this.#begin(...other))]);
-    for (const [number, worker] of this.#workers) this.#kept.push(this.#keep(number, worker));
+    for (const [number, worker] of this.#workers) this.#keepTasks.push(this.#keep(number, worker));
     return listening;
   }
 
@@ -69,9 +69,9 @@ export class Supervisor {
    * Asks all workers a question. Returns the answers by worker number, omitting workers that do not answer in time.
    */
   async ask(question: unknown, withinMs: number): Promise<ReadonlyMap<number, unknown>> {
-    const serving = [...this.#workers].filter(([, { hasServed }]) => hasServed);
+    const servingWorkers = [...this.#workers].filter(([, { hasServed }]) => hasServed);
     const answers = await Promise.all(
-      serving.map(async ([number, worker]) => [number, await worker.ask(question, withinMs)] as const),
+      servingWorkers.map(async ([number, worker]) => [number, await worker.ask(question, withinMs)] as const),
     );
     return new Map(answers.filter(([, answer]) => answer !== undefined));
   }
@@ -84,7 +84,7 @@ export class Supervisor {
   /** Lets all workers drain and exit. Kills workers that are not serving yet or exceed the time limit. */
   async stop(withinMs: number): Promise<void> {
     this.#stopping.abort();
-    const endings = [...this.#workers].map(async ([number, worker]) => {
+    const exits = [...this.#workers].map(async ([number, worker]) => {
       if (worker.hasServed) worker.stop();
       else worker.kill();
       const isOver = new AbortController();
@@ -94,15 +94,12 @@ export class Supervisor {
         worker.kill();
       }
       isOver.abort();
-      const ending = await worker.ended;
-      if (ending.code !== 0 && worker.hasServed) {
-        this.#options.log.error(
-          { worker: number, pid: worker.pid, ...ending },
-          'worker did not stop cleanly',
-        );
+      const exit = await worker.ended;
+      if (exit.code !== 0 && worker.hasServed) {
+        this.#options.log.error({ worker: number, pid: worker.pid, ...exit }, 'worker did not stop cleanly');
       }
     });
-    await Promise.all([...endings, ...this.#kept]);
+    await Promise.all([...exits, ...this.#keepTasks]);
   }
 
   async kill(): Promise<void> {
@@ -122,7 +119,7 @@ export class Supervisor {
     const connection = this.#options.connect(number, worker.store);
     void worker.ended.then(() => connection?.[Symbol.dispose]());
     worker.start({ ...this.#serve, worker: number, workers: this.#options.workers });
-    return worker.serving;
+    return worker.listening;
   }
 
   /**
@@ -136,8 +133,8 @@ export class Supervisor {
     const over = AbortSignal.any([this.#stopping.signal, ended.signal]);
     for (let missed = 0; missed < maxMissed; ) {
       // A worker that is not serving yet may be busy loading.
-      const asked = worker.hasServed ? worker.isAlive(everyMs) : true;
-      const [isAlive, isRunning] = await Promise.all([asked, waitUnlessAborted(everyMs, over)]);
+      const heartbeatReply = worker.hasServed ? worker.isAlive(everyMs) : true;
+      const [isAlive, isRunning] = await Promise.all([heartbeatReply, waitUnlessAborted(everyMs, over)]);
       if (!isRunning) return;
       missed = isAlive ? 0 : missed + 1;
     }
@@ -151,13 +148,13 @@ export class Supervisor {
     let worker = first;
     for (let failures = 0; ; ) {
       void this.#watch(number, worker);
-      const ending = await worker.ended;
+      const exit = await worker.ended;
       if (signal.aborted) return;
       const reason = worker.hasServed ? undefined : await startFailure(worker);
       failures = worker.hasServed ? 0 : failures + 1;
       const pauseMs = failures === 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1));
       log.error(
-        { worker: number, pid: worker.pid, ...ending, ...(reason && { reason, retryMs: pauseMs }) },
+        { worker: number, pid: worker.pid, ...exit, ...(reason && { reason, retryMs: pauseMs }) },
         worker.hasServed ? 'worker ended; starting another' : 'worker could not start; trying again',
       );
       if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -177,7 +174,7 @@ function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
 }
 
 async function startFailure(worker: WorkerProcess): Promise<string> {
-  return worker.serving.then(
+  return worker.listening.then(
     () => '',
     (error: Error) => error.message,
   );

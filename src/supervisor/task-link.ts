@@ -1,11 +1,12 @@
 import type { TaskResult } from './task-process.ts';
 
 /**
- * Runs the task that the parent process sends. Calls `lost` if the parent has exited. Throws if there is no parent.
+ * Runs the task that the parent process sends. Calls `onParentExit` if the parent has exited. Throws if there is no
+ * parent.
  */
 export async function runParentTask(
   work: (task: unknown) => Promise<TaskResult>,
-  lost: (task: unknown) => void,
+  onParentExit: (task: unknown) => void,
 ): Promise<void> {
   if (process.send === undefined) throw new Error('This command can be started only by animal-store itself.');
   const received = Promise.withResolvers<unknown>();
@@ -15,7 +16,7 @@ export async function runParentTask(
   const answer = await work(task);
   // The task may have blocked the event loop, which delays the disconnect event.
   await new Promise((heard) => setImmediate(heard));
-  if (!process.connected) return lost(task);
+  if (!process.connected) return onParentExit(task);
   process.send(answer);
   process.disconnect?.();
 }

@@ -26,7 +26,7 @@ export class WorkerProcess {
   /** Undefined if the process could not be spawned. */
   readonly pid: number | undefined;
   /** Resolves once the worker is listening. Rejects with the reason that the worker reports, or with `WorkerExitedError`. */
-  readonly serving: Promise<Listening>;
+  readonly listening: Promise<Listening>;
   readonly ended: Promise<WorkerExit>;
   /** Connects the process to the store. Messages to a process that has exited are dropped. */
   readonly store: MessagePortLike;
@@ -37,7 +37,7 @@ export class WorkerProcess {
   /** Spawns the process, which loads the program and waits for `start`. */
   constructor(command: readonly string[]) {
     const { promise, resolve, reject } = Promise.withResolvers<Listening>();
-    this.serving = promise;
+    this.listening = promise;
     // Prevents an unhandled rejection if the process is no longer needed.
     promise.catch(() => undefined);
     const store = new StoreMessagePort((message) => this.#send({ kind: 'store', message }));
@@ -94,9 +94,9 @@ export class WorkerProcess {
   async #waitForExit(reject: (error: Error) => void): Promise<WorkerExit> {
     await this.#process?.exited;
     this.#questions[Symbol.dispose]();
-    const ending = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };
-    reject(new WorkerExitedError(ending));
-    return ending;
+    const exit = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };
+    reject(new WorkerExitedError(exit));
+    return exit;
   }
 
   #send(message: ToWorker): void {

@@ -75,7 +75,7 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
       closedAt: nullable(integer),
       note: nullable(text),
     },
-    { isCounted: true, resource: 'callers', silentInsert: 'an account without keys is not a caller' },
+    { isCounted: true, resource: 'callers', unversionedInsert: 'an account without keys is not a caller' },
   ),
   {
     // Rows found by a search also contain the folded name, which is dropped here.

@@ -2,9 +2,10 @@ import type { EventType } from '../domain/event-type.ts';
 import { int64, integer, type NewRowOf, nullable, type RowOf, table, text, textColumn } from './table.ts';
 
 /**
- * Minimum number of ids skipped by a restore, or by a failover on PostgreSQL (`skip_lost_ids`). Exceeds the number of rows
- * that can have been added since the backup. If ids were reused, readers would skip new events as already seen, and webhook
- * receivers would drop them as duplicates. The gap begins at the time in microseconds if it is higher than the last id.
+ * Minimum number of ids skipped by a restore, or by a failover on PostgreSQL (`skip_lost_ids`). Exceeds the number of
+ * rows that could have been added since the backup. If ids were reused, readers would skip new events as already seen,
+ * and webhook receivers would drop them as duplicates. The gap begins at the time in microseconds if it is higher than
+ * the last id.
  */
 export const skippedIdsPerRestore = 1_000_000_000;
 

@@ -111,7 +111,7 @@ interface Description<C extends Columns> {
   /** The resource whose version increases with every change to a row. */
   readonly resource?: Resource;
   /** Reason why adding a row does not change the version. */
-  readonly silentInsert?: string;
+  readonly unversionedInsert?: string;
   /** Reason why `copy` skips the rows. */
   readonly notCopied?: string;
   /** Reason why PostgreSQL runs units that use the table in a transaction, and not in memory as part of a group. */
@@ -172,7 +172,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     lookups = {},
     references = {},
   } = settings;
-  const { deleted, resource, silentInsert, notCopied, notGrouped } = settings;
+  const { deleted, resource, unversionedInsert, notCopied, notGrouped } = settings;
   const hasNumericIds = isCounted && columns.id !== int64;
   return {
     name,
@@ -186,7 +186,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     references: references as Readonly<Record<string, string>>,
     deleted,
     resource,
-    raisesOnInsert: resource !== undefined && silentInsert === undefined,
+    raisesOnInsert: resource !== undefined && unversionedInsert === undefined,
     notCopied,
     notGrouped: notGrouped ?? (hasNumericIds ? 'groups assign only int64 ids' : undefined),
   };

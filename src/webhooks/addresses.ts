@@ -58,7 +58,10 @@ export function isAllowed(address: string, allowed: readonly Network[]): boolean
   return isInNetworks(unmapAddress(address) ?? address, allowed);
 }
 
-/** The IPv4 address that an IPv4-mapped or NAT64 address leads to, or else the address. Undefined for other text. */
+/**
+ * Returns the IPv4 address embedded in an IPv4-mapped or NAT64 address, and any other address unchanged. Undefined for
+ * other text.
+ */
 function effectiveAddress(text: string): string | undefined {
   const address = unmapAddress(text);
   if (address === undefined) return undefined;

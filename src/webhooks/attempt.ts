@@ -99,7 +99,7 @@ interface AttemptResult {
   readonly settled: SettledDelivery;
   /** Undefined if no attempt was made. */
   readonly counted?: AttemptOutcome;
-  /** The outcome disables the webhook, unless a delivery has succeeded, or the webhook was enabled, since. */
+  /** The outcome disables the webhook, unless a delivery has since succeeded or the webhook has since been enabled. */
   readonly disabling?: DisablingOutcome;
 }
 
@@ -137,7 +137,8 @@ export function evaluateAttempt(
   const settled = { ...finished, status: 'failed' } as const;
   if ('error' in outcome && outcome.error === 'expired') return { settled, counted: 'expired' };
   if ('error' in outcome && outcome.error === 'unselected') return { settled };
-  // A former URL, or a receiver that has been repaired since, says nothing about the next attempt.
+  // If the URL has changed or the receiver was repaired in the meantime, the outcome says nothing about the next
+  // attempt.
   const again = reschedule({ ...delivery, attempts }, now);
   if (isGone(result)) {
     const otherwise = { kept: again, moved: again };

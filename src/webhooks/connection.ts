@@ -1,4 +1,4 @@
-/** Connections to receivers, and the idle ones among them. */
+/** Connections to receivers, and a pool of idle connections. */
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -38,13 +38,13 @@ const phaseNames: Readonly<Record<Phase, string>> = {
 };
 
 /** The error of a phase that was aborted. */
-export function abortedPhaseError(phase: Phase, ending: AbortReason): PhaseError {
-  return { error: ending, message: abortedMessage(ending, phaseNames[phase]) };
+export function abortedPhaseError(phase: Phase, reason: AbortReason): PhaseError {
+  return { error: reason, message: abortedMessage(reason, phaseNames[phase]) };
 }
 
 /** Error message for an aborted exchange. `awaited` did not finish. */
-export function abortedMessage(ending: AbortReason, awaited: string): string {
-  return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
+export function abortedMessage(reason: AbortReason, awaited: string): string {
+  return reason === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
 }
 
 /**
@@ -66,14 +66,14 @@ export function overLimitMessage(meter: Meter): string | undefined {
   return `The receivers and name servers of this account take too long to process; try again in ${seconds} s.`;
 }
 
-/** Opens a connection. Never rejects. `ending` must abort with an `AbortReason` as its reason. */
+/** Opens a connection. Never rejects. `abortSignal` must abort with an `AbortReason` as its reason. */
 export async function openConnection(
   { address, port, tls }: Target,
   meter: Meter,
-  ending: AbortSignal,
+  abortSignal: AbortSignal,
 ): Promise<Connection | PhaseError> {
   const transport = connect({ host: address, port, noDelay: true });
-  const failure = await waitForPhase(transport, 'connect', ending);
+  const failure = await waitForPhase(transport, 'connect', abortSignal);
   if (failure !== undefined) return failure;
   if (tls === undefined) return { socket: transport, transport };
   const stopCounting = limitReceived(transport, maxHandshakeBytes, (exceeded) =>
@@ -85,7 +85,7 @@ export async function openConnection(
       ),
     ),
   );
-  // Other handshakes of the account, which began at the same time, may have used up its time since.
+  // Other handshakes of the account that began at the same time may have used up its time in the meantime.
   const rest = () => {
     const message = overLimitMessage(meter);
     if (message !== undefined) transport.destroy(new Error(message));
@@ -94,15 +94,15 @@ export async function openConnection(
   const records = countTlsRecords(transport, meter);
   // `rejectUnauthorized` overrides NODE_TLS_REJECT_UNAUTHORIZED.
   const socket = connectTls({ socket: records, host: address, rejectUnauthorized: true, ...tls });
-  const failed = await waitForPhase(socket, 'tls', ending);
+  const failed = await waitForPhase(socket, 'tls', abortSignal);
   stopCounting();
   transport.off('data', rest);
   return failed ?? { socket, transport };
 }
 
 /**
- * The TLS records on a connection. If the runtime read them from the connection itself, it would process them, such as
- * verify a certificate, before they can be counted.
+ * The TLS records on a connection. If the runtime read them from the connection itself, it would process them before
+ * they can be counted, for example by verifying a certificate.
  */
 function countTlsRecords(transport: Socket, meter: Meter): Duplex {
   const records = new Duplex({
@@ -152,21 +152,21 @@ const openedEvents = { connect: 'connect', tls: 'secureConnect' } as const;
 function waitForPhase(
   socket: Socket,
   phase: keyof typeof openedEvents,
-  ending: AbortSignal,
+  abortSignal: AbortSignal,
 ): Promise<PhaseError | undefined> {
   const { promise, resolve } = Promise.withResolvers<PhaseError | undefined>();
   const settle = (error?: PhaseError) => {
-    ending.removeEventListener('abort', end);
+    abortSignal.removeEventListener('abort', end);
     if (error !== undefined) socket.destroy();
     resolve(error);
   };
-  const end = () => settle(abortedPhaseError(phase, ending.reason));
+  const end = () => settle(abortedPhaseError(phase, abortSignal.reason));
   socket.once(openedEvents[phase], () => settle());
   // This listener remains, because an error without a listener would end the process.
   socket.on('error', ({ message }) => settle({ error: phase, message }));
   socket.once('close', () => settle({ error: phase, message: `The ${phaseNames[phase]} ended early.` }));
-  ending.addEventListener('abort', end);
-  if (ending.aborted) end();
+  abortSignal.addEventListener('abort', end);
+  if (abortSignal.aborted) end();
   return promise;
 }
 
@@ -187,7 +187,7 @@ export function limitTls({ socket, transport }: Connection, exceed: () => void):
 const defaultIdleMs = 2_000;
 const maxIdlePerEndpoint = 4;
 const maxIdleEndpoints = 64;
-/** How long no connection is kept open to an endpoint that misused one. */
+/** How long connections to an endpoint are not kept open after the endpoint misused one. */
 const distrustMs = 600_000;
 const maxDistrusted = 1_000;
 
@@ -210,8 +210,8 @@ export class IdleConnections implements Disposable {
   }
 
   /**
-   * Keeps no connection to this endpoint open for ten minutes. Otherwise, a receiver that closes each connection that is
-   * used again would get most requests twice, and one that sends TLS messages without data could do so all the time.
+   * Keeps no connection to this endpoint open for ten minutes. Otherwise, a receiver that closes each connection that
+   * is used again would get most requests twice, and one that sends TLS messages without data could do so continuously.
    */
   distrust(endpoint: string): void {
     this.#distrusted.delete(endpoint);
@@ -233,7 +233,7 @@ export class IdleConnections implements Disposable {
       socket.destroy();
       return;
     }
-    // Data without a request is a mistake of the receiver.
+    // A receiver must not send data without a request.
     const close = () => {
       release();
       socket.destroy();

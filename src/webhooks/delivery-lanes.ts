@@ -41,7 +41,7 @@ export class DeliveryLanes {
   /** Number of deliveries in flight or queued. */
   #taken = 0;
 
-  /** Queued deliveries do not use up the places of other webhooks. */
+  /** Queued deliveries do not take up the capacity of other webhooks. */
   get room(): number {
     return Math.min(maxInFlight.perProcess - this.#inFlight, maxLeasedTotal - this.#taken);
   }

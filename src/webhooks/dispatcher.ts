@@ -80,7 +80,7 @@ interface DispatcherOptions {
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #inFlight = new Set<Promise<void>>();
-  readonly #ending = new AbortController();
+  readonly #stopController = new AbortController();
   readonly #timer: NodeJS.Timeout;
   readonly #lanes = new DeliveryLanes();
   #settled: SettledDelivery[] = [];
@@ -120,7 +120,7 @@ export class Dispatcher {
     clearTimeout(this.#pacedTimer);
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
-    this.#ending.abort();
+    this.#stopController.abort();
     await this.#idle();
     await this.#running;
   }
@@ -197,7 +197,7 @@ export class Dispatcher {
     // The clock may be set forward and back between two polls.
     this.#noticeStep();
     const now = clock.now();
-    this.#giveBack(this.#lanes.withdrawStalled(now));
+    this.#releaseLeases(this.#lanes.withdrawStalled(now));
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
     this.#isWoken = false;
     this.#lanes.resume(now);
@@ -244,11 +244,11 @@ export class Dispatcher {
       state.url === url &&
       state.secret === secret &&
       state.formerSecret === formerSecret;
-    this.#giveBack(this.#lanes.withdraw(webhookId, isCurrent));
+    this.#releaseLeases(this.#lanes.withdraw(webhookId, isCurrent));
   }
 
   /** Ends the leases of deliveries that are not in flight. They are due again at once. */
-  #giveBack(loaded: readonly Loaded[]): void {
+  #releaseLeases(loaded: readonly Loaded[]): void {
     const now = this.#options.clock.now();
     this.#settled.push(...loaded.map(({ delivery }) => reschedule(delivery, now)));
   }
@@ -258,7 +258,7 @@ export class Dispatcher {
     try {
       bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
     } catch (error) {
-      this.#giveBack(deliveries.map((delivery) => ({ delivery, body: undefined })));
+      this.#releaseLeases(deliveries.map((delivery) => ({ delivery, body: undefined })));
       throw error;
     }
     for (const delivery of deliveries) this.#lanes.add({ delivery, body: bodies.get(delivery.eventId) });
@@ -273,7 +273,7 @@ export class Dispatcher {
       const sent = this.#deliver(loaded).catch((error) => this.#postpone(loaded, error));
       const attempt = sent.then((isFast) => {
         this.#inFlight.delete(attempt);
-        this.#giveBack(this.#lanes.end(webhookId, isFast, clock.now()));
+        this.#releaseLeases(this.#lanes.end(webhookId, isFast, clock.now()));
         for (const id of this.#lanes.waiting) this.#next(id);
         this.wake();
       });
@@ -281,7 +281,7 @@ export class Dispatcher {
     }
   }
 
-  /** An internal error must not end the process, which would send the delivery again after every start. */
+  /** An internal error must not end the process, which would send the delivery again after every restart. */
   #postpone({ delivery }: Loaded, error: unknown): boolean {
     const { clock, notice } = this.#options;
     notice('a delivery could not be sent because of an internal error', {
@@ -301,7 +301,7 @@ export class Dispatcher {
     // process may then send the delivery.
     const leftMs = delivery.leasedUntil - at;
     if (leftMs < latestStartMs || leftMs > maxLeaseMs) {
-      this.#giveBack([loaded]);
+      this.#releaseLeases([loaded]);
       return false;
     }
     const outcome = await this.#send(delivery, body, at);
@@ -335,7 +335,7 @@ export class Dispatcher {
   async #send(delivery: LeasedDelivery, body: string | undefined, at: number): Promise<Outcome | NotSent> {
     if (!delivery.isSelected) return { error: 'unselected', message: unselected, milliseconds: 0 };
     if (body === undefined) return { error: 'expired', message: 'The event has expired.', milliseconds: 0 };
-    const { signal } = this.#ending;
+    const { signal } = this.#stopController;
     if (signal.aborted) return { error: 'aborted', message: '', milliseconds: 0 };
     return this.#options.send({ ...delivery, body }, at, signal);
   }

@@ -21,26 +21,26 @@ export interface PrivateAddress {
 }
 
 /**
- * Returns what is wrong with a webhook's URL ("must be …"), or undefined if the URL is valid. `noticed` receives the
- * internal address, which the message omits.
+ * Returns what is wrong with a webhook's URL ("must be …"), or undefined if the URL is valid. `onPrivateAddress`
+ * receives the internal address, which the message omits.
  */
 export async function checkEndpoint(
   text: string,
   routes: NetworkPolicy,
-  noticed?: (inward: PrivateAddress) => void,
+  onPrivateAddress?: (privateAddress: PrivateAddress) => void,
 ): Promise<string | undefined> {
   const url = parseEndpoint(text);
   if (typeof url === 'string') return url;
   const located = await resolveHost(url, routes);
   if ('addresses' in located) return undefined;
-  if (located.inward !== undefined) noticed?.(located.inward);
+  if (located.privateAddress !== undefined) onPrivateAddress?.(located.privateAddress);
   return located.message;
 }
 
 type ResolvedHost =
   | { readonly addresses: readonly string[] }
   /** The message for clients begins with a verb ("must …"), and does not contain internal addresses. */
-  | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly inward?: PrivateAddress };
+  | { readonly error: 'dns' | 'blocked'; readonly message: string; readonly privateAddress?: PrivateAddress };
 
 /** Resolves the host, and returns its addresses only if all of them are allowed. */
 export async function resolveHost(url: URL, { resolve, allowed }: NetworkPolicy): Promise<ResolvedHost> {
@@ -60,10 +60,10 @@ export async function resolveHost(url: URL, { resolve, allowed }: NetworkPolicy)
   for (const address of addresses) {
     const reason = disallowedReason(address, allowed, own);
     if (reason === undefined) continue;
-    const rule = 'must lead to public addresses only';
+    const rule = 'must resolve to public addresses only';
     if (address === host) return { error: 'blocked', message: `${rule}: ${host} (${reason})` };
     const message = `${rule}: ${host} resolves to an address that is ${reason}`;
-    return { error: 'blocked', message, inward: { host, address, reason } };
+    return { error: 'blocked', message, privateAddress: { host, address, reason } };
   }
   if (url.protocol === 'http:' && !addresses.every((address) => isAllowed(address, allowed))) {
     return { error: 'blocked', message: 'must be an https URL' };

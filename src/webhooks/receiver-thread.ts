@@ -12,11 +12,11 @@ import type { Outcome } from './send.ts';
 
 declare const self: Worker;
 
-const sending = new Map<number, AbortController>();
+const abortControllers = new Map<number, AbortController>();
 
 async function perform(receivers: Receivers, task: ThreadTask): Promise<void> {
   const { kind, id } = task;
-  if (kind === 'abort') return sending.get(id)?.abort();
+  if (kind === 'abort') return abortControllers.get(id)?.abort();
   try {
     const result = await (kind === 'send'
       ? send(receivers, task)
@@ -28,12 +28,12 @@ async function perform(receivers: Receivers, task: ThreadTask): Promise<void> {
 }
 
 async function send(receivers: Receivers, { id, delivery }: SendTask): Promise<Outcome> {
-  const ending = new AbortController();
-  sending.set(id, ending);
+  const abortController = new AbortController();
+  abortControllers.set(id, abortController);
   try {
-    return await receivers.send({ ...delivery, signal: ending.signal });
+    return await receivers.send({ ...delivery, signal: abortController.signal });
   } finally {
-    sending.delete(id);
+    abortControllers.delete(id);
   }
 }
 

@@ -9,7 +9,7 @@ import { ThreadTimeBudget } from './thread-time-budget.ts';
 /** The mistake in a webhook's URL ("must be …"), and the internal address, which the mistake omits. */
 interface EndpointCheck {
   readonly mistake?: string | undefined;
-  readonly inward?: PrivateAddress | undefined;
+  readonly privateAddress?: PrivateAddress | undefined;
 }
 
 export interface Receivers extends Disposable {
@@ -33,11 +33,11 @@ export function createReceivers({ resolve, allowed, clock }: LocalOptions): Rece
   return {
     send: (delivery) => sender.send(delivery),
     check: async (url, accountId) => {
-      let inward: PrivateAddress | undefined;
+      let privateAddress: PrivateAddress | undefined;
       const mistake = await checkEndpoint(url, networkAccessFor(routes, accountId), (noticed) => {
-        inward = noticed;
+        privateAddress = noticed;
       });
-      return { mistake, inward };
+      return { mistake, privateAddress };
     },
     [Symbol.dispose]: () => sender[Symbol.dispose](),
   };
@@ -64,7 +64,7 @@ export type ThreadResult =
   | { readonly id: number; readonly result: Outcome | EndpointCheck }
   | { readonly id: number; readonly failure: string };
 
-/** The thread may be busy for this long. The lease of a delivery lasts longer than the attempt and this. */
+/** The thread may be busy for this long. The lease of a delivery exceeds this time plus the duration of an attempt. */
 const graceMs = 3_000;
 /** A lookup waits for up to 5 s and takes up to 5 s. */
 const checkTimeoutMs = 12_000;
@@ -106,9 +106,9 @@ export class ReceiverThread implements Receivers {
     try {
       signal?.addEventListener('abort', abort);
       return await this.#perform<Outcome>({ kind: 'send', id, delivery }, limitMs);
-    } catch (lost) {
-      if (!(lost instanceof ThreadLostError)) throw lost;
-      const { error, message } = lost;
+    } catch (cause) {
+      if (!(cause instanceof ThreadLostError)) throw cause;
+      const { error, message } = cause;
       return { error, message, milliseconds: Math.round(performance.now() - start) };
     } finally {
       signal?.removeEventListener('abort', abort);
@@ -121,8 +121,8 @@ export class ReceiverThread implements Receivers {
         { kind: 'check', id: ++this.#tasks, url, accountId },
         checkTimeoutMs,
       );
-    } catch (lost) {
-      if (!(lost instanceof ThreadLostError)) throw lost;
+    } catch (cause) {
+      if (!(cause instanceof ThreadLostError)) throw cause;
       return { mistake: 'must have a host that can be resolved (the service is too busy; try again)' };
     }
   }

@@ -39,9 +39,9 @@ interface BoundedOptions {
 }
 
 /**
- * Bounds what an account's lookups cost. Rejects after 5 s, or if a name has more than 64 addresses, and then does not
- * look the name up again for a minute. Concurrent lookups of a name share a result. At most four lookups are in flight;
- * others wait, for up to 5 s. Accounts affect each other only through `time`.
+ * Limits the cost of an account's lookups. Rejects after 5 s, or if a name has more than 64 addresses, and then does
+ * not look the name up again for a minute. Concurrent lookups of a name share a result. At most four lookups are in
+ * flight; others wait, for up to 5 s. Accounts affect each other only through `time`.
  */
 export function createBoundedResolver(
   resolve: Resolve,
@@ -78,8 +78,8 @@ export function createBoundedResolver(
     const name = `${accountId} ${hostname}`;
     const rejection = rejections.get(name);
     if (rejection !== undefined && clock.now() < rejection.until) throw rejection.error;
-    const shared = pending.get(name);
-    if (shared !== undefined) return shared;
+    const pendingLookup = pending.get(name);
+    if (pendingLookup !== undefined) return pendingLookup;
     const found = lookUp(hostname, accountId).finally(() => pending.delete(name));
     pending.set(name, found);
     try {
@@ -115,7 +115,7 @@ async function withTimeout<T>(limitMs: number, promise: Promise<T>, error: Error
 class LookupSlots {
   readonly #accounts = new Map<number, { taken: number; readonly waiting: Set<() => void> }>();
 
-  /** Waits for a place. Returns a function that gives it back. Rejects if there is none in time (ms). */
+  /** Waits for a slot. Returns a function that releases it. Rejects if no slot becomes free in time (ms). */
   async enter(accountId: number, limitMs: number): Promise<() => void> {
     const account = this.#accounts.get(accountId) ?? { taken: 0, waiting: new Set() };
     this.#accounts.set(accountId, account);

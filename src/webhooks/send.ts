@@ -93,13 +93,13 @@ export class Sender {
   /** Never rejects. */
   async send({ timeoutMs = defaultTimeoutMs, signal, ...message }: Delivery): Promise<Outcome> {
     const start = performance.now();
-    const ending = new AbortController();
-    const end = (reason: AbortReason) => ending.abort(reason);
+    const abortController = new AbortController();
+    const end = (reason: AbortReason) => abortController.abort(reason);
     const timer = setTimeout(end, timeoutMs, 'timeout');
     const abort = () => end('aborted');
     signal?.addEventListener('abort', abort);
     if (signal?.aborted) abort();
-    const result = await this.#deliver(message, ending.signal);
+    const result = await this.#deliver(message, abortController.signal);
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
     const milliseconds = Math.round(performance.now() - start);
@@ -112,30 +112,30 @@ export class Sender {
     this.#idle[Symbol.dispose]();
   }
 
-  async #deliver(message: Omit<Delivery, 'timeoutMs' | 'signal'>, ending: AbortSignal): Promise<Result> {
+  async #deliver(message: Omit<Delivery, 'timeoutMs' | 'signal'>, abortSignal: AbortSignal): Promise<Result> {
     const { accountId } = message;
     const url = parseEndpoint(message.url);
     if (typeof url === 'string') return { error: 'url', message: url };
     const located = await Promise.race([
       resolveHost(url, networkAccessFor(this.#options, accountId)),
-      waitForAbort(ending),
+      waitForAbort(abortSignal),
     ]);
     if ('error' in located) return { error: located.error, message: located.message };
     const request = encodeRequest(url, message);
     let result: Result = { error: 'connect', message: 'no address' };
     for (const address of located.addresses.slice(0, maxAddresses)) {
-      result = await this.#sendTo({ address, url, accountId }, request, ending);
+      result = await this.#sendTo({ address, url, accountId }, request, abortSignal);
       if (!('error' in result && result.error === 'connect')) break;
     }
     return result;
   }
 
-  async #sendTo(destination: Destination, request: Uint8Array, ending: AbortSignal): Promise<Result> {
+  async #sendTo(destination: Destination, request: Uint8Array, abortSignal: AbortSignal): Promise<Result> {
     const { address, url } = destination;
     const host = urlHost(url);
     const endpoint = `${address} ${url.origin}`;
     const keep = (connection: Connection) => this.#idle.add(endpoint, connection);
-    const send = (connection: Connection) => exchange(connection, request, keep, ending);
+    const send = (connection: Connection) => exchange(connection, request, keep, abortSignal);
     const idle = this.#idle.take(endpoint);
     let result: ReceivedResponse | PhaseError | undefined = idle && (await send(idle));
     // The receiver may have closed an idle connection before the request arrived, but not if it sent anything.
@@ -143,7 +143,7 @@ export class Sender {
       result !== undefined && 'error' in result && result.error === 'response' && result.isSilent === true;
     if (mayBeStale) this.#idle.distrust(endpoint);
     if (result === undefined || mayBeStale) {
-      const opened = await this.#open(destination, ending);
+      const opened = await this.#open(destination, abortSignal);
       result = 'error' in opened ? opened : await send(opened);
     }
     // The owner of a webhook must not learn the address of an internal host.
@@ -152,12 +152,12 @@ export class Sender {
 
   async #open(
     { address, url, accountId }: Destination,
-    ending: AbortSignal,
+    abortSignal: AbortSignal,
   ): Promise<Connection | PhaseError> {
     const meter = this.#time.meter(accountId);
     const message = overLimitMessage(meter);
     if (message !== undefined) return { error: 'connect', message };
-    return openConnection(this.#targetOf(address, url), meter, ending);
+    return openConnection(this.#targetOf(address, url), meter, abortSignal);
   }
 
   #targetOf(address: string, url: URL): Target {
@@ -194,38 +194,41 @@ function encodeRequest(url: URL, { headers, body }: Pick<Delivery, 'headers' | '
   return Buffer.concat([Buffer.from(head), Buffer.from(body)]);
 }
 
-function waitForAbort(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>> {
+function waitForAbort(abortSignal: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>> {
   const { promise, resolve } = Promise.withResolvers<Pick<Failure, 'error' | 'message'>>();
   const end = () =>
-    resolve({ error: ending.reason, message: abortedMessage(ending.reason, 'resolution of the host') });
-  ending.addEventListener('abort', end);
-  if (ending.aborted) end();
+    resolve({
+      error: abortSignal.reason,
+      message: abortedMessage(abortSignal.reason, 'resolution of the host'),
+    });
+  abortSignal.addEventListener('abort', end);
+  if (abortSignal.aborted) end();
   return promise;
 }
 
 /**
  * Sends a request and reads the response. Never rejects. Once the status has arrived, the exchange succeeds. A slow or
  * incomplete body is truncated. `keep` receives the connection if it can be used for another request; otherwise the
- * connection is closed. `ending` must abort with an `AbortReason` as its reason.
+ * connection is closed. `abortSignal` must abort with an `AbortReason` as its reason.
  */
 function exchange(
   connection: Connection,
   request: Uint8Array,
   keep: (connection: Connection) => void,
-  ending: AbortSignal,
+  abortSignal: AbortSignal,
 ): Promise<ReceivedResponse | PhaseError> {
   const { socket } = connection;
   const { promise, resolve } = Promise.withResolvers<ReceivedResponse | PhaseError>();
   const reader = new ResponseReader();
   const settle = (error: PhaseError = { error: 'response', message: reader.problem }) => {
     stopCounting();
-    ending.removeEventListener('abort', end);
+    abortSignal.removeEventListener('abort', end);
     socket.off('data', read).off('error', fail).off('close', over);
     if (reader.isReusable) keep(connection);
     else socket.destroy();
     resolve(reader.reply ?? { ...error, isSilent: !reader.hasBegun });
   };
-  const end = () => settle(abortedPhaseError('response', ending.reason));
+  const end = () => settle(abortedPhaseError('response', abortSignal.reason));
   const fail = ({ message }: Error) => settle({ error: 'response', message });
   const over = () => settle();
   const read = (bytes: Buffer) => {
@@ -236,8 +239,8 @@ function exchange(
     fail(new Error('The receiver sent too many TLS messages, or in too many pieces.')),
   );
   socket.on('data', read).on('error', fail).on('close', over);
-  ending.addEventListener('abort', end);
-  if (ending.aborted) end();
+  abortSignal.addEventListener('abort', end);
+  if (abortSignal.aborted) end();
   else socket.write(request);
   return promise;
 }

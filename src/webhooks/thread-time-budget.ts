@@ -5,9 +5,9 @@
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../domain/max-entries.ts';
 
-/** An account that has used the thread leaves it to others for this multiple of the time. */
+/** After using the thread, an account leaves it to others for this multiple of the time used. */
 const restFactor = 10;
-/** Processor time of an ordinary connection or reading of a lookup, which is not counted. */
+/** Processor time that an ordinary connection, or one reading of a lookup, takes. It is not charged. */
 const exemptMs = 5;
 /** An account rests once it has used more than 200 ms. */
 const allowanceMs = 200 * restFactor;
@@ -73,7 +73,8 @@ export class ThreadTimeBudget {
 
   /**
    * Charges an account for the processor time that the runtime uses for a lookup, immediately before the promise is
-   * settled. Earlier parts of an answer are charged to all lookups in flight, because they cause no event.
+   * settled. Only the last part of an answer causes an event, so the time for earlier parts is charged to all lookups
+   * in flight.
    */
   async duringLookup<T>(accountId: number, lookUp: () => Promise<T>): Promise<T> {
     const lookup = Symbol();

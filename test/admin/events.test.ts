@@ -36,7 +36,7 @@ test("operators can read every account's events, in the same format as clients",
   expect((await get('/events')).text).toBe(client.text);
   const { clock, config, tenant } = app;
   const rules = config.limits;
-  await using store = await openStorage({ url: config.databaseUrl, clock, rules, serving: false, units });
+  await using store = await openStorage({ url: config.databaseUrl, clock, rules, isServing: false, units });
   await store.write('record', (await tenant('free')).account.id);
   expect((await app.call('GET', '/events?type=webhook.*')).json).toEqual([]);
   expect(ids(await get('/events?type=webhook.*'))).toEqual([4]);

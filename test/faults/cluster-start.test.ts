@@ -41,7 +41,7 @@ describe.skipIf(servers === undefined)('starting on PostgreSQL', () => {
     const starting = openAdminServices(config, undefined, { notice }).finally(() => noticed.resolve());
     await using _services = await starting;
     await holding;
-    expect(notices).toEqual(['PostgreSQL did not respond in time during the start; trying again']);
+    expect(notices).toEqual(['PostgreSQL did not respond in time during startup; trying again']);
   });
 
   test('fails immediately if the server refuses connections', async () => {

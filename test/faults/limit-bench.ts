@@ -46,7 +46,7 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
         url: postgres.url,
         clock,
         rules: strictRules,
-        serving: true,
+        isServing: true,
         cluster: { ...patient, ...timeouts, redisUrl: redis.url, redisPrefix },
         notice: (text) => notices.push(text),
       });

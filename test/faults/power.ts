@@ -157,7 +157,7 @@ async function checked(
     // Uses the current time, which is still within the recorded limit windows.
     clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
-    serving: true,
+    isServing: true,
     notice: () => {},
   });
   const stored = storedAnimals(dataFileIn(folder.path));

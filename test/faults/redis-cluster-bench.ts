@@ -24,7 +24,7 @@ export interface ClusterBench extends AsyncDisposable {
   readonly other: Instance;
   readonly clock: FakeClock;
   readonly prefix: string;
-  open(url?: string, serving?: boolean): Promise<Instance>;
+  open(url?: string, isServing?: boolean): Promise<Instance>;
 }
 
 export async function clusterBench(servers: TestServers, redisUrl: string): Promise<ClusterBench> {
@@ -32,13 +32,13 @@ export async function clusterBench(servers: TestServers, redisUrl: string): Prom
   const schema = opened.use(await servers.makeSchema());
   const prefix = servers.makePrefix();
   const clock = new FakeClock();
-  const open = async (url = redisUrl, serving = true): Promise<Instance> => {
+  const open = async (url = redisUrl, isServing = true): Promise<Instance> => {
     const notices: string[] = [];
     const store = await openStore({
       url: schema.url,
       clock,
       rules: strictRules,
-      serving,
+      isServing,
       cluster: { ...patient, redisUrl: url, redisPrefix: prefix },
       notice: (text) => notices.push(text),
     });

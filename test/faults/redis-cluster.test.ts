@@ -118,7 +118,7 @@ describe.skipIf(cluster === undefined)('Redis Cluster', () => {
     const before = await remaining(bench, id);
     for (const { store } of [bench.one, bench.other]) await take(store, callerOf(id, ample));
     expect(await remaining(bench, id)).toBe(before - 2);
-    const gone = `Redis node 127.0.0.1:${primary.port} no longer has slots of the cluster`;
+    const gone = `Redis node 127.0.0.1:${primary.port} no longer owns any slots in the cluster`;
     await until(() => bench.one.notices.includes(gone));
     await primary.start();
     await own.settled();

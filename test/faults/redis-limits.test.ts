@@ -310,7 +310,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using other = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
     const open = (url: string) =>
-      openStore({ url, clock: new FakeClock(), rules: strictRules, serving: true, cluster });
+      openStore({ url, clock: new FakeClock(), rules: strictRules, isServing: true, cluster });
     await using first = await open(one.url);
     await using second = await open(other.url);
     await takes(first, 49);
@@ -319,9 +319,9 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
 
   test("a command whose prefix differs from the instances' prefix is rejected with an error that names the right prefix", async () => {
     await using schema = await there.makeSchema();
-    const open = (redisPrefix: string, serving: boolean) => {
+    const open = (redisPrefix: string, isServing: boolean) => {
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
-      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
+      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, isServing, cluster });
     };
     const prefix = there.makePrefix();
     await using _serving = await open(prefix, true);
@@ -336,7 +336,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     const open = (redisPrefix: string) => {
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
       const notice = (text: string) => notices.push(text);
-      return openStore({ url: schema.url, clock, rules: strictRules, serving: true, cluster, notice });
+      return openStore({ url: schema.url, clock, rules: strictRules, isServing: true, cluster, notice });
     };
     const [prefix, other] = [there.makePrefix(), there.makePrefix()];
     {

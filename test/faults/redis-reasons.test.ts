@@ -49,7 +49,7 @@ describe.skipIf(redis === undefined)('an operator is notified', () => {
       url: schema.url,
       clock: new FakeClock(),
       rules: strictRules,
-      serving: true,
+      isServing: true,
       cluster: { ...patient, redisUrl: url, redisPrefix: there.makePrefix(), redisTimeoutMs },
       notice: noticed.resolve,
     });

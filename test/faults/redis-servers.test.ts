@@ -196,7 +196,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     }
 
     const other =
-      'used when it could last reach its server. Set REDIS_URL to the same server for all instances';
+      'used when it was last able to reach its server. Set REDIS_URL to the same server for all instances';
     const messageOf = (opening: Promise<unknown>) => opening.catch((error: Error) => error.message);
 
     test('an instance or command with another Redis fails, and the message names the remedy', async () => {
@@ -204,7 +204,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       await interrupted(store);
       // The readings are as old as after an outage of several minutes.
       await store.session`UPDATE redis_readings SET since = since - 200000, read_from = read_from - 200000`;
-      const failures = [true, false].map((serving) => messageOf(store.bench.open(two.url, serving)));
+      const failures = [true, false].map((isServing) => messageOf(store.bench.open(two.url, isServing)));
       for (const failure of await Promise.all(failures)) expect(failure).toContain(other);
       await restarted(store);
       await store.readings(1);

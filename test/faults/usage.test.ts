@@ -29,11 +29,11 @@ describe.skipIf(servers === undefined)('a usage report whose commit got no respo
     const clock = new FakeClock();
     const notices: string[] = [];
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
-    const options = { clock, rules: strictRules, serving: true, cluster };
+    const options = { clock, rules: strictRules, isServing: true, cluster };
     const store = made.use(
       await openStore({ ...options, url: proxy.url, notice: (text) => notices.push(text) }),
     );
-    const reader = made.use(await openStore({ ...options, serving: false, url: schema.url }));
+    const reader = made.use(await openStore({ ...options, isServing: false, url: schema.url }));
     const counter = new TrafficCounter(clock);
     const recorder = made.use(
       new UsageRecorder({

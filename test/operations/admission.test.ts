@@ -22,7 +22,7 @@ async function admittedAfter(changes: number) {
   const clock = new FakeClock();
   const url = `sqlite:${join(folder.path, 'store.db')}`;
   const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
-  await using storage = await openStore({ url, clock, rules, serving: true });
+  await using storage = await openStore({ url, clock, rules, isServing: true });
   const { keys, limits } = storage;
   const { id } = await enterprise(storage, quota);
   const { key } = await new KeyOperations({ store: storage, clock, actor }, randomBytes).create(id, 'till');

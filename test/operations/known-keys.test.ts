@@ -14,7 +14,7 @@ async function open() {
   const path = join(folder.path, 'store.db');
   const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
   const clock = new FakeClock();
-  const store = opened.use(await openStore({ url: `sqlite:${path}`, clock, rules, serving: true }));
+  const store = opened.use(await openStore({ url: `sqlite:${path}`, clock, rules, isServing: true }));
   const { id } = await enterprise(store, { perMinute: 1, perDay: 1 });
   // Fingerprints are hexadecimal. Their digits determine their position in the set.
   const print = (index: number) => new Bun.CryptoHasher('sha256').update(`key ${index}`).digest('hex');

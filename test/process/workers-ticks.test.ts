@@ -15,7 +15,7 @@ function openAsWorker(folder: string) {
     url: `sqlite:${dataFileIn(folder)}`,
     clock: systemClock(),
     rules: strictRules,
-    serving: true,
+    isServing: true,
     create: false,
     worker,
   });

@@ -19,9 +19,9 @@ export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSc
     const cluster = { ...patient, redisUrl: servers.redisUrl, redisPrefix: servers.makePrefix() };
     const options = { url: schema.url, clock, rules, create: true, cluster };
     return {
-      open: (serving) => openStore({ ...options, serving }),
+      open: (isServing) => openStore({ ...options, isServing }),
       openWith: (units, statementTimeoutMs = patient.statementTimeoutMs) =>
-        openStorage({ ...options, serving: false, units, cluster: { ...cluster, statementTimeoutMs } }),
+        openStorage({ ...options, isServing: false, units, cluster: { ...cluster, statementTimeoutMs } }),
       [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose](),
     };
   };

@@ -31,9 +31,9 @@ const sqliteUrl = async () => `sqlite:${join(folder.path, `${stores++}.db`)}`;
 const targets: Record<string, () => Promise<string>> = { SQLite: sqliteUrl };
 if (servers !== undefined) targets.PostgreSQL = async () => (await servers.makeSchema()).url;
 
-function open(url: string, serving = false): Promise<Store> {
+function open(url: string, isServing = false): Promise<Store> {
   const cluster = { ...patient, redisUrl: servers?.redisUrl ?? '', redisPrefix: servers?.makePrefix() ?? '' };
-  return openStore({ url, clock: new FakeClock(), rules: strictRules, serving, create: true, cluster });
+  return openStore({ url, clock: new FakeClock(), rules: strictRules, isServing, create: true, cluster });
 }
 
 /** More animals than fit into one batch. */
@@ -145,7 +145,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     await copy(from, to, 1_000);
     const refusal =
       /is the target of an unfinished copy. Run the same "animal-store copy" again to finish it, or/;
-    for (const serving of [true, false]) await expect(open(to, serving)).rejects.toThrow(refusal);
+    for (const isServing of [true, false]) await expect(open(to, isServing)).rejects.toThrow(refusal);
     await expect(openCopyStores(to, await sqliteUrl())).rejects.toThrow(refusal);
     await copy(from, to);
     await using _opened = await open(to);

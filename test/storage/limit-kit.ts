@@ -16,7 +16,7 @@ export const limitFile = (folder: string) => join(folder, 'store.limits');
 
 export function openStore(folder: string, clock: Clock): Promise<Store> {
   const url = `sqlite:${dataFile(folder)}`;
-  return openOf({ url, clock, rules: strictRules, serving: true, notice: () => {} });
+  return openOf({ url, clock, rules: strictRules, isServing: true, notice: () => {} });
 }
 
 export interface Opened extends AsyncDisposable {

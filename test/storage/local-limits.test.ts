@@ -37,7 +37,7 @@ test('counts that other instances have saved are added to the counts that Redis 
   const localLimits = new LocalLimits(strictRules);
   localLimits.learnUsage(caller.accountId, usageOf(3));
   localLimits.take(caller, second * 1_000);
-  localLimits.recall(caller.accountId, caller.keyId, usageOf(10), { bannedUntil: 0, level: 0 });
+  localLimits.mergeSnapshot(caller.accountId, caller.keyId, usageOf(10), { bannedUntil: 0, level: 0 });
   expect(localLimits.held(caller.accountId)).toMatchObject({ usage: usageOf(11), day: { count: 1 } });
 });
 
@@ -51,7 +51,7 @@ test('counts that other instances have saved belong to the same window, even if 
       minute: { ...minute, openedAt: second + step },
       day: { ...day, openedAt: second + step },
     };
-    localLimits.recall(caller.accountId, caller.keyId, moved, { bannedUntil: 0, level: 0 });
+    localLimits.mergeSnapshot(caller.accountId, caller.keyId, moved, { bannedUntil: 0, level: 0 });
     expect(localLimits.held(caller.accountId)).toMatchObject({ usage: usageOf(11), day: { count: 1 } });
   }
 });

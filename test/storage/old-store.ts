@@ -30,14 +30,14 @@ export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id
 /** Opens a store as the service or the command line of a later version does. */
 export function openLater(
   path: string,
-  serving: boolean,
+  isServing: boolean,
   migrates = true,
   migrations: Migrations = laterMigrations,
 ): LimitedStore {
   return openEmbedded({
     path,
-    serving,
-    create: serving,
+    isServing,
+    create: isServing,
     migrates,
     clock: systemClock(),
     rules: strictRules,

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/folder.ts';
  * time.
  */
 export interface Place extends AsyncDisposable {
-  open(serving: boolean): Promise<Store>;
+  open(isServing: boolean): Promise<Store>;
   /**
    * Opens the store a second time, with a test's units of work, which run in this process. PostgreSQL cancels statements
    * after `timeoutMs`.
@@ -44,8 +44,8 @@ async function sqlitePlaceWith(
   const folder = await temporaryFolder();
   const options = { url: `sqlite:${join(folder.path, 'store.db')}`, clock, rules };
   return {
-    open: (serving) => open({ ...options, serving, units }),
-    openWith: (own) => openStorage({ ...options, serving: false, units: own }),
+    open: (isServing) => open({ ...options, isServing, units }),
+    openWith: (own) => openStorage({ ...options, isServing: false, units: own }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }

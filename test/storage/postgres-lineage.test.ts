@@ -128,7 +128,7 @@ test.skipIf(servers === undefined)(
     const open = (prefix: string) =>
       identifyProcess(database, {
         redisPrefix: prefix,
-        ...{ serving: true, migrates: true, notice, clock: systemClock() },
+        ...{ isServing: true, migrates: true, notice, clock: systemClock() },
       });
     const prefixOf = async () => (await session`SELECT redis_prefix AS prefix FROM store`)[0]?.prefix;
     await session`UPDATE store SET redis_prefix = 'former:'`;

@@ -224,7 +224,7 @@ describe.skipIf(servers === undefined)('the facts about a store on PostgreSQL an
       url: postgres.url,
       clock: new FakeClock(),
       rules: strictRules,
-      serving: true,
+      isServing: true,
       cluster: { ...patient, redisUrl: redis.url, redisPrefix: makePrefix() },
     });
     const account = { name: 'a', ...resolveQuota('free'), createdAt: 0 };

@@ -42,7 +42,7 @@ describe.skipIf(servers === undefined)('the Redis clock', () => {
     for (let index = 0; index < count; index++) {
       const clock = new FakeClock();
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
-      const options = { url: schema.url, clock, rules, serving: true, cluster };
+      const options = { url: schema.url, clock, rules, isServing: true, cluster };
       const store = opened.use(await openStore(options));
       instances.push({ clock, take: () => take(store) });
       await take(store);

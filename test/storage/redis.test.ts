@@ -52,7 +52,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
       url: schema.url,
       clock,
       rules: strictRules,
-      serving: true,
+      isServing: true,
       cluster,
     });
     const { callers } = await store.limits.versions();
@@ -66,9 +66,9 @@ describe.skipIf(servers === undefined)('Redis', () => {
   test('a change that was not announced through Redis is detected in PostgreSQL and then announced', async () => {
     const prefix = there.makePrefix();
     await using schema = await there.makeSchema();
-    const at = (redisUrl: string, serving: boolean) => {
+    const at = (redisUrl: string, isServing: boolean) => {
       const cluster = { ...patient, redisUrl, redisPrefix: prefix };
-      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
+      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, isServing, cluster });
     };
     await using store = await at(there.redisUrl, true);
     await using stranger = await at('redis://127.0.0.1:1', false);
@@ -102,7 +102,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
       url: schema.url,
       clock,
       rules: strictRules,
-      serving: true,
+      isServing: true,
       cluster,
     });
     const { callers } = await store.limits.versions();

@@ -45,7 +45,7 @@ function writeFormer(path: string, animals: number): void {
 }
 
 const open = (path: string): Promise<Store> =>
-  openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving: true });
+  openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, isServing: true });
 
 const kept = `
   SELECT category_id, available, pending, sold FROM inventory_by_category

@@ -18,7 +18,7 @@ const path = join(folder.path, 'store.db');
 async function preparedStatements(): Promise<string[]> {
   const queries = spyOn(Database.prototype, 'query');
   const options = { url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, create: true };
-  await using store = await openStorage({ ...options, serving: false, units: shopUnits });
+  await using store = await openStorage({ ...options, isServing: false, units: shopUnits });
   await store.write('addPets', []);
   for (const { call } of callsOf<Readers>(reads)) await call(store);
   const all = queries.mock.calls.map(([sql]) => sql);

@@ -15,8 +15,8 @@ import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
 
-function open(path: string, serving = true): Promise<Store> {
-  return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
+function open(path: string, isServing = true): Promise<Store> {
+  return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, isServing });
 }
 
 function migrate(path: string, migrations: Migrations): Database {

@@ -46,12 +46,12 @@ const audited = {
 const pathOf = (name: string) => join(folder.path, name);
 const modeOf = (name: string) => (statSync(pathOf(name)).mode & 0o777).toString(8);
 
-function open(name: string, serving = true): Promise<Store> {
+function open(name: string, isServing = true): Promise<Store> {
   return openStore({
     url: `sqlite:${pathOf(name)}`,
     clock: new FakeClock(),
     rules: strictRules,
-    serving,
+    isServing,
     notice: (text) => notices.push(text),
   });
 }

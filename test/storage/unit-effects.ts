@@ -69,7 +69,7 @@ export async function sqliteEffects(): Promise<Effects> {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
   const options = { url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, units };
-  await using store = await openStorage({ ...options, serving: false, create: true });
+  await using store = await openStorage({ ...options, isServing: false, create: true });
   using database = new Database(path, { readonly: true });
   return await effectsOn({
     schema: sqliteSchema(path),

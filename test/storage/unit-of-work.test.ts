@@ -24,7 +24,7 @@ test('a unit of work that writes to an undeclared table is rolled back without a
     url: `sqlite:${path}`,
     clock: new FakeClock(),
     rules: strictRules,
-    serving: true,
+    isServing: true,
   });
   const identity = readStoreIdentity(path, resolveStoreFiles(path), true);
   const migrations = dataMigrations;

@@ -31,7 +31,7 @@ async function write(url: string, change: (store: Awaited<ReturnType<typeof open
 }
 
 const open = (url: string) =>
-  openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, serving: false, units });
+  openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, isServing: false, units });
 
 /** Adds a webhook that receives no events. The store assigns the id. */
 export async function addWebhook(

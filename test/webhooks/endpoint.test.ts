@@ -127,7 +127,7 @@ describe('a URL that resolves to a private address', () => {
       const name = Object.keys(names).find((one) => url.toLowerCase().includes(one));
       const found =
         name === undefined ? `${address} (${reason})` : `${name} resolves to an address that is ${reason}`;
-      expect(mistake).toBe(`must lead to public addresses only: ${found}`);
+      expect(mistake).toBe(`must resolve to public addresses only: ${found}`);
       expect(noticed).toEqual(name === undefined ? [] : [{ host: name, address, reason }]);
       using sender = new Sender(nowhere);
       expect(await sender.send({ url, accountId: 1, headers: {}, body: '{}' })).toMatchObject({
@@ -206,9 +206,9 @@ describe('WEBHOOK_ALLOWED_NETWORKS', () => {
   });
 
   test.each([
-    ['https://127.0.0.1/', 'must lead to public addresses only: 127.0.0.1 (loopback)'],
-    ['https://192.168.1.1/', 'must lead to public addresses only: 192.168.1.1 (private)'],
-    ['https://[64:ff9b::10.0.0.1]/', 'must lead to public addresses only: 64:ff9b::a00:1 (private)'],
+    ['https://127.0.0.1/', 'must resolve to public addresses only: 127.0.0.1 (loopback)'],
+    ['https://192.168.1.1/', 'must resolve to public addresses only: 192.168.1.1 (private)'],
+    ['https://[64:ff9b::10.0.0.1]/', 'must resolve to public addresses only: 64:ff9b::a00:1 (private)'],
     ['http://public.example/', 'must be an https URL'],
   ])('does not affect the rules for other addresses: %s', async (url, mistake) => {
     expect(await checkEndpoint(url, { resolve, allowed })).toBe(mistake);

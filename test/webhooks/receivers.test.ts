@@ -35,12 +35,12 @@ describe('the thread that talks to receivers', () => {
     for (const url of ['http://127.0.0.1/', 'https://10.1.2.3/', 'https://[fd00::1]/'])
       expect(await check(url)).toEqual({});
     expect(await check('https://192.168.0.1/')).toMatchObject({
-      mistake: 'must lead to public addresses only: 192.168.0.1 (private)',
+      mistake: 'must resolve to public addresses only: 192.168.0.1 (private)',
     });
     using strict = new ReceiverThread([]);
     expect(await strict.check('https://localhost/', 1)).toEqual({
-      mistake: 'must lead to public addresses only: localhost resolves to an address that is loopback',
-      inward: { host: 'localhost', address: expect.any(String), reason: 'loopback' },
+      mistake: 'must resolve to public addresses only: localhost resolves to an address that is loopback',
+      privateAddress: { host: 'localhost', address: expect.any(String), reason: 'loopback' },
     });
   });
 

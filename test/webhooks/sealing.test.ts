@@ -163,7 +163,9 @@ describe.each(places)('on %s', (_name, open) => {
     ] as const) {
       await using started = await startWith(place, keys, 'cannot be signed');
       const { app, messages, unsigned } = started;
-      expect(messages()).toEqual([`webhooks cannot be signed: ${reason}; their deliveries wait`]);
+      expect(messages()).toEqual([
+        `requests to some webhooks cannot be signed: ${reason}; their deliveries are pending`,
+      ]);
       expect(await concernsOf(app)).toEqual([`Deliveries to 1 webhook wait, because ${reason}.`]);
       const client = clientOf(app, key);
       await client.addPet();

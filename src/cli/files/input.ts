@@ -51,7 +51,7 @@ export async function openFileInput(path: string, signal: AbortSignal): Promise<
     bytes += chunk.length;
   }
   if (signal.aborted) throw new CommandError('Interrupted before anything was imported.');
-  const kept = opened.move();
+  const resources = opened.move();
   return {
     name: path,
     source: hash.digest('hex'),
@@ -64,7 +64,7 @@ export async function openFileInput(path: string, signal: AbortSignal): Promise<
       }
       if (compared < digests.length && !reading.aborted) throw new FileChangedError(path);
     },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

@@ -49,7 +49,7 @@ type Column<Item> =
 interface ItemFormat<Item> {
   /** Defaults to all members. */
   readonly columns?: readonly Column<Item>[];
-  readonly none?: string;
+  readonly emptyText?: string;
   /** Formats a single object. Defaults to a table with one row. */
   readonly text?: (item: Item) => string;
 }
@@ -64,7 +64,7 @@ const formatIsoTime = (iso: string) => formatDateTime(Date.parse(iso));
 
 export function tableFor(schema: z.ZodType | undefined) {
   const item = itemSchema(schema);
-  const { columns = Object.keys(item.shape), none = 'None.' } = (itemFormats.get(item) ??
+  const { columns = Object.keys(item.shape), emptyText = 'None.' } = (itemFormats.get(item) ??
     {}) as ItemFormat<Cells>;
   const named = columns.map((column) =>
     typeof column === 'string' ? ([columnTitle(column), column] as const) : column,
@@ -73,7 +73,7 @@ export function tableFor(schema: z.ZodType | undefined) {
   return {
     header: named.map(([title]) => title),
     row: (one: object) => cells.map((cell) => cell(one as Cells)),
-    none,
+    emptyText,
   };
 }
 
@@ -113,7 +113,7 @@ function formatValue(value: unknown): string {
 const formatTimeOrNever = (iso: string | null) => (iso === null ? 'never' : formatIsoTime(iso));
 
 define(Account, {
-  none: 'No accounts.',
+  emptyText: 'No accounts.',
   columns: [
     ...(['id', 'name', 'plan', 'perMinute', 'perDay', 'createdAt'] as const),
     ['STATE', ({ closedAt }) => (closedAt === null ? 'open' : 'closed')],
@@ -152,7 +152,7 @@ const formatScopes = ({ scopes }: Pick<ItemOf<typeof Key>, 'scopes'>) =>
   scopes.length === allScopes.length ? 'all' : scopes.join(',');
 
 define(Key, {
-  none: 'No keys.',
+  emptyText: 'No keys.',
   columns: [
     ...(['id', 'accountId', 'name'] as const),
     ['KEY', ({ lastFour }) => `…${lastFour}`],
@@ -184,7 +184,7 @@ function formatKey(key: ItemOf<typeof Key>, predecessor = ''): string {
 const keyAndAccount = ['keyId', ['NAME', 'keyName'], 'accountId', 'accountName'] as const;
 
 define(Ban, {
-  none: 'No keys are banned.',
+  emptyText: 'No keys are banned.',
   columns: [...keyAndAccount, ['SINCE', 'bannedFrom'], ['UNTIL', 'bannedUntil'], 'level', 'reason'],
 });
 
@@ -202,7 +202,7 @@ define(BanStatus, {
 });
 
 define(Operator, {
-  none: 'No operators. To add one: animal-store operators create NAME --role admin',
+  emptyText: 'No operators. To add one: animal-store operators create NAME --role admin',
   columns: [
     ...(['id', 'name', 'role'] as const),
     ['TOKEN', ({ lastFour }) => `…${lastFour}`],
@@ -212,7 +212,7 @@ define(Operator, {
 });
 
 define(Pet, {
-  none: 'No animals.',
+  emptyText: 'No animals.',
   columns: ['id', 'status', 'categoryId', 'name'],
   text: ({ id, name, categoryId, status }) =>
     `Animal ${id} (${escapeUnprintable(name)}), category ${categoryId}: ${status}.`,
@@ -227,7 +227,7 @@ define(Inventory, {
 });
 
 define(Order, {
-  none: 'No orders.',
+  emptyText: 'No orders.',
   columns: [
     'id',
     ['ANIMAL', 'petId'],
@@ -244,14 +244,14 @@ define(Order, {
 });
 
 define(Category, {
-  none: 'No categories.',
+  emptyText: 'No categories.',
   text: ({ id, name }) => `Category ${id}: ${escapeUnprintable(name)}.`,
 });
 
 const webhookState = ({ enabled }: { readonly enabled: boolean }) => (enabled ? 'enabled' : 'disabled');
 
 define(AccountWebhook, {
-  none: 'No webhooks.',
+  emptyText: 'No webhooks.',
   columns: [
     ...(['id', 'accountId', 'accountName', 'url'] as const),
     ['TYPES', ({ types }) => types.join(',')],
@@ -271,7 +271,7 @@ define(AccountWebhook, {
 });
 
 define(Delivery, {
-  none: 'No deliveries.',
+  emptyText: 'No deliveries.',
   columns: [
     ...(['id', 'eventId', 'type', 'status'] as const),
     ['ATTEMPTS', ({ attempts }) => formatInteger(attempts.length)],
@@ -281,7 +281,7 @@ define(Delivery, {
 });
 
 define(AuditEntry, {
-  none: 'No entries.',
+  emptyText: 'No entries.',
   columns: [
     ...(['id', 'at', 'actor', 'operation', 'object'] as const),
     [
@@ -325,25 +325,28 @@ const outcomes = [
 define(SearchResults, { text: formatSearchResults });
 
 define(KeyUsage, {
-  none: 'No requests.',
+  emptyText: 'No requests.',
   columns: [...keyAndAccount, ...outcomes, 'deprecated', 'lastUsedAt'],
 });
 
-define(UsagePeriod, { none: 'No requests.', columns: [['FROM', 'from'], ...outcomes] });
+define(UsagePeriod, { emptyText: 'No requests.', columns: [['FROM', 'from'], ...outcomes] });
 
 const formatCodes = ({ codes }: { readonly codes: Readonly<Record<string, bigint>> }) =>
   Object.entries(codes)
     .map(([code, requests]) => `${code} ${formatInteger(requests)}`)
     .join(', ');
 
-define(MinuteUsage, { none: 'No requests.', columns: ['minute', 'operation', ['REQUESTS', formatCodes]] });
+define(MinuteUsage, {
+  emptyText: 'No requests.',
+  columns: ['minute', 'operation', ['REQUESTS', formatCodes]],
+});
 
-define(OperationUsage, { none: 'No requests.', columns: ['operation', ['REQUESTS', formatCodes]] });
+define(OperationUsage, { emptyText: 'No requests.', columns: ['operation', ['REQUESTS', formatCodes]] });
 
 const formatMicroseconds = (value: bigint | null) => (value === null ? '' : `${formatInteger(value)} µs`);
 
 define(TrafficInterval, {
-  none: 'No requests.',
+  emptyText: 'No requests.',
   columns: [
     ['FROM', 'from'],
     ...outcomes,

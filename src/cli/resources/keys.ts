@@ -171,11 +171,11 @@ async function rotateKey(
   const { openAdminServices } = await import('../../app/app.ts');
   await using admin = await openAdminServices(config);
   const issued = await admin.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
-  const ending =
+  const oldKeyNote =
     grace === 0
       ? `Key ${id} no longer works.${describeEffect(admin.storage)}`
       : `Key ${id} keeps working until ${formatDateTime(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
-  await printIssued(issued, json, `${describeLifetime(issued, id, expiresIn === undefined)}\n${ending}`);
+  await printIssued(issued, json, `${describeLifetime(issued, id, expiresIn === undefined)}\n${oldKeyNote}`);
 }
 
 function describeLifetime({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {

@@ -121,7 +121,7 @@ interface ListOptions {
   readonly after: bigint;
   readonly json: true | undefined;
   /** Text to print for an empty list. Defaults to the text in the shape. */
-  readonly none: string;
+  readonly emptyText: string;
   readonly firstTitle: string;
 }
 
@@ -188,9 +188,9 @@ async function printJson(pages: AsyncIterable<Part>, { json: itemJson }: Listing
 async function printTable(
   pages: AsyncIterable<Part>,
   { success }: Listing,
-  { none, firstTitle }: Partial<ListOptions>,
+  { emptyText, firstTitle }: Partial<ListOptions>,
 ): Promise<void> {
-  const { header, row, none: noneOfShape } = tableFor(success.schema);
+  const { header, row, emptyText: defaultEmptyText } = tableFor(success.schema);
   const [firstOfShape = '', ...titles] = header;
   const lines = new PagedTable([firstTitle ?? firstOfShape, ...titles]);
   let last: { readonly id: bigint } | undefined;
@@ -201,7 +201,7 @@ async function printTable(
     last = items.at(-1) ?? last;
     moreFollow = hasMore;
   }
-  if (last === undefined) printLine(none ?? noneOfShape);
+  if (last === undefined) printLine(emptyText ?? defaultEmptyText);
   // Printed to standard error, because standard output contains only the list.
   else if (moreFollow) process.stderr.write(`More items follow: add --after ${last.id}, or --limit all.\n`);
 }

@@ -73,7 +73,7 @@ interface Report {
   readonly operation: AdminOperationId;
   readonly params?: Readonly<Record<string, bigint>>;
   readonly query?: Readonly<Record<string, unknown>>;
-  readonly none?: string;
+  readonly emptyText?: string;
   readonly firstTitle?: string;
 }
 
@@ -95,7 +95,7 @@ function chooseReport(options: UsageOptions): Report {
   if (history) return { operation: 'getTrafficHistory', query: { step } };
   if (operations) return { operation: 'listOperationUsage' };
   if (minutes) return { operation: 'listMinutes' };
-  const none = 'There are no callers of deprecated operations.';
-  if (deprecated) return { operation: 'listDeprecatedCallers', query: { limit }, none };
+  const emptyText = 'There are no callers of deprecated operations.';
+  if (deprecated) return { operation: 'listDeprecatedCallers', query: { limit }, emptyText };
   return { operation: 'listTopCallers', query: { limit } };
 }

@@ -50,8 +50,11 @@ export async function serve(
         const create = `${inCurrentFolder(command)} operators create NAME --role admin`;
         log.info({ console: app.console.url, create }, createToken);
       }
-      const lost = await Promise.race([waitForStop(interrupted.signal, parent), app.lost ?? never]);
-      if (lost !== undefined) throw lost;
+      const stopError = await Promise.race([
+        waitForStop(interrupted.signal, parent),
+        app.writerLost ?? never,
+      ]);
+      if (stopError !== undefined) throw stopError;
       reportDataLoss(app, log);
       log.info('stopping');
     }
@@ -80,7 +83,7 @@ function announce(
   if (firstKey !== undefined) announceFirstKey(firstKey, url, keyFile, command);
 }
 
-/** Reported before the process closes the files. A suspended process keeps them. */
+/** Reported before the process closes the files. A suspended process keeps them open. */
 function reportDataLoss({ dataLoss }: App, log: Logger): void {
   const loss = dataLoss?.();
   if (loss === undefined) return;

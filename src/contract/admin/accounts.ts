@@ -8,7 +8,7 @@ import {
   enumSchema,
   instant,
   limitParameter,
-  namedCursorParameter,
+  nameCursorParameter,
   objectSchema,
   pageSchema,
   requiredString,
@@ -57,7 +57,7 @@ export const ListAccountsQuery = z.strictObject({
         'Sort order: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
         'Defaults to `name` if the `name` filter is used, and to `id` otherwise.',
     }),
-  cursor: namedCursorParameter,
+  cursor: nameCursorParameter,
 });
 
 const name = nameSchema('account', 'Seattle shop');

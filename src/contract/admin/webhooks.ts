@@ -35,7 +35,7 @@ export const AccountWebhook = objectSchema(
     onHoldReason: z
       .string()
       .meta({
-        description: 'Reason why events of some types wait although the webhook is enabled.',
+        description: 'Reason why events of some types wait even though the webhook is enabled.',
         examples: [
           'Events of type order.* wait until the account has an active key that may read them. Required scopes: events:read orders:read.',
         ],
@@ -69,7 +69,7 @@ const ListWebhooksQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
-const Disabling = bodySchema('Disabling', 'The reason for disabling a webhook.', 'a reason', {
+const DisableBody = bodySchema('Disabling', 'The reason for disabling a webhook.', 'a reason', {
   reason: text('Reason for disabling the webhook. The account can read it.', 'The receiver is overloaded.'),
 });
 
@@ -103,7 +103,7 @@ export const accountWebhookOperations = defineOperations(
       summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries with their attempts, newest first. Deliveries are kept for 7 days after they end, ' +
-        'but of each webhook only the newest 10,000 that succeeded and the newest 10,000 that failed. Only the account can ' +
+        'but for each webhook, only the 10,000 newest that succeeded and the 10,000 newest that failed. Only the account can ' +
         "read receivers' responses.",
       params,
       query: ListDeliveriesQuery,
@@ -118,7 +118,7 @@ export const accountWebhookOperations = defineOperations(
         'Stops sending events to a webhook. The account can read the reason, receives the event `webhook.disabled`, and can enable the ' +
         'webhook again.',
       params,
-      body: { schema: Disabling },
+      body: { schema: DisableBody },
       success: one('The webhook after the change.'),
     },
     enableWebhook: {

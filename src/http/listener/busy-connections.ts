@@ -45,8 +45,8 @@ export class BusyConnections {
    */
   others(port: number): readonly PortSocket[] {
     const requested = [...this.#requests].map(([request, peers]) => peerAddress(request, peers));
-    const kept = new Set([...requested, ...this.#streams.values()]);
-    return listConnections(port).filter(({ peer }) => !kept.has(peer));
+    const busyPeers = new Set([...requested, ...this.#streams.values()]);
+    return listConnections(port).filter(({ peer }) => !busyPeers.has(peer));
   }
 }
 

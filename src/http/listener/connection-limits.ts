@@ -35,20 +35,20 @@ export function clientConnectionLimit(maxConnections: number, processes: number)
   // The descriptor limit applies per process. The other limits apply to all processes combined.
   const free = Math.floor((descriptorLimit() - others) * defaultShare);
   const part = Math.floor((maxConnections || defaultMaxConnections) / processes);
-  const most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
+  const maxOpen = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
   const isExhausted = () => openDescriptors() >= descriptorLimit() - minSpareDescriptors;
-  return { maxConnections: most, open: openDescriptors, isExhausted };
+  return { maxConnections: maxOpen, open: openDescriptors, isExhausted };
 }
 
 /** Limits connections to the admin port, so that descriptors remain for clients. */
 export function adminConnectionLimit(port: number): ConnectionLimit {
   const others = openDescriptors();
   const share = Math.floor((descriptorLimit() - others) * adminShare);
-  const most = Math.min(maxAdminConnections, Math.max(minAdminConnections, share));
+  const maxOpen = Math.min(maxAdminConnections, Math.max(minAdminConnections, share));
   let counted = { until: Number.NEGATIVE_INFINITY, open: 0 };
   const open = () => {
     // Usually, few descriptors are open, so the connections need not be counted.
-    if (openDescriptors() - others < most) return 0;
+    if (openDescriptors() - others < maxOpen) return 0;
     const before = performance.now();
     if (before < counted.until) return counted.open;
     const { length } = listConnections(port);
@@ -57,5 +57,5 @@ export function adminConnectionLimit(port: number): ConnectionLimit {
     return length;
   };
   // If clients use all descriptors, closing the few connections of operators does not help.
-  return { maxConnections: most, open, isExhausted: () => false };
+  return { maxConnections: maxOpen, open, isExhausted: () => false };
 }

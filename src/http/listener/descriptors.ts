@@ -1,4 +1,4 @@
-/** The file descriptors of this process. Every connection needs one; without free ones, none is accepted. */
+/** The file descriptors of this process. Every connection needs one, so no connection is accepted when none is free. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** Descriptor limit assumed on systems without `/proc`. macOS allows at least this many descriptors (OPEN_MAX). */

@@ -56,18 +56,18 @@ export class ClientRateLimiter {
  */
 export const maxUnmeteredPerMinute = 30;
 
-/** Time after which a turn of the event loop is long. */
+/** Duration above which an event-loop tick counts as long. */
 const longTickMs = 5;
 
 /**
- * The responses of a listener that do not count against a limit. In one turn of the event loop, the runtime accepts
+ * The responses of a listener that do not count against a limit. In one event-loop tick, the runtime accepts
  * connections and serves their first requests until no more connections arrive. Clients that reconnect as soon as they
- * are served could keep the turn going, while other connections, timers and writes wait. In a long turn, each connection
- * therefore gets only one such response.
+ * are served could prolong the tick indefinitely, while other connections, timers and writes wait. In a long tick, each
+ * connection therefore gets only one such response.
  */
 export class UnmeteredResponses {
   readonly #budget: ClientRateLimiter;
-  /** Time at which the current turn becomes long; undefined before its first response. */
+  /** Time at which the current tick becomes long; undefined before its first response. */
   #longAt: number | undefined;
 
   constructor(clock: Clock) {

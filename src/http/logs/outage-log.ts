@@ -21,7 +21,8 @@ interface UnknownOutage {
 
 /**
  * An outage of unknown cause (for example, a lock held for a long time or a full queue) is considered over if no
- * request fails for this long while the store is usable. Load balancers stop sending requests to an unusable one.
+ * request fails for this long while the store is usable. While it is unusable, this proves nothing, because load
+ * balancers stop sending requests.
  */
 const quietMs = 5_000;
 

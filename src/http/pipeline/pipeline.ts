@@ -160,8 +160,8 @@ async function runChange(
       current = confirmed;
       return confirmed;
     });
-  const asked = { ...toOperationRequest(read, request, admission), confirm };
-  const result = await context.operations.perform(operation, asked);
+  const operationRequest = { ...toOperationRequest(read, request, admission), confirm };
+  const result = await context.operations.perform(operation, operationRequest);
   const { response, span } = toResponse(context, operation, read, result);
   return { response: canReadResponse(operation, current) ? response : withoutBody(response), span };
 }

@@ -160,7 +160,8 @@ class Parameter {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const value = this.#validated(text);
-    // An object could be changed by its reader. Invalid values would fill the places of valid ones.
+    // Objects are not remembered, because a reader could change them. Invalid values are not remembered, because they
+    // would displace valid ones.
     const isKept = value !== invalid && typeof value !== 'object';
     if (isKept && this.#known.size < maxKnown) this.#known.set(text, value);
     return value;

@@ -124,8 +124,8 @@ export function responseHeaders(
   ofRoute: HeaderFields | undefined,
 ): Headers {
   const { errors, emptySuccesses, successes } = routeHeaders(ofRoute);
-  const reused = status >= 400 ? errors : isEmpty ? emptySuccesses : successes;
-  return reused.write(requestId, admission, own);
+  const reusedHeaders = status >= 400 ? errors : isEmpty ? emptySuccesses : successes;
+  return reusedHeaders.write(requestId, admission, own);
 }
 
 /**

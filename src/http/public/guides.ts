@@ -269,7 +269,7 @@ const pageHeaders: HeaderFields = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** The address of a file, with a version that changes with its content. */
+/** The URL of a file, with a version that changes with its content. */
 function versionedPath(name: string, text: string): string {
   return `${name}?v=${Bun.hash(text).toString(36)}`;
 }
@@ -301,7 +301,7 @@ export function createGuides({ root, address, openapi }: GuidesOptions): Guides 
   };
 }
 
-/** Pages are cached as Blobs, which the runtime sends without copying. Browsers keep files whose address has a version. */
+/** Pages are cached as Blobs, which the runtime sends without copying. Browsers cache files whose URL has a version. */
 function serveCached(
   path: string,
   { contentType, text, isLarge = false }: StaticPage,

@@ -8,7 +8,7 @@ import { LimitTable } from './table.ts';
 /** Size of a record. The first word is a lock; two copies of the account's usage follow. */
 const recordBytes = 64;
 /** A copy contains both counts as 64-bit numbers, and the time in seconds at which each window opened. */
-const copies = { sequenceWord: 1, copiesByte: 8, copyBytes: 24, checksumsWord: 14 };
+const copies = { sequenceWord: 1, copiesOffset: 8, copyBytes: 24, checksumsWord: 14 };
 
 export class AccountUsageTable {
   readonly #file: LimitFile;

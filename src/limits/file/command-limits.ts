@@ -21,23 +21,23 @@ export function createCommandLimits(
   clock: Clock,
   rules: BanRules,
 ): Limits {
-  const withKeys = <T>(none: T, use: (keys: KeyPenaltyTable, file: LimitFile) => T): T => {
+  const withKeys = <T>(fallback: T, use: (keys: KeyPenaltyTable, file: LimitFile) => T): T => {
     using file = open();
-    if (file === undefined) return none;
-    if (!file.isSound || file.i32[header.format] !== format) return none;
+    if (file === undefined) return fallback;
+    if (!file.isSound || file.i32[header.format] !== format) return fallback;
     clock.share?.(new SharedClockSteps(file));
     return use(new KeyPenaltyTable(file), file);
   };
   /** Reads without a lock, so a concurrent change may or may not be included. */
   const standing = (caller: LimitedCaller): Standing => {
-    const none = () => ({
+    const fullQuota = () => ({
       verdict: toUnixTimes(standingOf(noUsage, noPenalty, caller.quota, clock.steady()), clock.aheadSeconds),
       bans: banStatus(noPenalty, 0, rules, clock.steady()),
     });
     return (
       withKeys<Standing | undefined>(undefined, (keys, file) =>
         readLimitStatus(new AccountUsageTable(file), keys, caller, clock, rules),
-      ) ?? none()
+      ) ?? fullQuota()
     );
   };
   const onlyServing = () => {

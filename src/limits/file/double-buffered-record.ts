@@ -5,7 +5,7 @@ import type { LimitFile } from './limit-file.ts';
 interface CopiesLayout {
   /** The sequence number, whose last bit is the index of the current copy. */
   readonly sequenceWord: number;
-  readonly copiesByte: number;
+  readonly copiesOffset: number;
   readonly copyBytes: number;
   /** Position of the checksum of the first copy; the checksum of the second copy follows. */
   readonly checksumsWord: number;
@@ -55,7 +55,7 @@ export class DoubleBufferedRecord {
   }
 
   #begin(record: number, copy: number): number {
-    return record + this.#layout.copiesByte + copy * this.#layout.copyBytes;
+    return record + this.#layout.copiesOffset + copy * this.#layout.copyBytes;
   }
 
   #isSound(record: number, id: number, copy: number): boolean {

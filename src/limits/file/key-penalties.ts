@@ -12,7 +12,7 @@ const liftedWord = 1;
  * A copy contains the start and end of the episode, the end and level of the ban, the position of the first strike in
  * the ring, and the number of strikes.
  */
-const copies = { sequenceWord: 0, copiesByte: 8, copyBytes: 32, checksumsWord: 18 };
+const copies = { sequenceWord: 0, copiesOffset: 8, copyBytes: 32, checksumsWord: 18 };
 const ringByte = 80;
 const strikeBytes = 8;
 
@@ -76,12 +76,12 @@ export class KeyPenaltyTable {
    */
   #placeStrikes(record: number, id: number, before: KeyPenalty, { strikes }: KeyPenalty): number {
     const { i32, f64 } = this.#file;
-    const kept = strikes.slice(-this.#capacity);
+    const latestStrikes = strikes.slice(-this.#capacity);
     const from = before.strikes.length === 0 ? undefined : this.#copies.current(record, id);
     const old = from === undefined ? 0 : (i32[from / 4 + 6] as number);
-    const skipped = kept.length === 0 ? -1 : before.strikes.indexOf(kept[0] as number);
+    const skipped = latestStrikes.length === 0 ? -1 : before.strikes.indexOf(latestStrikes[0] as number);
     const start = skipped === -1 ? old : (old + skipped) % this.#capacity;
-    for (const [index, at] of kept.entries()) {
+    for (const [index, at] of latestStrikes.entries()) {
       const place = this.#place(record, start + index);
       if (f64[place] !== at) f64[place] = at;
     }

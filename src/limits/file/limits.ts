@@ -30,7 +30,7 @@ import { RecordLocks } from './record-locks.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
-/** Returns the lowest account id from `least` on. */
+/** Returns the lowest account id that is at least `least`. */
 export type FindNextAccount = (least: number) => number | undefined;
 
 /** Limit state of a `LimitStore`, without the versions of callers. */

@@ -106,7 +106,8 @@ function isOverwritten(files: StoreFiles, isIntact: IsIntact): boolean {
   if (!seenAt || !known || !modified || !wal || modified === known) return false;
   if (modified < known - maxUnseenMs) return true;
   if (modified <= Math.max(seenAt, wal) + maxUnseenMs) return false;
-  // A process that serves the store has checked the files, and may be this one: then they must not be opened here.
+  // If a process serves the store, it has already checked the files. It may be this process, which must not open them
+  // here.
   return !isLocked(files) && !(wasCheckpointed(data) && isIntact(data));
 }
 

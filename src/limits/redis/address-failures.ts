@@ -7,7 +7,7 @@ import type { RedisContext } from './context.ts';
 import { maxAttempts } from './reconciliation.ts';
 
 export function countFailure(context: RedisContext, address: string): Promise<FailureVerdict> {
-  return context.servers.shardForAddress(address).shared(
+  return context.servers.shardForAddress(address).withFallback(
     async () => (await ask(context, address, 1)) as FailureVerdict,
     async () => fallback(context, address),
   );
@@ -21,7 +21,7 @@ export function countFailureAtVersion(
 ): Promise<FailureVerdict | undefined> {
   const { servers, versions } = context;
   const shard = servers.shardForAddress(address);
-  return shard.shared(
+  return shard.withFallback(
     async () => {
       for (let tries = 0; tries < maxAttempts && callersVersion === versions.now.callers; tries++) {
         const counted = await ask(context, address, 1, shard.lastReported.callers);

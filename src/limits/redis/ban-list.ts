@@ -138,7 +138,7 @@ export class LiftedBans {
     this.#context = context;
   }
 
-  /** Must be called for each new connection to Redis, because the connection may lead to another server. */
+  /** Must be called for each new connection to Redis, because it may be a connection to another server. */
   forget(): void {
     this.#applied = new Map();
     this.#version = undefined;

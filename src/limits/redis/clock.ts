@@ -39,7 +39,7 @@ export class RedisClock {
   }
 
   /** Applies the values in a reply: Redis' time, its offset from monotonic time, and the epoch if it has changed. */
-  hear(dateMs: number, dateAheadMs: number, epoch = this.#epoch): void {
+  applyReply(dateMs: number, dateAheadMs: number, epoch = this.#epoch): void {
     const hereMs = this.#clock.steady();
     this.#datesAheadMs = dateMs - hereMs;
     const aheadMs = dateMs - Math.ceil(dateAheadMs / 1_000) * 1_000 - hereMs;

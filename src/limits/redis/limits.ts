@@ -46,7 +46,7 @@ interface RedisLimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   /** Whether this process serves requests. */
-  readonly serving: boolean;
+  readonly isServing: boolean;
   readonly notice: Notify;
   readonly urls: RedisUrls;
   readonly prefix: string;
@@ -67,12 +67,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #reconciliation: Reconciliation;
   readonly #banKeeper: BanKeeper;
   readonly #liftedBans: LiftedBans;
-  readonly #serving: boolean;
+  readonly #isServing: boolean;
   #polling: PeriodicTask | undefined;
   #turns = 0;
 
-  constructor({ serving, prefix, clock, rules, versions, process, ...options }: RedisLimitsOptions) {
-    this.#serving = serving;
+  constructor({ isServing, prefix, clock, rules, versions, process, ...options }: RedisLimitsOptions) {
+    this.#isServing = isServing;
     this.banRules = rules.ban;
     this.servers = new RedisServers({
       ...options,
@@ -102,7 +102,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async open(): Promise<void> {
     await this.servers.open();
     this.#context.snapshotStore.start();
-    if (this.#serving) {
+    if (this.#isServing) {
       this.#polling = new PeriodicTask(pollIntervalMs, async () => {
         const behind = this.#behind().filter(({ link }) => link.trouble === undefined);
         const shards = new Set([...behind, ...this.servers.inTurn(++this.#turns)]);
@@ -128,7 +128,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
    * Resolves when every instance has received the versions that this instance read from PostgreSQL, or has had enough
    * time to read them from PostgreSQL.
    */
-  async spread(): Promise<void> {
+  async propagate(): Promise<void> {
     if (!(await areDone(this.#exchangeVersions(this.#behind())))) await sleep(maxStaleMs);
   }
 
@@ -155,7 +155,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const { localLimits } = this.#context;
     const shard = this.servers.shardFor(caller.accountId);
     const { link, keys, clock } = shard;
-    return shard.shared(
+    return shard.withFallback(
       async () => {
         const names = [keys.usage(caller.accountId), keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
@@ -278,7 +278,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     if (kind === replyKinds.stale) return { verdict: undefined, versions };
 
     const { nowMs, usage, penalty, aheadMs, epoch } = parseState(reply);
-    shard.clock.hear(nowMs, aheadMs, epoch);
+    shard.clock.applyReply(nowMs, aheadMs, epoch);
     localLimits.learnUsage(caller.accountId, closeEmptyWindows(usage));
     if (kind === replyKinds.newly_banned || kind === replyKinds.banned) {
       const isKnown = localLimits.penalty(caller.keyId).bannedUntil === penalty.bannedUntil;
@@ -297,7 +297,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const versions = await this.versions();
     const isFresh = versions.callers === callersVersion || this.#context.versions.isFresh(callersVersion);
     if (!isFresh) return { verdict: undefined, versions };
-    await this.#reconciliation.recall(caller);
+    await this.#reconciliation.loadSnapshot(caller);
     return { verdict: this.#decide(caller), versions };
   }
 

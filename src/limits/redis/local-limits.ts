@@ -91,7 +91,12 @@ export class LocalLimits {
    * Merges a snapshot. The later window wins, and within the same window, the higher count. A ban that the snapshot
    * does not contain was lifted.
    */
-  recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
+  mergeSnapshot(
+    accountId: number,
+    keyId: number,
+    usage: Usage,
+    ban: Pick<Ban, 'bannedUntil' | 'level'>,
+  ): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) this.learnUsage(accountId, usage);
     else {

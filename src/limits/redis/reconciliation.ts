@@ -9,8 +9,8 @@ import { NoReplyError } from './link.ts';
 import type { LocalState, Unreported } from './local-limits.ts';
 
 /** Maximum number of keys for which recent snapshot reads are remembered. */
-const maxRecalled = 100_000;
-const recalledForMs = 1_000;
+const maxSnapshotReads = 100_000;
+const snapshotCacheMs = 1_000;
 
 const reportGroup = 500;
 
@@ -27,8 +27,8 @@ const nothing: Unreported = { count: 0, doubts: [] };
 export class Reconciliation {
   readonly #context: RedisContext;
   readonly #reconciling = new Map<number, Promise<void>>();
-  readonly #recalling = new Map<number, Promise<void>>();
-  readonly #recalledAt = new LRUCache<number, number>(maxEntries(maxRecalled));
+  readonly #loading = new Map<number, Promise<void>>();
+  readonly #snapshotReadAt = new LRUCache<number, number>(maxEntries(maxSnapshotReads));
 
   constructor(context: RedisContext) {
     this.#context = context;
@@ -44,11 +44,11 @@ export class Reconciliation {
    * its ban. Does nothing if the snapshot was read recently. If reading fails, the local state applies; if there is no
    * local state, rejects with `StorageUnavailable`.
    */
-  async recall(caller: LimitedCaller): Promise<void> {
-    const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
-    if (performance.now() - recalledAt < recalledForMs) return;
+  async loadSnapshot(caller: LimitedCaller): Promise<void> {
+    const snapshotReadAt = this.#snapshotReadAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
+    if (performance.now() - snapshotReadAt < snapshotCacheMs) return;
     try {
-      await shareRunning(this.#recalling, caller.keyId, () => this.#recall(caller));
+      await shareRunning(this.#loading, caller.keyId, () => this.#loadSnapshot(caller));
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (!this.#context.localLimits.knows(caller.accountId)) throw error;
@@ -105,13 +105,13 @@ export class Reconciliation {
     ]);
   }
 
-  async #recall({ accountId, keyId }: LimitedCaller): Promise<void> {
+  async #loadSnapshot({ accountId, keyId }: LimitedCaller): Promise<void> {
     const { localLimits, snapshotStore } = this.#context;
     const askedAt = performance.now();
     const { usage, bans } = await snapshotStore.find(accountId);
     const ban = bans.find((one) => one.keyId === keyId) ?? { bannedUntil: 0, level: 0 };
-    localLimits.recall(accountId, keyId, usage ?? noUsage, ban);
-    this.#recalledAt.set(keyId, askedAt);
+    localLimits.mergeSnapshot(accountId, keyId, usage ?? noUsage, ban);
+    this.#snapshotReadAt.set(keyId, askedAt);
   }
 
   async #restore(accountId: number, { usage, minute, day }: LocalState, number: number): Promise<unknown> {

@@ -15,8 +15,8 @@ export interface ShardLink {
   readonly trouble: string | undefined;
   readonly isBusy: boolean;
   /**
-   * Whether another server process may have lost changes. False if the server may not be asked (INFO), and on a cluster,
-   * whose slots move between processes without loss.
+   * Whether to detect that another server process may have lost changes. False if the user may not run INFO, and on a
+   * cluster, whose slots move between processes without loss.
    */
   readonly detectsProcess: boolean;
   /**
@@ -45,7 +45,7 @@ export class Shard {
   }
 
   /** Returns the result of `together`, or of `fallback` while Redis is down. Rejects with `OverloadedError` like `ask`. */
-  async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
+  async withFallback<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.link.trouble !== undefined) return fallback();
     try {
       return await together();
@@ -56,8 +56,8 @@ export class Shard {
   }
 
   /**
-   * Exchanges versions with Redis. Each side adopts newer versions from the other side. With `detectsProcess`, which takes
-   * Redis longer, a new generation of counts and bans begins if another server process has the data.
+   * Exchanges versions with Redis. Each side adopts newer versions from the other side. With `detectsProcess`, which
+   * takes more time in Redis, a new generation of counts and bans begins if another server process has the data.
    */
   async exchangeVersions(
     versions: SharedVersions,

@@ -20,26 +20,26 @@ const saveEveryMs = 10_000;
 const runningWithinMs = 30_000;
 /**
  * Time for which a promoted replica and the former primary may both be in use. During a failover, some instances still
- * use the former primary for a while. A start does not wait for this time.
+ * use the former primary for a while. Startup does not wait for this time.
  */
 const failoverMs = 10_000;
 /**
- * Number and interval of the checks before the start, if a running process has read a different identity. After a restart
- * of Redis, the other processes read the new identity within this time.
+ * Number and interval of the checks at startup, if a running process has read a different identity. After a restart of
+ * Redis, the other processes read the new identity within this time.
  */
 const startChecks = { count: 20, everyMs: 500 } as const;
 /**
- * Checks that all processes of a store use the same Redis. Each server has an identity (`server.lua`), which the processes
- * compare through PostgreSQL. A restart or a failover may change the identity, but then every process reads the new one.
- * There are two servers only if a process reads the same identity before and after another process has read a different
- * one. In that case, the server of more processes is used, or else the one that was read first; the processes that use
- * another one stop serving requests. An outage of PostgreSQL, or a step of its clock, removes the readings of processes, but
- * not what a process knows about its own.
+ * Checks that all processes of a store use the same Redis. Each server has an identity (`server.lua`), which the
+ * processes compare through PostgreSQL. A restart or a failover may change the identity, but then every process reads
+ * the new one. There are two servers only if a process reads the same identity before and after another process has
+ * read a different one. In that case, the server of more processes is used, or else the one that was read first; the
+ * processes that use another one stop serving requests. An outage of PostgreSQL, or a step of its clock, removes the
+ * readings of processes, but a process still remembers its own.
  *
  * While some processes cannot read their server, this proof is impossible, and their server may have a new identity
  * afterwards. They still store that they are running, with their last reading. A process that reads a server which no
  * confirmed process uses does not start during that time, or is not confirmed if it has started already. Only confirmed
- * processes are counted, so that a restart of Redis does not make them the fewer or the later ones.
+ * processes are counted, so that they do not lose this comparison because of a restart of Redis.
  */
 export class SharedRedis implements AsyncDisposable {
   readonly #options: SharedRedisOptions;
@@ -47,7 +47,7 @@ export class SharedRedis implements AsyncDisposable {
   /** A process that reads the identity of different data, possibly because the server has just changed. */
   #suspect: RedisReading | undefined;
   #other: RedisReading | undefined;
-  /** A running process whose server may be a different one, which prevents a start. */
+  /** A running process whose server may be a different one, which prevents startup. */
   #obstacle: RedisReading | undefined;
   #isConfirmed = false;
   #isSaved = false;
@@ -58,7 +58,10 @@ export class SharedRedis implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Throws `StoreUnusableError` if another process uses a different server, or did so when it could last read it. */
+  /**
+   * Throws `StoreUnusableError` if another process uses a different server, or used one when it was last able to read
+   * it.
+   */
   async open(): Promise<void> {
     await this.#settle();
     this.#checks = new PeriodicTask(checkEveryMs, () => this.#check());
@@ -77,7 +80,7 @@ export class SharedRedis implements AsyncDisposable {
       const server = await identity(proposed);
       if (running.every((reading) => haveSameData(reading.server, server))) return;
     } catch {
-      // A server that does not respond is reported elsewhere.
+      // Other code reports a server that does not respond.
       return;
     }
     await this.#settle();
@@ -85,7 +88,7 @@ export class SharedRedis implements AsyncDisposable {
 
   async #settle(): Promise<void> {
     for (let check = 1; check <= startChecks.count; check++) {
-      // A server that does not respond is reported elsewhere, and does not prevent the start.
+      // Other code reports a server that does not respond, which does not prevent startup.
       await this.#check().catch(() => undefined);
       if (this.#other !== undefined) throw new StoreUnusableError(mismatchReason(this.#options, this.#other));
       if (this.#suspect === undefined) return;
@@ -163,7 +166,10 @@ export class SharedRedis implements AsyncDisposable {
   }
 }
 
-/** False for a time in the future: PostgreSQL's clock has gone back since the reading, so that its times prove nothing. */
+/**
+ * False for a time in the future, because PostgreSQL's clock was set back after the reading, so its times prove
+ * nothing.
+ */
 function isRecent({ until }: RedisReading, now: number, withinMs: number): boolean {
   return until >= now - withinMs && until <= now;
 }
@@ -179,7 +185,9 @@ function areSame(one: string, other: string): boolean {
   return haveSameData(one, other) && (run === otherRun || run === undefined || otherRun === undefined);
 }
 
-/** The reading of a different server that certainly exists beside the server of `own`, and is to be used instead of it. */
+/**
+ * The reading of a different server that certainly coexists with the server of `own`, and must be used instead of it.
+ */
 function findSeniorServer(
   own: RedisReading,
   running: readonly RedisReading[],
@@ -213,7 +221,7 @@ function mismatchReason({ origin }: SharedRedisOptions, other: RedisReading): st
 function obstacleMessage({ origin }: SharedRedisOptions, other: RedisReading): string {
   return (
     `This process (${origin}) uses a different Redis server than another process of this store (${other.origin}) used ` +
-    'when it could last reach its server. Set REDIS_URL to the same server for all instances, and start this process when ' +
-    'the other one can reach its server or has stopped. To move to another server, stop all instances first.'
+    'when it was last able to reach its server. Set REDIS_URL to the same server for all instances, and start this ' +
+    'process when the other one can reach its server or has stopped. To move to another server, stop all instances first.'
   );
 }

@@ -15,11 +15,11 @@ export function readStanding(
   caller: LimitedCaller,
 ): Promise<Found> {
   const shard = context.servers.shardFor(caller.accountId);
-  return shard.shared(
+  return shard.withFallback(
     () => standingInRedis(context, reconciliation, caller),
     async () => {
       const versions = await readVersions(context);
-      await reconciliation.recall(caller);
+      await reconciliation.loadSnapshot(caller);
       return { ...context.localLimits.standing(caller, shard.clock.now()), versions };
     },
   );
@@ -39,7 +39,7 @@ async function standingInRedis(
     const [kind, reported] = reply;
     if (kind !== replyKinds.unknown) {
       const { nowMs, usage, penalty, aheadMs, epoch, strikes } = parseState(reply);
-      clock.hear(nowMs, aheadMs, epoch);
+      clock.applyReply(nowMs, aheadMs, epoch);
       const verdict = currentVerdict(usage, penalty, quota, nowMs);
       const bans = banStatus(penalty, strikes, rules.ban, nowMs);
       return { verdict, bans, versions: versions.applyRedis(shard, parseVersions(reported)) };
@@ -56,7 +56,7 @@ async function standingInRedis(
 export async function readVersions({ servers, versions }: RedisContext): Promise<Versions> {
   const shard = servers.anyAvailable();
   if (shard === undefined) return versions.fallback();
-  return shard.shared(
+  return shard.withFallback(
     () => shard.exchangeVersions(versions, (...command) => shard.link.ask(...command), false),
     async () => versions.fallback(),
   );

@@ -244,7 +244,7 @@ export class BackupOperations implements AsyncDisposable {
     const name = folder.nameAt(now, label);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
     this.#running = running;
-    const begunAt = clock.steady();
+    const startedAt = clock.steady();
     try {
       await folder.prepare();
       const making = maker.create(folder.pathOf(name) as string, {
@@ -258,7 +258,7 @@ export class BackupOperations implements AsyncDisposable {
       this.#lastError = undefined;
       this.#failedAt = undefined;
       this.#latest = now;
-      this.#seconds = (clock.steady() - begunAt) / 1_000;
+      this.#seconds = (clock.steady() - startedAt) / 1_000;
       this.#made++;
       return presentBackup({ name, bytes, createdAt: now, label, verified: null });
     } catch (error) {

@@ -4,8 +4,8 @@ import { expectFoundById } from '../errors.ts';
 const maxId = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * The id as a number. A greater id than 2^53 - 1 becomes 2^53 - 1, because it would be rounded, possibly to 2^63, which
- * PostgreSQL rejects. No store assigns ids that high.
+ * The id as a number. An id above 2^53 - 1 becomes 2^53 - 1, because it would otherwise be rounded, possibly to 2^63,
+ * which PostgreSQL rejects. No store assigns ids that high.
  */
 export function toNumericId(id: bigint): number {
   return Number(id < maxId ? id : maxId);

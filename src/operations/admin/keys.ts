@@ -220,19 +220,19 @@ export const keyHandlers = {
     return presentIssuedKey(await keys.create(accountId, name, lifetime, scopes));
   },
   getKey: async ({ keys, store }, { params }): Promise<FoundKey> => {
-    const shown = await findShown(keys, params);
+    const shown = await findKeyView(keys, params);
     const predecessor = await store.keys.findBy('successor', shown.id);
     return { ...shown, predecessorId: predecessor?.id ?? null };
   },
   updateKey: async ({ keys }, { params, body: { scopes } }, { preconditions }) => {
     if (scopes !== undefined) await keys.setScopes(idOf(params), scopes, preconditions);
-    return findShown(keys, params);
+    return findKeyView(keys, params);
   },
   rotateKey: async ({ keys }, { params, body: { graceSeconds = defaultGraceSeconds } }) =>
     presentIssuedKey(await keys.rotate(idOf(params), graceSeconds * 1_000)),
   revokeKey: async ({ keys }, { params }) => {
     await keys.revoke(idOf(params));
-    return findShown(keys, params);
+    return findKeyView(keys, params);
   },
   getKeyBanStatus: async ({ keys }, { params }) => keys.banStatus(idOf(params)),
   getKeyUsage: async ({ keys, usage }, { params, query }) => {
@@ -269,7 +269,7 @@ async function listKeysByState(
 
 const idOf = ({ keyId }: { readonly keyId: bigint }) => expectNumericId(keyId, 'key_not_found');
 
-async function findShown(keys: KeyOperations, params: { readonly keyId: bigint }): Promise<KeyView> {
+async function findKeyView(keys: KeyOperations, params: { readonly keyId: bigint }): Promise<KeyView> {
   const [shown] = await presentKeys(keys, [await keys.find(idOf(params))]);
   return shown as KeyView;
 }

@@ -53,7 +53,7 @@ async function pageWithin<Row extends { readonly id: bigint }>(
   return rows.filter(({ id }) => id >= minId);
 }
 
-/** The animals with some ids that match a filter. A request contains at most a hundred ids. */
+/** The animals with the given ids that match a filter. A request contains at most a hundred ids. */
 function filterNamed(
   pets: Pick<Store['pets'], 'findMany'>,
   ids: readonly bigint[],
@@ -79,14 +79,14 @@ export const operatorReaders = {
     readPage(query, {
       path: '/pets',
       read: (after, limit, { id: ids, minId = 1n, maxId = int64Max, order, ...filter }) => {
-        const both: ListReaders<Pet> =
+        const readers: ListReaders<Pet> =
           ids === undefined
             ? {
                 list: (id, count) => pets.list(id, count, filter),
                 listNewest: (id, count) => pets.listNewest(id, count, filter),
               }
             : filterNamed(pets, ids, filter);
-        return pageWithin(both, order, { minId, maxId }, after, limit);
+        return pageWithin(readers, order, { minId, maxId }, after, limit);
       },
     }),
   listOrders: ({ orders }, { query }) =>
@@ -95,11 +95,11 @@ export const operatorReaders = {
       read: async (after, limit, { order, since, until, ...filter }) => {
         const minId = since === undefined ? 1n : await findFirstPlacedAt(orders, since);
         const maxId = until === undefined ? int64Max : (await findFirstPlacedAt(orders, until)) - 1n;
-        const both: ListReaders<Order> = {
+        const readers: ListReaders<Order> = {
           list: (id, count) => orders.list(id, count, filter),
           listNewest: (id, count) => orders.listNewest(id, count, filter),
         };
-        return pageWithin(both, order, { minId: minId, maxId: maxId }, after, limit);
+        return pageWithin(readers, order, { minId: minId, maxId: maxId }, after, limit);
       },
     }),
 } satisfies OperationReaders<typeof overriddenPublicOperations>;
@@ -115,9 +115,9 @@ async function findFirstPlacedAt(
   const [last] = await orders.listNewest(undefined, 1);
   let [earlier, later] = [0n, (last?.id ?? 0n) + 1n];
   while (earlier + 1n < later) {
-    const middle = (earlier + later) / 2n;
-    const [order] = await orders.list(middle - 1n, 1);
-    if (order === undefined || order.createdAt >= at) later = middle;
+    const midpoint = (earlier + later) / 2n;
+    const [order] = await orders.list(midpoint - 1n, 1);
+    if (order === undefined || order.createdAt >= at) later = midpoint;
     else earlier = order.id;
   }
   return later;

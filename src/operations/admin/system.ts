@@ -50,7 +50,7 @@ export interface SystemDependencies {
   readonly secrets: ConcernSource;
   readonly events: EventRetention;
   readonly apiUrl: string;
-  /** Output of this process, unless `traffic` includes it. */
+  /** State of this process's output, such as its log, unless `traffic` includes it. */
   readonly output?: OutputHealth | undefined;
 }
 
@@ -73,16 +73,16 @@ export class SystemOperations {
   constructor(dependencies: SystemDependencies) {
     this.#dependencies = dependencies;
     const { clock, traffic } = dependencies;
-    const shared = <T>(keepMs: number, read: () => Promise<T>) =>
+    const cached = <T>(keepMs: number, read: () => Promise<T>) =>
       shareReading(keepMs, () => clock.steady(), read);
     // Tests that set the clock expect current state, so caching is disabled.
     const keepMs = clock.rules ? 0 : defaultCacheMs;
-    this.#slow = shared(cacheMs, () => this.#readSlow());
-    this.#traffic = shared(keepMs, () => traffic.traffic());
-    this.#state = shared(keepMs, () => this.#readState());
-    this.overview = shared(keepMs, () => this.#readOverview());
+    this.#slow = cached(cacheMs, () => this.#readSlow());
+    this.#traffic = cached(keepMs, () => traffic.traffic());
+    this.#state = cached(keepMs, () => this.#readState());
+    this.overview = cached(keepMs, () => this.#readOverview());
     // Not cached, because programs that compare two scrapes expect each to be current.
-    this.metrics = shared(0, () => this.#readMetrics());
+    this.metrics = cached(0, () => this.#readMetrics());
   }
 
   async system(): Promise<System> {

@@ -11,8 +11,8 @@ import type {
   KeyUsage,
   MinuteUsage,
   OutcomeCounts,
-  Steps,
   TimeRange,
+  TimeSteps,
   UsageOwner,
   UsageResolution,
 } from '../../storage/admin.ts';
@@ -39,7 +39,7 @@ interface RequestedRange {
   readonly until?: number | undefined;
 }
 
-interface StepLength extends Pick<Steps, 'by' | 'stepMs'> {
+interface StepLength extends Pick<TimeSteps, 'by' | 'stepMs'> {
   /** Default length of the reported period. */
   readonly defaultMs: number;
 }
@@ -73,8 +73,8 @@ export class UsageReports {
   }
 
   /** Requests per minute and operation. Defaults to the last hour; at most 6 hours. */
-  async minutes(asked: RequestedRange): Promise<OperationMinute[]> {
-    const { since, until } = this.#range(asked, defaultMs.minutes);
+  async minutes(period: RequestedRange): Promise<OperationMinute[]> {
+    const { since, until } = this.#range(period, defaultMs.minutes);
     const range = { since: Math.max(since, until - maxRangeMs.minutes), until };
     return groupByOperation(await this.#store.usage.minutes(range));
   }
@@ -82,10 +82,10 @@ export class UsageReports {
   /** Requests and latency across all instances, per time step. Returns at most the last 1,000 steps. */
   async history({
     step,
-    ...asked
+    ...period
   }: RequestedRange & { readonly step: UsageStep }): Promise<TrafficInterval[]> {
     const { by, stepMs, defaultMs: length } = stepLengths[step];
-    const { since, until } = this.#range(asked, length);
+    const { since, until } = this.#range(period, length);
     const begin = Math.max(since, until - maxSteps * stepMs);
     const steps = { by, stepMs, since: begin - (begin % stepMs), until };
     const { usage } = this.#store;
@@ -111,8 +111,8 @@ export class UsageReports {
   }
 
   /** Requests by operation and outcome, most frequent first. Defaults to the last hour. */
-  async operations(asked: RequestedRange): Promise<OperationUsage[]> {
-    const { since, until } = this.#range(asked, defaultMs.minutes);
+  async operations(period: RequestedRange): Promise<OperationUsage[]> {
+    const { since, until } = this.#range(period, defaultMs.minutes);
     const by = until - since > maxRangeMs.minutes ? 'hour' : 'minute';
     const { stepMs } = stepLengths[by === 'hour' ? '1h' : '1m'];
     const begin = Math.max(since, until - maxRangeMs.hours);
@@ -128,8 +128,8 @@ export class UsageReports {
   }
 
   /** A key's requests per day and operation. Defaults to the last 30 days. */
-  async keyOperations(keyId: number, asked: RequestedRange): Promise<KeyOperationUsage[]> {
-    const { since, until } = this.#range(asked, defaultMs.deprecated);
+  async keyOperations(keyId: number, period: RequestedRange): Promise<KeyOperationUsage[]> {
+    const { since, until } = this.#range(period, defaultMs.deprecated);
     const rows = await this.#store.usage.keyOperations(keyId, { since: startOfDay(since), until });
     return rows.map(({ day, ...row }) => ({ from: toIso(day), ...row }));
   }
@@ -137,35 +137,35 @@ export class UsageReports {
   /** Requests made with a key or by an account, per hour or day. Defaults to the whole retention period. */
   async periods(
     owner: UsageOwner,
-    { resolution, ...asked }: RequestedRange & { resolution: UsageResolution },
+    { resolution, ...period }: RequestedRange & { resolution: UsageResolution },
   ) {
-    const range = this.#range(asked, defaultMs[resolution]);
+    const range = this.#range(period, defaultMs[resolution]);
     const periods = await this.#store.usage.periods(owner, resolution, range);
     return periods.map(({ from, ...counts }) => ({ from: toIso(from), ...counts }));
   }
 
   /** The keys with the most requests. Defaults to today (UTC). Covers whole days only, up to 31. */
-  async topCallers(asked: RequestedRange, limit: number) {
-    return this.#named(await this.#store.usage.topKeys('all', this.#wholeDays(asked, 0), limit));
+  async topCallers(period: RequestedRange, limit: number) {
+    return this.#named(await this.#store.usage.topKeys('all', this.#wholeDays(period, 0), limit));
   }
 
   /** The keys with the most requests to deprecated operations. Defaults to the last 30 days. */
-  async deprecatedCallers(asked: RequestedRange, limit: number) {
-    const range = this.#wholeDays(asked, defaultMs.deprecated);
+  async deprecatedCallers(period: RequestedRange, limit: number) {
+    const range = this.#wholeDays(period, defaultMs.deprecated);
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
   }
 
-  /** Ends now at the latest, because the maximum period ends with the range. */
-  #range(asked: RequestedRange, defaultLength: number): TimeRange {
+  /** Ends at the current time at the latest, because the maximum period ends with the range. */
+  #range(period: RequestedRange, defaultLength: number): TimeRange {
     const now = this.#clock.now() + 1;
-    const until = Math.min(asked.until ?? now, now);
-    return { since: asked.since ?? until - defaultLength, until };
+    const until = Math.min(period.until ?? now, now);
+    return { since: period.since ?? until - defaultLength, until };
   }
 
-  #wholeDays(asked: RequestedRange, defaultLength: number): TimeRange {
-    const { since, until } = this.#range(asked, defaultLength);
-    // The day before an `until` at midnight is the last one.
-    const latest = asked.since === undefined ? Math.min(since, until - 1) : since;
+  #wholeDays(period: RequestedRange, defaultLength: number): TimeRange {
+    const { since, until } = this.#range(period, defaultLength);
+    // If `until` is midnight, the last day is the day before.
+    const latest = period.since === undefined ? Math.min(since, until - 1) : since;
     return { since: startOfDay(Math.max(latest, until - maxRangeMs.days)), until };
   }
 

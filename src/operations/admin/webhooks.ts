@@ -34,7 +34,7 @@ export const webhookHandlers = {
     });
     return { items: await presentWebhooks({ store, clock }, items), next };
   },
-  getAccountWebhook: (services, { params }) => findShown(services, params.webhookId),
+  getAccountWebhook: (services, { params }) => findWebhookView(services, params.webhookId),
   listAccountDeliveries: ({ store }, { params: { webhookId }, query }) =>
     readPage(query, {
       path: `/webhooks/${webhookId}/deliveries`,
@@ -44,7 +44,7 @@ export const webhookHandlers = {
   disableWebhook: async (services, { params: { webhookId: id }, body: { reason } }) => {
     const now = services.clock.now();
     expectWebhook(await writeAs(services, 'disableWebhookByOperator', { id, reason, now }), id);
-    return findShown(services, id);
+    return findWebhookView(services, id);
   },
   enableWebhook: async (services, { params: { webhookId: id } }) => {
     const { last: lastEvent } = await services.store.events.bounds();
@@ -52,7 +52,7 @@ export const webhookHandlers = {
       await writeAs(services, 'enableWebhookByOperator', { id, lastEvent, now: services.clock.now() }),
       id,
     );
-    return findShown(services, id);
+    return findWebhookView(services, id);
   },
   testAccountWebhook: async ({ sendTest, ...services }, { params: { webhookId } }) => {
     const { store } = services;
@@ -66,10 +66,10 @@ export const webhookHandlers = {
   },
   redeliverAccountEvents: async (services, { params, body }) => {
     const { store, clock, feed } = services;
-    const redelivering = { params, body, events: await store.events.bounds(), now: clock.now() };
-    await writeAs(services, 'redeliverAccountEvents', redelivering);
+    const input = { params, body, events: await store.events.bounds(), now: clock.now() };
+    await writeAs(services, 'redeliverAccountEvents', input);
     feed?.tail.nudge();
-    return findShown(services, params.webhookId);
+    return findWebhookView(services, params.webhookId);
   },
   redeliverAccountDelivery: async (services, { params }) => {
     const delivery = await writeAs(services, 'redeliverAccountDelivery', {
@@ -93,7 +93,7 @@ function expectWebhook(exists: boolean, id: bigint): void {
   expectFoundById(exists || undefined, 'webhook_not_found', id);
 }
 
-async function findShown(
+async function findWebhookView(
   services: Pick<WebhookServices, 'store' | 'clock'>,
   id: bigint,
 ): Promise<AccountWebhook> {
@@ -120,7 +120,7 @@ async function presentWebhooks(
 
 const closedReason = 'Events wait because the account is closed.';
 
-/** Describes the events that wait because no active key of the account may read them. */
+/** Describes the events that are pending because no active key of the account may read them. */
 function unreadableReason(
   { types }: Pick<StoredWebhook, 'types'>,
   scopes: readonly Scope[] = [],

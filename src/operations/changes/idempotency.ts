@@ -29,9 +29,9 @@ export async function findStoredResponse(
   once: IdempotentRequest,
   at: number,
 ): Promise<StoredResponse | undefined> {
-  const [kept] = await storedResponses.find([once], at - retentionMs);
-  if (kept !== undefined && kept.request !== once.request) throw new ApiError('idempotency_key_reused');
-  return kept;
+  const [stored] = await storedResponses.find([once], at - retentionMs);
+  if (stored !== undefined && stored.request !== once.request) throw new ApiError('idempotency_key_reused');
+  return stored;
 }
 
 interface OnceAt {
@@ -56,9 +56,9 @@ export function createIdempotentUnit(units: Readonly<Record<string, UnitOfWork |
     { operationId, input, once, at }: IdempotentInput,
   ): Promise<IdempotentResult> => {
     const unit = units[operationId];
-    const kept = await findStoredResponse(transaction, once, at);
-    if (kept !== undefined) {
-      const outcome = toReplay(kept);
+    const stored = await findStoredResponse(transaction, once, at);
+    if (stored !== undefined) {
+      const outcome = toReplay(stored);
       if (unit && 'run' in unit) await unit.checkReplay?.(transaction, input as never, outcome);
       return outcome;
     }
@@ -72,22 +72,22 @@ export function createIdempotentUnit(units: Readonly<Record<string, UnitOfWork |
 
 /**
  * Processes concurrent requests as one batch: looks up all stored responses, runs the unit of work once, and stores all
- * responses. Only for operations that never fail with a refusal.
+ * responses. Only for operations that never throw an `ApiError`.
  */
 export function createIdempotentBatch<Input>(operationId: RepeatableId, unit: BatchOfWork<Input>) {
   type RepeatableRequest = OnceAt & { readonly input: Input };
   const all = async (
     transaction: Transaction,
-    asked: readonly RepeatableRequest[],
+    requests: readonly RepeatableRequest[],
   ): Promise<IdempotentOutcome[]> => {
-    const since = Math.min(...asked.map(({ at }) => at)) - retentionMs;
-    const keys = asked.map(({ once }) => once);
+    const since = Math.min(...requests.map(({ at }) => at)) - retentionMs;
+    const keys = requests.map(({ once }) => once);
     const found = await transaction.storedResponses.find(keys, since);
     const responses = new Map(
-      found.flatMap((kept) => (kept === undefined ? [] : [[responseKeyText(kept), kept] as const])),
+      found.flatMap((stored) => (stored === undefined ? [] : [[responseKeyText(stored), stored] as const])),
     );
     const first = new Map<string, RepeatableRequest>();
-    for (const each of asked) {
+    for (const each of requests) {
       const name = responseKeyText(each.once);
       if (!responses.has(name) && !first.has(name)) first.set(name, each);
     }
@@ -96,17 +96,17 @@ export function createIdempotentBatch<Input>(operationId: RepeatableId, unit: Ba
       const success = repeatableResponses[operationId];
       const inputs = done.map(({ input }) => input);
       const outcomes = await unit.all(transaction, inputs);
-      const kept = done.map(({ once, at }, index) => {
+      const newResponses = done.map(({ once, at }, index) => {
         return toStoredResponse(toResult({ success }, outcomes[index]), once, at);
       });
-      await transaction.storedResponses.keep(kept, since);
-      for (const response of kept) responses.set(responseKeyText(response), response);
+      await transaction.storedResponses.keep(newResponses, since);
+      for (const response of newResponses) responses.set(responseKeyText(response), response);
     }
-    return asked.map((each) => {
+    return requests.map((each) => {
       const name = responseKeyText(each.once);
-      const kept = responses.get(name) as StoredResponse;
-      if (kept.request !== each.once.request) return 'idempotency_key_reused';
-      return { ...toReplay(kept), isReplayed: first.get(name) !== each };
+      const stored = responses.get(name) as StoredResponse;
+      if (stored.request !== each.once.request) return 'idempotency_key_reused';
+      return { ...toReplay(stored), isReplayed: first.get(name) !== each };
     });
   };
   return { writes: unit.writes, isSeveralCalls: true, all } as const;

@@ -1,14 +1,17 @@
 import { FairQueue } from '../../domain/fair-queue.ts';
 
-/** The share of its time that a process spends on catching up is one quarter: each read is followed by a rest. */
+/**
+ * Length of the rest after a read, as a multiple of the read's duration. A process spends at most a quarter of its time
+ * on catching up.
+ */
 const restPerRead = 3;
 /** Maximum rest in ms. A read that waited for an unreachable store must not delay the next one by much. */
 const maxRestMs = 1_000;
 
 /**
- * Paces the streams and requests of a process that search the stored events: one read at a time, with a rest after it, by
- * turns between accounts. Otherwise, a few streams that search a long history would occupy the event loop and the
- * database, and no backpressure slows a stream down whose filter matches no event.
+ * Paces the streams and requests of a process that search the stored events. Runs one read at a time, followed by a
+ * rest, and alternates between accounts. Otherwise, a few streams that search a long history would occupy the event
+ * loop and the database, because backpressure does not slow down a stream whose filter matches no events.
  */
 export class CatchUpPacer extends FairQueue<number> {
   /** `now` is monotonic time in ms. `rest` calls `next` after a time in ms. */

@@ -42,8 +42,10 @@ export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): 
   return scopes.has('events:read') && [...types].every((type) => canRead(scopes, type));
 }
 
-/** Calls `lose` once the caller may no longer read the selected events. Returns a function that stops watching. */
-export type WatchCaller = (eventFilter: EventFilter, lose: () => void) => () => void;
+/**
+ * Calls `onAccessLost` once the caller may no longer read the selected events. Returns a function that stops watching.
+ */
+export type WatchCaller = (eventFilter: EventFilter, onAccessLost: () => void) => () => void;
 
 interface PageRequest {
   /** Undefined to start with the oldest retained event. */
@@ -147,17 +149,17 @@ export class EventFeed implements Disposable {
 
   /** Continues an empty page that ended at `from`, while watching the caller. Rejects with `CallerChanged`. */
   async #searchGuarded(from: bigint, request: PageRequest, guard: WatchCaller): Promise<EventPage> {
-    const lost = Promise.withResolvers<never>();
-    const leaveGuard = guard(request.eventFilter, () => lost.reject(new CallerChanged()));
+    const accessLost = Promise.withResolvers<never>();
+    const leaveGuard = guard(request.eventFilter, () => accessLost.reject(new CallerChanged()));
     try {
-      return await Promise.race([lost.promise, this.#search(from, request)]);
+      return await Promise.race([accessLost.promise, this.#search(from, request)]);
     } finally {
       leaveGuard();
     }
   }
 
   /**
-   * Examines the events after `from`, in turns with other accounts, until one matches, the end is reached, or the
+   * Examines the events after `from`, taking turns with other accounts, until one matches, the end is reached, or the
    * allowed time or number of events is exhausted.
    */
   async #search(from: bigint, request: PageRequest): Promise<EventPage> {

@@ -22,7 +22,7 @@ export interface EventReader {
    * Called when the key is revoked, expires, is banned, or loses a required scope. The reader must then be removed with
    * `KeyWatch.leave`.
    */
-  lose(): void;
+  onAccessLost(): void;
 }
 
 /** State shared by the readers of one key. */
@@ -84,7 +84,7 @@ export class KeyWatch<Open extends EventReader> {
   #check(watched: WatchedKey<Open>): Awaitable<void> {
     return andThen(this.#store.limits.standing(watched.caller), ({ verdict, versions }) => {
       const isOver = verdict.errorCode === 'api_key_banned' || watched.caller.expiresAt <= this.#clock.now();
-      if (isOver) for (const reader of watched.readers) reader.lose();
+      if (isOver) for (const reader of watched.readers) reader.onAccessLost();
       else if (watched.callersVersion !== versions.callers)
         return this.#readCaller(watched, versions.callers);
     });
@@ -95,7 +95,7 @@ export class KeyWatch<Open extends EventReader> {
     const [key] = await this.#store.keys.fingerprints(keyId, 1);
     const caller = key?.id === keyId ? await this.#store.keys.findCaller(key.fingerprint) : undefined;
     for (const reader of watched.readers) {
-      if (caller === undefined || !reader.isAllowed(caller.scopes)) reader.lose();
+      if (caller === undefined || !reader.isAllowed(caller.scopes)) reader.onAccessLost();
     }
     watched.caller = caller ?? watched.caller;
     watched.callersVersion = callersVersion;

@@ -129,7 +129,7 @@ export class EventStream implements StreamSource, Listener, EventReader {
     return canReadAll(scopes, this.filter.eventFilter);
   }
 
-  lose(): void {
+  onAccessLost(): void {
     this.end();
   }
 
@@ -167,8 +167,9 @@ export class EventStream implements StreamSource, Listener, EventReader {
   }
 
   /**
-   * Sends stored events as fast as the reader accepts them, up to the newest event, then joins the tail. All reads but
-   * the first are paced. The first is counted as a request, and is the only one of a reader that has just reconnected.
+   * Sends stored events as fast as the reader accepts them, up to the newest event, then joins the tail. The first read
+   * is not paced, because it is counted as a request; a reader that has just reconnected needs no other. Later reads
+   * are paced.
    */
   async #catchUp(): Promise<void> {
     const { feed } = this.#dependencies;
@@ -176,7 +177,7 @@ export class EventStream implements StreamSource, Listener, EventReader {
     try {
       let batch: Batch | undefined = await this.#readBatch();
       while (batch !== undefined && !this.#hasEnded) {
-        // Without the turn: a slow reader does not delay other streams.
+        // Writes outside the pacer's turn, so that a slow reader does not delay other streams.
         for (const chunk of batch.chunks) await this.#write(chunk);
         this.#after = batch.last;
         if (batch.isEnd && (this.#hasEnded || feed.tail.listen(batch.last, this))) return;

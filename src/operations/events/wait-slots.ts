@@ -1,20 +1,20 @@
 /** Maximum number of waiting requests per account and process. Each holds a connection for up to 30 s. */
 const maxOfAccount = 100;
-/** The same for all operators together, because far fewer connections are allowed on the admin port. */
+/** The limit for all operators together, because far fewer connections are allowed on the admin port. */
 const maxOfOperators = 32;
 
 type Owner = number | 'all';
 
 export interface WaitSlot extends Disposable {
-  /** Whether the wait must end, because later waits of the same account need its place. */
+  /** Whether the wait must end, because later waits of the same account need its slot. */
   readonly hasEnded: boolean;
   /** Called when the wait must end. */
   onEnd: () => void;
 }
 
 /**
- * Bounds the requests that wait for events. One more ends the oldest, which gets an empty page, as after its time: no
- * request is refused, and the connections of other accounts stay open.
+ * Limits the number of requests that wait for events. At the limit, another request ends the oldest wait, which returns
+ * an empty page, as after a timeout. No request is rejected, and the connections of other accounts stay open.
  */
 export class WaitSlots {
   /** The functions that end the waits of each account, oldest first. */

@@ -226,14 +226,16 @@ function checkHeader(found: readonly string[], newIds: boolean): string[] {
   const named = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
   const missing = columns.filter((column) => column !== 'status' && !found.includes(column));
   const unknown = found.filter((name) => name !== 'id' && !columns.includes(name as Column));
-  const twice = [...columns, 'id'].filter((column) => found.indexOf(column) !== found.lastIndexOf(column));
+  const duplicates = [...columns, 'id'].filter(
+    (column) => found.indexOf(column) !== found.lastIndexOf(column),
+  );
   return [
     ...(missing.length > 0
       ? [`missing ${missing.length === 1 ? 'column' : 'columns'} ${named(missing)}`]
       : []),
     ...(found.includes('id') && !newIds ? [`"id" ${idColumnHint}`] : []),
     ...(unknown.length > 0 ? [`unknown column ${named(unknown)}`] : []),
-    ...(twice.length > 0 ? [`${named(twice)} is repeated`] : []),
+    ...(duplicates.length > 0 ? [`${named(duplicates)} is repeated`] : []),
   ];
 }
 

@@ -10,7 +10,7 @@ export const maxRowBytes = maxBodyBytes;
 
 const lineFeed = 10;
 const carriageReturn = 13;
-const none = Buffer.alloc(0);
+const emptyBytes = Buffer.alloc(0);
 
 export interface Line {
   readonly number: number;
@@ -21,13 +21,13 @@ export interface Line {
 /** Splits a stream of bytes into lines. Keeps at most one line in memory. */
 export class LineSplitter {
   #number = 0;
-  #rest: Buffer = none;
+  #rest: Buffer = emptyBytes;
 
   /** Returns lines one at a time, because a chunk may contain as many lines as bytes. Read all before the next call. */
   *push(chunk: Buffer): Generator<Line> {
     let start = 0;
     for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
-      yield this.#line(start === end ? none : chunk.subarray(start, end));
+      yield this.#line(start === end ? emptyBytes : chunk.subarray(start, end));
       start = end + 1;
     }
     this.#rest = this.#joined(chunk.subarray(start));
@@ -35,20 +35,20 @@ export class LineSplitter {
 
   /** The last line, if the input does not end with a line feed. */
   end(): Line[] {
-    return this.#rest.length === 0 ? [] : [this.#line(none)];
+    return this.#rest.length === 0 ? [] : [this.#line(emptyBytes)];
   }
 
   #line(end: Buffer): Line {
     const bytes = this.#joined(end);
-    this.#rest = none;
+    this.#rest = emptyBytes;
     this.#number++;
     return { number: this.#number, bytes };
   }
 
   #joined(end: Buffer): Buffer {
     const room = maxRowBytes + 1 - this.#rest.length;
-    const kept = end.length > room ? end.subarray(0, room) : end;
-    return this.#rest.length === 0 ? kept : Buffer.concat([this.#rest, kept]);
+    const part = end.length > room ? end.subarray(0, room) : end;
+    return this.#rest.length === 0 ? part : Buffer.concat([this.#rest, part]);
   }
 }
 

@@ -52,13 +52,13 @@ export class FailedRequests implements FailedRequestSource {
     caller: RecordedRequest['caller'],
   ): void {
     const keyId = caller?.keyId ?? noKey;
-    let kept = this.#byKey.get(keyId);
-    if (kept === undefined) {
-      kept = [];
-      this.#byKey.set(keyId, kept);
+    let requests = this.#byKey.get(keyId);
+    if (requests === undefined) {
+      requests = [];
+      this.#byKey.set(keyId, requests);
     }
-    if (kept.length >= maxPerKey) kept.shift();
-    kept.push({ at: this.#clock.now(), operationId, code, requestId, caller });
+    if (requests.length >= maxPerKey) requests.shift();
+    requests.push({ at: this.#clock.now(), operationId, code, requestId, caller });
   }
 
   list({ keyId, requestId, limit }: FailedRequestFilter): FailedRequest[] {

@@ -27,7 +27,7 @@ export class KeyUsageCounter {
   /** Rows for earlier hours, and the rest of a partly recorded batch, oldest first. */
   #closed: Map<number, KeyUsageRow>[] = [];
   #rows = 0;
-  #lost = 0;
+  #lostRequests = 0;
   whenMany: () => void = () => undefined;
 
   /** Counts a request in the minute that begins at `minute` (Unix ms), by the index of its outcome. */
@@ -84,18 +84,18 @@ export class KeyUsageCounter {
 
   /** Number of requests not counted since the last call, because there were too many unrecorded rows. */
   takeLost(): number {
-    const lost = this.#lost;
-    this.#lost = 0;
-    return lost;
+    const lostRequests = this.#lostRequests;
+    this.#lostRequests = 0;
+    return lostRequests;
   }
 
   #add(keyId: number, accountId: number, minute: number): KeyUsageRow | undefined {
     if (this.#rows >= maxRows) {
-      this.#lost++;
+      this.#lostRequests++;
       return undefined;
     }
-    const none = { ok: 0, refused: 0, limited: 0, failed: 0, deprecated: 0 };
-    const row = { keyId, accountId, hour: this.#hour, ...none, lastUsedAt: minute, operations: [] };
+    const zeroCounts = { ok: 0, refused: 0, limited: 0, failed: 0, deprecated: 0 };
+    const row = { keyId, accountId, hour: this.#hour, ...zeroCounts, lastUsedAt: minute, operations: [] };
     this.#current.set(keyId, row);
     this.#rows++;
     if (this.#current.size === manyRows) this.whenMany();

@@ -33,7 +33,7 @@ interface MetricsInput {
   readonly events: EventMetrics | undefined;
   readonly deliveries: DeliveryMetrics | undefined;
   readonly about: Labels;
-  /** Output of a process that is not one of `processes`. */
+  /** State of the output of a process that is not one of `processes`. */
   readonly output?: OutputHealth | undefined;
   /** Unix ms. */
   readonly startedAt: number;

@@ -1,22 +1,22 @@
 import type { Awaitable } from '../../domain/awaitable.ts';
 
-/** How long a reading that callers share is kept, in ms. */
+/** How long a shared reading is cached, in ms. */
 export const defaultCacheMs = 1_000;
 
 /**
- * Shares an expensive reading: callers at the same time wait for the same reading, which is kept for `keepMs` after it has
- * ended, by the clock `now`. A failed reading is not kept.
+ * Shares an expensive reading: concurrent callers wait for the same reading. It is cached for `keepMs` after it has
+ * completed, measured with the clock `now`. A failed reading is not cached.
  */
 export function shareReading<T>(
   keepMs: number,
   now: () => number,
   read: () => Awaitable<T>,
 ): () => Promise<T> {
-  let kept: { readonly value: Promise<T>; until: number } | undefined;
+  let latest: { readonly value: Promise<T>; until: number } | undefined;
   return () => {
-    if (kept !== undefined && now() < kept.until) return kept.value;
+    if (latest !== undefined && now() < latest.until) return latest.value;
     const reading = { value: (async () => read())(), until: Number.POSITIVE_INFINITY };
-    kept = reading;
+    latest = reading;
     reading.value.then(
       () => {
         reading.until = now() + keepMs;

@@ -50,14 +50,14 @@ export class UsageRecorder implements AsyncDisposable {
   readonly #process: string;
   #number = 0;
   #pending: Omit<UsageReport, 'instance'> | undefined;
-  readonly #ending = new AbortController();
+  readonly #stopController = new AbortController();
   readonly #sweeper: Sweeper;
 
   constructor(options: UsageRecorderOptions) {
     this.#options = options;
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
-    this.#sweeper = new Sweeper(options, this.#ending.signal);
+    this.#sweeper = new Sweeper(options, this.#stopController.signal);
     this.#timer = this.#after(firstRecordMs);
   }
 
@@ -76,7 +76,7 @@ export class UsageRecorder implements AsyncDisposable {
 
   /** Records the last counts and the clean shutdown. Counts that cannot be written at shutdown are lost. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ending.abort();
+    this.#stopController.abort();
     clearTimeout(this.#timer);
     const ended = Promise.all([this.recordAll(), this.#sweeper.idle()]);
     await Promise.race([ended, sleep(lastRecordMs, undefined, { ref: false })]);
@@ -89,13 +89,13 @@ export class UsageRecorder implements AsyncDisposable {
   async #tick(): Promise<void> {
     await this.record();
     if (this.#options.prunes && !this.#isFailing) this.#sweeper.start();
-    if (!this.#ending.signal.aborted) this.#timer = this.#after(recordEveryMs);
+    if (!this.#stopController.signal.aborted) this.#timer = this.#after(recordEveryMs);
   }
 
   async #recordRows(): Promise<void> {
     const { store, counter, notice } = this.#options;
-    const lost = counter.keys.takeLost();
-    if (lost > 0) notice('requests are missing from key usage', { requests: lost });
+    const lostRequests = counter.keys.takeLost();
+    if (lostRequests > 0) notice('requests are missing from key usage', { requests: lostRequests });
     try {
       // Throws during an outage, which the store has already logged.
       store.health();
@@ -126,7 +126,7 @@ export class UsageRecorder implements AsyncDisposable {
     const { store, counter, clock, instance } = this.#options;
     const pending = this.#pending ?? this.#nextReport();
     this.#pending = pending;
-    const seenAt = this.#ending.signal.aborted ? stoppedAt : clock.now();
+    const seenAt = this.#stopController.signal.aborted ? stoppedAt : clock.now();
     await store.write('recordUsage', { ...pending, instance: { ...instance, seenAt } });
     this.#pending = undefined;
     counter.dropMinutes(pending);

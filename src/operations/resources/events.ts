@@ -26,8 +26,11 @@ export function eventReaders(
 ): OperationReaders<typeof eventOperations, [Authenticated]> {
   const guarding =
     (admission: Authenticated): WatchCaller =>
-    (eventFilter, lose) => {
-      const reader = { isAllowed: (scopes: ReadonlySet<Scope>) => canReadAll(scopes, eventFilter), lose };
+    (eventFilter, onAccessLost) => {
+      const reader = {
+        isAllowed: (scopes: ReadonlySet<Scope>) => canReadAll(scopes, eventFilter),
+        onAccessLost,
+      };
       waits.enter(admission, reader);
       return () => waits.leave(admission.caller, reader);
     };

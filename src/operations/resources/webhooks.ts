@@ -161,8 +161,8 @@ export const webhookUnits = {
 } as const satisfies OperationUnits<typeof webhookOperations, unknown>;
 
 /**
- * A webhook that is enabled again at `now` (Unix ms): later events are sent, a redelivery is cancelled, and attempts that
- * began before do not disable the webhook.
+ * Re-enables a webhook at `now` (Unix ms): later events are sent, a redelivery is canceled, and attempts that began
+ * before do not disable the webhook.
  */
 export const resumeDeliveries = (position: bigint, now: number) => ({
   ...{ position, redeliveringTo: undefined },
@@ -182,7 +182,7 @@ export async function redeliverEvents(
     throw new ApiError('redelivery_in_progress');
 }
 
-interface Redelivering {
+interface RedeliverInput {
   readonly deliveryId: bigint;
   /** Unix ms. */
   readonly now: number;
@@ -197,7 +197,7 @@ interface Redelivering {
 export async function redeliver(
   { deliveries }: Transaction,
   { id: webhookId, types }: Pick<StoredWebhook, 'id' | 'types'>,
-  { deliveryId, now, scopes }: Redelivering,
+  { deliveryId, now, scopes }: RedeliverInput,
 ): Promise<StoredDelivery> {
   const delivery = await deliveries.find(deliveryId);
   if (delivery?.webhookId !== webhookId) throw new ApiError('delivery_not_found');

@@ -58,9 +58,9 @@ interface SessionsOptions {
 export class SessionOperations {
   readonly #options: SessionsOptions;
   /** Sessions that could not be stored, for example because the disk is full. Kept until this process stops. */
-  readonly #unstored = new LRUCache<string, UnstoredSession>(maxEntries(maxUnstored));
+  readonly #unstoredSessions = new LRUCache<string, UnstoredSession>(maxEntries(maxUnstored));
   /** Ended sessions that could not be removed from the store. */
-  readonly #ended = new LRUCache<string, true>(maxEntries(maxUnstored));
+  readonly #endedSessions = new LRUCache<string, true>(maxEntries(maxUnstored));
 
   constructor(options: SessionsOptions) {
     this.#options = options;
@@ -75,7 +75,7 @@ export class SessionOperations {
   async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
     const id = parseSessionId(secrets);
     if (id === undefined) return undefined;
-    const unstored = this.#unstored.get(id);
+    const unstored = this.#unstoredSessions.get(id);
     const session = unstored ?? (await this.#options.store.sessions.find(id));
     const now = this.#options.clock.storeTime();
     if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleTimeoutMs)
@@ -88,7 +88,7 @@ export class SessionOperations {
       const { tokenFingerprint: token } = unstored;
       if (token !== undefined && (await this.#options.store.operators.findBy('token', token)) === undefined)
         return undefined;
-      this.#unstored.set(id, { ...unstored, usedAt: now });
+      this.#unstoredSessions.set(id, { ...unstored, usedAt: now });
     }
     const { actor, role } = session;
     const expiresAt = toSystemTime(this.#options.clock, session.expiresAt);
@@ -120,7 +120,7 @@ export class SessionOperations {
       lastFour: who.lastFour,
     });
     const tokenFingerprint = token && computeFingerprint(token);
-    if (!isStored) this.#unstored.set(session.fingerprint, { ...session, tokenFingerprint });
+    if (!isStored) this.#unstoredSessions.set(session.fingerprint, { ...session, tokenFingerprint });
     return {
       secrets,
       isStored,
@@ -130,8 +130,8 @@ export class SessionOperations {
 
   async signOut(secrets: SessionSecrets): Promise<void> {
     const id = parseSessionId(secrets);
-    if (id === undefined || this.#unstored.delete(id)) return;
-    if (!(await this.#written('removeSession', id))) this.#ended.set(id, true);
+    if (id === undefined || this.#unstoredSessions.delete(id)) return;
+    if (!(await this.#written('removeSession', id))) this.#endedSessions.set(id, true);
   }
 
   async #operatorOf(token: string) {
@@ -152,7 +152,7 @@ export class SessionOperations {
    * but misses a session that is being added concurrently.
    */
   async #hasEnded({ fingerprint, operatorId }: Session): Promise<boolean> {
-    if (this.#ended.has(fingerprint)) return true;
+    if (this.#endedSessions.has(fingerprint)) return true;
     if (operatorId === undefined) return false;
     const operator = await this.#options.store.operators.find(operatorId);
     return operator?.revokedAt !== null;

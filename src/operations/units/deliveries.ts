@@ -42,7 +42,7 @@ export const deliveryUnits = {
       if (webhook === undefined) return 'disabled';
       if (webhook.url !== url) return 'moved';
       if (!webhook.enabled) return 'disabled';
-      // Without the lease, this attempt may have been made long ago, and another process decides.
+      // Without the lease, this attempt may be outdated, and the process that holds the lease decides.
       const isLeased = (await deliveries.find(id))?.leasedUntil === leasedUntil;
       if (!isLeased || (webhook.succeededAt ?? 0) >= since) return 'kept';
       await webhooks.update(webhookId, { enabled: false, disabledReason: reason });

@@ -17,14 +17,14 @@ interface Owned {
   readonly accountId: number;
 }
 
-interface Disabling {
+interface DisableInput {
   readonly id: bigint;
   readonly reason: string;
   /** Unix ms. */
   readonly now: number;
 }
 
-interface Enabling {
+interface EnableInput {
   readonly id: bigint;
   readonly lastEvent: bigint;
   /** Unix ms. */
@@ -43,7 +43,7 @@ interface SealedSecrets {
   readonly formerSecret: string | undefined;
 }
 
-interface RedeliveringEvents {
+interface RedeliverEventsInput {
   readonly params: { readonly webhookId: bigint };
   readonly body: { readonly after: bigint };
   readonly events: EventBounds;
@@ -51,7 +51,7 @@ interface RedeliveringEvents {
   readonly now: number;
 }
 
-interface Redelivering {
+interface RedeliverInput {
   readonly params: { readonly webhookId: bigint; readonly deliveryId: bigint };
   /** Unix ms. */
   readonly now: number;
@@ -77,7 +77,7 @@ export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,
     subject,
-    run: async ({ webhooks, events }: Transaction, { id, reason, now }: Disabling): Promise<boolean> => {
+    run: async ({ webhooks, events }: Transaction, { id, reason, now }: DisableInput): Promise<boolean> => {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       await webhooks.update(id, { enabled: false, disabledReason: reason });
@@ -88,7 +88,7 @@ export const operatorWebhookUnits = {
   enableWebhookByOperator: {
     writes,
     subject,
-    run: async ({ webhooks }: Transaction, { id, lastEvent, now }: Enabling): Promise<boolean> => {
+    run: async ({ webhooks }: Transaction, { id, lastEvent, now }: EnableInput): Promise<boolean> => {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       // The webhook receives only events that occur after it is enabled.
@@ -102,7 +102,7 @@ export const operatorWebhookUnits = {
     subject: position.byParam('webhookId'),
     run: async (
       transaction: Transaction,
-      { params, body, events, now }: RedeliveringEvents,
+      { params, body, events, now }: RedeliverEventsInput,
     ): Promise<true> => {
       const webhook = await existing(transaction, params.webhookId);
       await redeliverEvents(transaction, webhook, { ...body, events, now });
@@ -112,7 +112,7 @@ export const operatorWebhookUnits = {
   redeliverAccountDelivery: {
     writes,
     subject: { ...byParam('webhookId'), made: (delivery) => deliveryJson(delivery as Delivery) },
-    run: async (transaction: Transaction, { params, now }: Redelivering) => {
+    run: async (transaction: Transaction, { params, now }: RedeliverInput) => {
       const webhook = await existing(transaction, params.webhookId);
       return redeliver(transaction, webhook, { deliveryId: params.deliveryId, now });
     },

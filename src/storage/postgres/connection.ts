@@ -28,8 +28,8 @@ export interface ConnectionSettings {
   readonly refusesStandby?: boolean;
 }
 
-/** A standby lacks the latest changes, for example that a key was revoked. */
-export const standbyReason = 'the server is a standby (in recovery): DATABASE_URL must lead to the primary';
+/** A standby lacks the latest changes, such as the revocation of a key. */
+export const standbyReason = 'the server is a standby (in recovery): DATABASE_URL must point to the primary';
 
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
@@ -156,8 +156,8 @@ export class Connection {
 }
 
 /**
- * Throws if the server is a standby. The address may lead to a standby for a moment, and a session never changes its server,
- * except through a pooler.
+ * Throws if the server is a standby. The address may briefly point to a standby, and a session never changes its
+ * server, except through a pooler.
  */
 async function expectPrimary(sql: SQL): Promise<void> {
   const [row] = await sql.unsafe('SELECT pg_is_in_recovery() AS "isStandby"').simple();

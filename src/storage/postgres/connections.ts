@@ -33,9 +33,9 @@ export class Connections {
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
   /**
-   * True if the last attempt to open a connection failed. In that case, only `fill` retries, as long as other connections
-   * are open, and no attempt begins while others have not failed yet. Otherwise, attempts that overlap could fail
-   * forever without being noticed.
+   * True if the last attempt to open a connection failed. As long as other connections are open, only `fill` then
+   * retries, and no attempt begins while another one is pending. Otherwise, overlapping attempts could fail forever
+   * without being noticed.
    */
   #isShort = false;
   #closed = false;
@@ -164,7 +164,7 @@ export class Connections {
   async #openConnection(): Promise<Connection> {
     const connection = new Connection(this.#options.connection, {
       throughPooler: this.#throughPooler,
-      onClose: (closed) => this.#lost(closed),
+      onClose: (closed) => this.#removeClosed(closed),
     });
     try {
       await connection.open();
@@ -177,7 +177,7 @@ export class Connections {
     }
   }
 
-  #lost(connection: Connection): void {
+  #removeClosed(connection: Connection): void {
     connection.retired = true;
     // `#grow` reports failed connection attempts.
     if (this.#open.delete(connection)) this.#options.onChange();

@@ -63,7 +63,7 @@ export class PostgresDatabase implements AsyncDisposable {
         (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
       );
       if (row?.isStandby) {
-        // The address may lead to the primary by now, but the session still leads to the standby.
+        // The address may point to the primary by now, but the session is still connected to the standby.
         this.#pool.connections.renew();
         throw new Error(standbyReason);
       }
@@ -77,7 +77,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#working = breaker('PostgreSQL queries', () => this.#trialWrite());
   }
 
-  /** Begins an outage that ends when the address leads to a primary. Throws `StorageUnavailable`. */
+  /** Begins an outage that ends when the address points to a primary. Throws `StorageUnavailable`. */
   refuseStandby(): never {
     this.#reaching.trip(new Error(standbyReason));
     throw new StorageUnavailable(standbyReason);
@@ -250,7 +250,10 @@ function trialWrite(sql: SQL): SQL.Query<unknown> {
     END $$`);
 }
 
-/** Returns a space and a sentence with the command, or an empty string for other errors. */
+/**
+ * Returns a space and a sentence with the command that creates the missing role or database, or an empty string for
+ * other errors.
+ */
 function remedyOf(error: unknown, url: string): string {
   const { hostname, port, pathname, username, searchParams } = new URL(url);
   const server = `-h ${hostname.replace(/^\[(.*)\]$/, '$1') || 'localhost'} -p ${port || '5432'}`;

@@ -23,7 +23,7 @@ interface IdentityRow extends Identity {
 
 interface IdentifyOptions {
   readonly redisPrefix: string;
-  readonly serving: boolean;
+  readonly isServing: boolean;
   readonly migrates: boolean;
   readonly notice: Notify;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ const runningWithinSeconds = 30;
  */
 export async function identifyProcess(
   database: PostgresDatabase,
-  { redisPrefix, serving, migrates, notice, clock }: IdentifyOptions,
+  { redisPrefix, isServing, migrates, notice, clock }: IdentifyOptions,
 ): Promise<Identity> {
   const [now, withinMs] = [clock.now(), runningWithinSeconds * 1_000];
   const [row] = await database.read<IdentityRow[]>(
@@ -62,14 +62,14 @@ export async function identifyProcess(
   if (row.isUnfinishedCopy) throw unfinishedCopyError('The database', 'use an empty database');
   const { store, process, redisPrefix: known, isRestored, running } = row;
   if (known === redisPrefix) return { store, process };
-  if (known !== null && (serving || !(migrates || isRestored))) {
+  if (known !== null && (isServing || !(migrates || isRestored))) {
     const differs = `The instances of this store use REDIS_PREFIX=${known}, but this process uses ${redisPrefix}`;
-    if (!serving) throw new StoreUnusableError(`${differs}. Set REDIS_PREFIX=${known}. ${ofOldDump}`);
+    if (!isServing) throw new StoreUnusableError(`${differs}. Set REDIS_PREFIX=${known}. ${ofOldDump}`);
     if (running !== null && !isRestored)
       throw new StoreUnusableError(`${differs}. ${remedy(known, running)}`);
   }
-  // Before the store is marked, because then the instances that the backup contains count as running.
-  if (serving && isRestored) await adoptPrefix(database, redisPrefix, notice);
+  // Must come before the store is marked, because after that, the instances in the backup count as running.
+  if (isServing && isRestored) await adoptPrefix(database, redisPrefix, notice);
   return { store, process };
 }
 

@@ -64,7 +64,7 @@ async function validityOf(transaction: SQL, { name }: NewIndex): Promise<boolean
 }
 
 /**
- * Builds an index. Waits for all transactions of the database that are older, without blocking others. If it fails, it
+ * Builds an index. Waits for all older transactions in the database, without blocking other sessions. If it fails, it
  * leaves an invalid index.
  */
 export async function buildIndex(
@@ -72,8 +72,8 @@ export async function buildIndex(
   { sql, throughPooler }: Session,
   lockId: number,
 ): Promise<void> {
-  // A pooler may run the unlocking in another session. Without the lock, two builds that begin at the same moment may
-  // wait for each other until the server aborts one of them, which is then retried.
+  // A pooler may run the unlock in another session. Without the lock, two builds that begin at the same moment may wait
+  // for each other until the server aborts one of them, which is then retried.
   if (!throughPooler) {
     const [{ isLocked }] = await sql`
       SELECT pg_try_advisory_lock(${lockId}, hashtext(current_schema())) AS "isLocked"`;

@@ -53,7 +53,7 @@ export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptio
   }
 }
 
-/** Runs the build of an index, and reports for which transactions it waits. */
+/** Runs an index build, and reports the transactions that it waits for. */
 export async function reportingWaits<T>(build: Promise<T>, options: StepOptions): Promise<T> {
   const { begin, name, notice, lockTimeoutMs } = options;
   const log = new WaitLog(notice);

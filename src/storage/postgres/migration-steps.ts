@@ -10,7 +10,7 @@ export interface MigrationStep {
   readonly change: string | ((transaction: SQL) => Promise<void>);
 }
 
-/** Takes a step whose indexes have been built. */
+/** Applies a step whose indexes have been built. */
 export async function apply({ change }: MigrationStep, transaction: SQL): Promise<void> {
   await (typeof change === 'string' ? transaction.unsafe(change) : change(transaction));
 }

@@ -68,7 +68,7 @@ export async function migrate(options: MigrateOptions): Promise<number> {
 interface Taken {
   readonly from: number;
   readonly to: number;
-  /** The index to build before the step can be taken. */
+  /** The index to build before the step can be applied. */
   readonly unbuilt?: NewIndex;
 }
 
@@ -105,8 +105,8 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
 }
 
 /**
- * Throws `StoreUnusableError` for an encoding that lacks characters of names, because PostgreSQL would reject the whole
- * group of changes in which such a name occurs. SQL_ASCII stores UTF-8 unchanged.
+ * Throws `StoreUnusableError` for an encoding that cannot represent every name, because PostgreSQL would reject the
+ * whole group of changes in which such a name occurs. SQL_ASCII stores UTF-8 unchanged.
  */
 async function expectUnicode(transaction: SQL): Promise<void> {
   const [{ encoding }] = await transaction<[{ encoding: string }]>`SELECT getdatabaseencoding() AS encoding`;
@@ -147,10 +147,10 @@ async function createFormat(sql: SQL): Promise<void> {
 }
 
 async function versionOf(sql: SQL): Promise<number> {
-  const [{ there }] = await sql`
-    SELECT count(*) AS there FROM information_schema.tables
+  const [{ tables }] = await sql`
+    SELECT count(*) AS tables FROM information_schema.tables
     WHERE table_schema = current_schema() AND table_name = 'animal_store_format'`;
-  if (there === 0n) return 0;
+  if (tables === 0n) return 0;
   const [{ version }] = await sql`SELECT version FROM animal_store_format`;
   return Number(version);
 }
@@ -158,9 +158,9 @@ async function versionOf(sql: SQL): Promise<number> {
 const createTable = /\bCREATE TABLE (\w+)/g;
 
 /**
- * Throws `StoreUnusableError` if tables that the steps would create exist. `pg_restore --clean` leaves them behind when it
- * restores the dump of an older version over a store. Their rows belong to the former store, so a step must not adopt
- * them. Functions are replaced, and triggers and indexes are dropped with the tables of the dump.
+ * Throws `StoreUnusableError` if tables that the steps would create already exist. `pg_restore --clean` leaves them
+ * behind when it restores the dump of an older version over a store. Their rows belong to the former store, so a step
+ * must not adopt them. Functions are replaced, and triggers and indexes are dropped with the tables of the dump.
  */
 async function expectNoLeftovers(
   transaction: SQL,

@@ -38,8 +38,8 @@ const checksPerTimeout = 80;
  */
 const confirmationPart = 0.05;
 /**
- * If the server commits while it waits for a synchronous standby, it ends the wait when the statement is canceled, and
- * reports success, although the standby may lack the change. A promoted standby would then have lost it.
+ * If a commit that waits for a synchronous standby is canceled, the server ends the wait and reports success, although
+ * the standby may lack the change. If that standby is then promoted, the change is lost.
  */
 const canceledSuccess =
   'the write was canceled, but the server reports success; a synchronous standby may lack it';

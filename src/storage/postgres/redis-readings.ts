@@ -1,14 +1,14 @@
 import type { RedisReading, RedisReadings } from '../../limits/redis-readings.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** Older readings are removed, as are readings with a future time, which a clock that was set back leaves behind. */
+/** Older readings are removed, and so are readings from the future, which remain after the clock was set back. */
 const keptMs = 60_000;
-/** A process that stops waits no longer than this. */
+/** Timeout for removing a process's reading when the process stops. */
 const removalMs = 1_000;
 
 const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 
-/** Removes the readings of processes other than the one that stores its reading. */
+/** Removes outdated readings, except that of the process that stores its reading. */
 const withoutOld = `
   WITH removed AS (
     DELETE FROM redis_readings WHERE process = ANY (ARRAY(
@@ -62,7 +62,7 @@ export class PostgresRedisReadings implements RedisReadings {
   }
 
   async keep({ process, origin, server }: Pick<RedisReading, 'process' | 'origin' | 'server'>) {
-    // A time in the future would seem to be that of a later reading: PostgreSQL's clock has gone back since the reading.
+    // A reading from the future, taken before PostgreSQL's clock was set back, would seem to be newer than this one.
     await this.#database.write((sql) =>
       sql.unsafe(
         `${withoutOld}

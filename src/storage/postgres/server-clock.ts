@@ -7,7 +7,7 @@ const maxDifferenceMs = 5_000;
 /** Steps of the server's clock up to this length change the store's time. */
 const maxUnnoticedStepMs = 60_000;
 
-const part = 'clock';
+const outagePart = 'clock';
 
 /**
  * The clock of the PostgreSQL server. All instances use it for leases, retries, expiry dates and the ages of stored
@@ -63,15 +63,16 @@ export class ServerClock implements Clock {
   }
 
   /**
-   * Applies a time (Unix ms) that the server read after `sentAt` (`steady`) and before the call. Changes the offset only
-   * if it contradicts this reading, so that the round trip of a slow reading adds no error. `stepsMs` is the sum of all clock steps, which the server returned together with its time. Returns the new sum if the server's clock was stepped since the previous
-   * reading.
+   * Applies a time (Unix ms) that the server read after `sentAt` (`steady`) and before the call. Changes the offset
+   * only if it contradicts this reading, so that the round trip of a slow reading adds no error. `stepsMs` is the sum
+   * of all clock steps, which the server returned together with its time. Returns the new sum if the server's clock was
+   * stepped since the previous reading.
    */
   apply(serverMs: number, sentAt: number, stepsMs: number): number | undefined {
     if (this.rules) return undefined;
     const [lowest, highest] = [serverMs - this.#local.steady(), serverMs + 1 - sentAt];
-    const middle = Math.round((lowest + highest) / 2);
-    this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? middle, lowest), highest);
+    const midpoint = Math.round((lowest + highest) / 2);
+    this.#aheadMs = Math.min(Math.max(this.#aheadMs ?? midpoint, lowest), highest);
     this.#report();
     return this.#stepTo(this.#aheadMs - stepsMs, stepsMs);
   }
@@ -99,7 +100,7 @@ export class ServerClock implements Clock {
       this.#wasOff
         ? `the clock of this machine is ${seconds} s ${direction} the PostgreSQL server's clock, which is used instead`
         : "the clock of this machine agrees with the PostgreSQL server's clock again",
-      { part, works: !this.#wasOff },
+      { part: outagePart, works: !this.#wasOff },
     );
   }
 }

@@ -16,7 +16,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
   await database.migrate(!mustExist, false);
   if (mustExist) await expectFinished(database);
   while (await numberEvents({ run: (statement) => database.read(statement) }));
-  const kept = opened.move();
+  const resources = opened.move();
   return {
     now: async () => (await readState({ run: (statement) => database.read(statement) })).now,
     async count(table) {
@@ -49,7 +49,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
     async setUnfinished(isUnfinished) {
       await database.write((sql) => sql`UPDATE store SET is_unfinished_copy = ${isUnfinished}`);
     },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

@@ -30,8 +30,9 @@ const transactional = new Set(
 );
 
 /**
- * Commits something, so that this statement waits until a synchronous standby has everything committed before:
- * PostgreSQL shows a change as soon as its commit waits, and also if the wait was canceled.
+ * Commits something, so that this statement waits until a synchronous standby has received all earlier commits. This is
+ * necessary because PostgreSQL makes a change visible while its commit is still waiting, and also if the wait is
+ * canceled.
  */
 const awaitStandby: Statement<unknown> = (sql) =>
   sql`SELECT pg_logical_emit_message(true, 'animal-store', '')`;
@@ -58,7 +59,7 @@ export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
-  readonly #catalogue: GroupQueue<UnitCall, never>;
+  readonly #catalog: GroupQueue<UnitCall, never>;
   /** Catalog changes that repeatedly conflict with changes by other instances. */
   readonly #contended: GroupQueue<UnitCall, never>;
   readonly #transactions: GroupQueue<UnitCall, never>;
@@ -87,7 +88,7 @@ export class PostgresWriter implements Writer<Units> {
       if (first?.isOneCall && others.length === 0) return this.#runAsStatement(first, moved, dueAt, events);
       return commitGroup(runs, { ...group(), moved, dueAt });
     };
-    this.#catalogue = new GroupQueue(database.statementTimeoutMs, async (calls, dueAt, duesAt) => {
+    this.#catalog = new GroupQueue(database.statementTimeoutMs, async (calls, dueAt, duesAt) => {
       const settled = this.#withTransactions(calls, await this.#commit(calls, dueAt, optimistic), duesAt);
       const latestStart = performance.now() + database.statementTimeoutMs * (1 - optimisticPart);
       return calls.map((call, index) => {
@@ -122,19 +123,19 @@ export class PostgresWriter implements Writer<Units> {
 
   async idle(): Promise<void> {
     // In the order in which a unit may move from one queue to another.
-    for (const queue of [this.#catalogue, this.#contended, this.#transactions, this.#records])
+    for (const queue of [this.#catalog, this.#contended, this.#transactions, this.#records])
       await queue.idle();
   }
 
   get #queues(): readonly GroupQueue<UnitCall, never>[] {
-    return [this.#catalogue, this.#transactions, this.#records];
+    return [this.#catalog, this.#transactions, this.#records];
   }
 
   #queueOf(name: string, input: unknown): GroupQueue<UnitCall, never> {
     const unit = this.#units[name];
     const writes = unit === undefined ? [] : declaredWrites(unit, input);
     if (writes.length === 0) return this.#records;
-    return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalogue;
+    return writes.some((resource) => transactional.has(resource)) ? this.#transactions : this.#catalog;
   }
 
   /** Moves units that need a transaction to the queue of transactions. They changed nothing so far. */
@@ -186,15 +187,16 @@ export class PostgresWriter implements Writer<Units> {
   async #confirmUnchanged(moved: Moved, dueAt: number): Promise<void> {
     const unchanged = [...moved].filter(([, version]) => version === unknownVersion);
     if (unchanged.length === 0) return;
-    // The commit of a change has waited already.
+    // The commit of a change has already waited for the standby.
     const state = await this.#readState(unchanged.length === moved.size, dueAt);
     // If the versions cannot be read, announces 0, which means that the version is unknown.
     for (const [resource] of unchanged) moved.set(resource, state?.versions[resource] ?? 0);
   }
 
   /**
-   * Reads the state of the server. If `waits` is true and there is a synchronous standby, waits until it has what was
-   * read: also a refusal tells the client something, such as that an animal no longer exists.
+   * Reads the state of the server. If `waits` is true and there is a synchronous standby, waits until the standby has
+   * received the data that was read. Rejected requests wait as well, because an error also reveals data, such as that
+   * an animal no longer exists.
    */
   async #readState(waits: boolean, dueAt: number): Promise<ServerState | undefined> {
     const runner: Runner = { run: (statement) => this.#database.read(statement, dueAt) };

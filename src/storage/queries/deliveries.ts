@@ -23,13 +23,14 @@ import type { DeliveryWrites, SweepPosition } from '../transaction.ts';
 import { type Engine, perDialect } from './engine.ts';
 
 /**
- * Statements lock webhooks before their deliveries, to avoid deadlocks, and skip deliveries that another transaction has
- * locked, which must not stop all others. ORDER BY lists every column of an index, so that PostgreSQL uses this index.
+ * Statements lock webhooks before their deliveries, to avoid deadlocks. They skip deliveries that another transaction
+ * has locked, so that these do not block all others. ORDER BY lists every column of an index, so that PostgreSQL uses
+ * this index.
  */
 export const deliveryStatements = perDialect((dialect) => {
   const { locking, isAmong, integersIn, greatest, least } = dialect;
   const now = '$2::bigint';
-  const sending = sendingSql(dialect, now);
+  const conditions = sendingSql(dialect, now);
   const skipLocked = locking('FOR UPDATE SKIP LOCKED');
   const ofIds = (from: string) => `WHERE ${isAmong('id', `FROM ${from}`)}`;
   const ofUnlocked = (condition: string) => ofIds(`deliveries WHERE ${condition} ${skipLocked}`);
@@ -40,9 +41,9 @@ export const deliveryStatements = perDialect((dialect) => {
     ...{ latestLease: '$3::bigint', latestRetry: '$4::bigint', latestAttempt: '$5::text' },
   });
   return {
-    sendable: `SELECT account_id AS "accountId", ${sending.sendable} AS sendable
+    sendable: `SELECT account_id AS "accountId", ${conditions.sendable} AS sendable
       FROM (SELECT value AS account_id FROM (${integersIn('$1')}) AS listed) AS webhooks`,
-    sendingStates: `SELECT id, url, types, secret, former_secret AS "formerSecret", ${sending.sendable} AS sendable
+    sendingStates: `SELECT id, url, types, secret, former_secret AS "formerSecret", ${conditions.sendable} AS sendable
       FROM webhooks WHERE id IN (${integersIn('$1')}) AND enabled`,
     full: `SELECT id FROM deliveries WHERE webhook_id = $1 AND status = 'pending'
       ORDER BY webhook_id, status, id LIMIT 1 OFFSET ${maxPending - 1}`,
@@ -57,7 +58,7 @@ export const deliveryStatements = perDialect((dialect) => {
     lockWebhook: `SELECT id FROM webhooks WHERE id = $1 ${locking('FOR NO KEY UPDATE')}`,
     rewind: `UPDATE webhooks SET position = ${least}(position, $3::bigint), redelivering_to = CASE
         WHEN position > $3::bigint THEN ${greatest}(position, coalesce(redelivering_to, 0)) ELSE redelivering_to END
-      WHERE id = $1 AND (${sending.isRedelivering}) IS NOT TRUE`,
+      WHERE id = $1 AND (${conditions.isRedelivering}) IS NOT TRUE`,
     hastenAfter: `${makeDue} ${ofUnlocked(
       `webhook_id = $1 AND event_id > $3 AND ${isWaiting} AND next_attempt_at > ${now} LIMIT ${maxRedeliveredAtOnce}`,
     )}`,

@@ -51,7 +51,7 @@ class CallerReader {
   readonly #limits = new LRUCache<string, Pick<Caller, 'plan' | 'quota'>>({ max: maxShared });
 
   callerOf({ keyId, accountId, scopes, expiresAt, plan, perMinute, perDay }: CallerRow): Caller {
-    const limits = shared(this.#limits, `${plan} ${perMinute} ${perDay}`, () => ({
+    const limits = reuseEqual(this.#limits, `${plan} ${perMinute} ${perDay}`, () => ({
       plan,
       quota: toQuota({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
     }));
@@ -59,16 +59,16 @@ class CallerReader {
       keyId: Number(keyId),
       accountId: Number(accountId),
       ...limits,
-      scopes: shared(this.#sets, scopes, () => new Set(parseScopes(scopes))),
+      scopes: reuseEqual(this.#sets, scopes, () => new Set(parseScopes(scopes))),
       expiresAt: numberOf(expiresAt) ?? Number.POSITIVE_INFINITY,
     };
   }
 }
 
-function shared<T extends object>(kept: LRUCache<string, T>, name: string, make: () => T): T {
-  const known = kept.get(name);
+function reuseEqual<T extends object>(cache: LRUCache<string, T>, name: string, make: () => T): T {
+  const known = cache.get(name);
   if (known !== undefined) return known;
   const made = make();
-  kept.set(name, made);
+  cache.set(name, made);
   return made;
 }

@@ -11,8 +11,8 @@ import {
   type OperationCount,
   type StepCount,
   type StepLatency,
-  type Steps,
   type TimeRange,
+  type TimeSteps,
   type UsageBounds,
   type UsageOwner,
   type UsagePeriod,
@@ -40,11 +40,11 @@ const minutes = `SELECT minute, operation, code, requests FROM usage_minutes
 
 const operationTables = { minute: 'usage_minutes', hour: 'usage_operation_hours' } as const;
 
-const stepSums = (table: string, by: Steps['by'], what: 'code' | 'bucket') =>
+const stepSums = (table: string, by: TimeSteps['by'], what: 'code' | 'bucket') =>
   `SELECT ${by} / $1::bigint * $1::bigint AS "from", ${what}, ${sum} FROM ${table}
    WHERE ${by} >= $2 AND ${by} < $3 GROUP BY 1, 2 ORDER BY 1, 2`;
 
-const operationSums = (by: Steps['by']) =>
+const operationSums = (by: TimeSteps['by']) =>
   `SELECT operation, code, ${sum} FROM ${operationTables[by]}
    WHERE ${by} >= $1 AND ${by} < $2 GROUP BY operation, code`;
 
@@ -80,7 +80,7 @@ export abstract class UsageQueries implements UsageStore {
   /** The parts of a range that are read one after the other. */
   protected abstract parts(
     range: TimeRange,
-    by: Steps['by'],
+    by: TimeSteps['by'],
     stepMs?: number,
   ): AsyncIterable<TimeRange> | TimeRange[];
 
@@ -92,15 +92,15 @@ export abstract class UsageQueries implements UsageStore {
     return this.rows(minutes, since, until);
   }
 
-  counts({ by, ...steps }: Steps): Promise<StepCount[]> {
+  counts({ by, ...steps }: TimeSteps): Promise<StepCount[]> {
     return this.#steps(stepSums(operationTables[by], by, 'code'), by, steps);
   }
 
-  latencies({ by, ...steps }: Steps): Promise<StepLatency[]> {
+  latencies({ by, ...steps }: TimeSteps): Promise<StepLatency[]> {
     return this.#steps(stepSums(`latency_${by}s`, by, 'bucket'), by, steps);
   }
 
-  async operations({ by, ...range }: TimeRange & Pick<Steps, 'by'>): Promise<OperationCount[]> {
+  async operations({ by, ...range }: TimeRange & Pick<TimeSteps, 'by'>): Promise<OperationCount[]> {
     const found = new Map<string, OperationCount>();
     for await (const { since, until } of this.parts(range, by)) {
       for (const row of await this.rows<OperationCount>(operationSums(by), since, until)) {
@@ -133,7 +133,11 @@ export abstract class UsageQueries implements UsageStore {
     return this.rows(this.#own.lastUses, JSON.stringify(keyIds), since);
   }
 
-  async #steps<Row>(sums: string, by: Steps['by'], { stepMs, ...range }: Omit<Steps, 'by'>): Promise<Row[]> {
+  async #steps<Row>(
+    sums: string,
+    by: TimeSteps['by'],
+    { stepMs, ...range }: Omit<TimeSteps, 'by'>,
+  ): Promise<Row[]> {
     const found: Row[] = [];
     for await (const { since, until } of this.parts(range, by, stepMs))
       found.push(...(await this.rows<Row>(sums, stepMs, since, until)));
@@ -146,8 +150,8 @@ const recordNumber = `INSERT INTO usage_reports AS last (process, number, report
   ON CONFLICT (process) DO UPDATE SET number = excluded.number, reported_at = excluded.reported_at
   WHERE last.number < excluded.number`;
 
-/** Tables with the primary key, and the column that the bound applies to. */
-const expiring = [
+/** Each table, with its primary key and the column that the bound applies to. */
+const expiringTables = [
   ['minutes', 'usage_minutes', 'minute, operation, code', 'minute'],
   ['hours', 'usage_hours', 'hour, key_id', 'hour'],
   ['days', 'usage_days', 'day, key_id', 'day'],
@@ -159,7 +163,7 @@ const expiring = [
   ['instances', 'instances', 'name', 'seen_at'],
 ] as const;
 
-/** Removes the oldest rows first, except from the last two tables, which are small and have no index of times. */
+/** Removes the oldest rows first, except from the last two tables, which are small and have no index on the time. */
 const pruning = ({ isAmong, rowKey, locking }: Dialect, table: string, key: string, time: string) =>
   `DELETE FROM ${table} WHERE ${isAmong(
     rowKey(key),
@@ -167,10 +171,10 @@ const pruning = ({ isAmong, rowKey, locking }: Dialect, table: string, key: stri
      ${locking('FOR UPDATE SKIP LOCKED')}`,
   )}`;
 
-type ExpiringTable = (typeof expiring)[number][1];
+type ExpiringTable = (typeof expiringTables)[number][1];
 
 export const usageStatements = perDialect((dialect) => {
-  const pruned = expiring.map(([, table, key, time]) => [table, pruning(dialect, table, key, time)]);
+  const pruned = expiringTables.map(([, table, key, time]) => [table, pruning(dialect, table, key, time)]);
   return { recordNumber, ...(Object.fromEntries(pruned) as Record<ExpiringTable, string>) };
 });
 
@@ -191,7 +195,7 @@ export abstract class UsageWriteQueries implements UsageWrites {
 
   async prune(bounds: UsageBounds): Promise<boolean> {
     let left = usagePruneBatch;
-    for (const [bound, table] of expiring) {
+    for (const [bound, table] of expiringTables) {
       left -= await this.#engine.run(this.#texts[table], bounds[bound], left);
       if (left === 0) return true;
     }

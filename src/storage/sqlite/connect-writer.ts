@@ -22,7 +22,7 @@ interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   /** Last reported statistics of the process or thread that writes. */
   readonly facts: QueueFacts;
   /** Resolves with the reason when writes have stopped permanently; undefined if that cannot happen. */
-  readonly lost?: Promise<Error>;
+  readonly writerLost?: Promise<Error>;
   /**
    * Executes another process's writes until the result is disposed of; undefined if this process does not write to the
    * file.
@@ -76,7 +76,7 @@ function startWriterThread(
   module: URL,
   { path, identity, events, timeoutMs, notice, onOutcome }: ConnectOptions,
 ): ConnectedWriter {
-  const lost = Promise.withResolvers<Error>();
+  const writerLost = Promise.withResolvers<Error>();
   const closed = Promise.withResolvers<void>();
   let handle: (message: unknown) => void = () => undefined;
   let thread: Worker | undefined;
@@ -87,7 +87,7 @@ function startWriterThread(
     const error = new Error(`The thread that writes to ${path} ${how}`);
     // Pending writes may have been committed. Clients can check this after the service is restarted.
     writer.end(error.message);
-    lost.resolve(error);
+    writerLost.resolve(error);
   };
   const started = (): Worker => {
     if (thread !== undefined) return thread;
@@ -109,7 +109,7 @@ function startWriterThread(
   };
   const writer = new PortWriter(port, notice, onOutcome);
   return Object.assign(writer, {
-    lost: lost.promise,
+    writerLost: writerLost.promise,
     [Symbol.asyncDispose]: async () => {
       await writer.idle();
       clearTimeout(timer);

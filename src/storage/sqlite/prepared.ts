@@ -5,9 +5,9 @@ const typeSensitiveParameter = /(?<=[=<>]\s*|\b(?:LIMIT|OFFSET)\s+)\?/g;
 
 /**
  * Prepares each statement only once. SQLite prepares a statement again whenever a value is bound on which the best plan
- * may depend (https://www.sqlite.org/c3ref/prepare.html), such as a limit or a condition of a partial index, which can
- * take longer than running it. A unary plus hides the value from the planner. The runtime's own cache only has room for
- * 20 statements. Use it for a limited number of different texts.
+ * may depend (https://www.sqlite.org/c3ref/prepare.html), such as a limit or a condition of a partial index. Preparing
+ * can take longer than running the statement. A unary plus hides the value from the planner. The runtime's own cache
+ * only has room for 20 statements. Use this class for a limited number of different texts.
  */
 export class PreparedDatabase extends Database {
   readonly #prepared = new Map<string, ReturnType<Database['query']>>();

@@ -32,7 +32,7 @@ import { dataMigrations } from './migrations.ts';
 import { Snapshot } from './snapshot.ts';
 import { WalIndex } from './wal-index.ts';
 
-interface DataFileOptions extends Pick<StoreSettings, 'serving' | 'create' | 'migrates' | 'notice'> {
+interface DataFileOptions extends Pick<StoreSettings, 'isServing' | 'create' | 'migrates' | 'notice'> {
   readonly files: StoreFiles;
   /** Whether another process of the same service writes to the file. */
   readonly isWorker: boolean;
@@ -45,8 +45,8 @@ interface DataFile extends Disposable {
   readonly files: StoreFiles;
   readonly data: Database;
   /**
-   * Detects commits by other processes within an event-loop tick. Undefined in a process that serves alone, because
-   * `onOutcome` reports all commits to it.
+   * Detects commits by other processes within an event-loop tick. Undefined if no other process serves the store,
+   * because `onOutcome` then reports all commits.
    */
   readonly index: WalIndex | undefined;
   readonly migrations: Migrations;
@@ -71,13 +71,13 @@ const managingTimeoutMs = 10_000;
 
 /** Opens and, if allowed, migrates the data file. Throws `StoreUnusableError`. */
 export function openDataFile(options: DataFileOptions): DataFile {
-  const { files, serving, isWorker, migrations = dataMigrations, ...others } = options;
+  const { files, isServing, isWorker, migrations = dataMigrations, ...others } = options;
   const index = isWorker ? openWalIndex(files) : undefined;
   const data = openDatabase({
     ...others,
     path: files.data,
     migrations,
-    busyTimeoutMs: serving ? 0 : managingTimeoutMs,
+    busyTimeoutMs: isServing ? 0 : managingTimeoutMs,
   });
   const uses = new DisposableStack();
   uses.defer(() => data.close());
@@ -89,9 +89,9 @@ export function openSqlite(
   { files, data, index, migrations, uses }: DataFile,
   options: SqliteOptions,
 ): SqliteStore {
-  const { units, identity, serving } = options;
+  const { units, identity, isServing } = options;
   data.run('PRAGMA query_only = ON');
-  const damage = new DamageReport(serving ? options.notice : () => undefined);
+  const damage = new DamageReport(isServing ? options.notice : () => undefined);
   const format = new FormatWatch(data, options.notice);
   // Reads are possible until the file is closed.
   const snapshot = uses.use(new Snapshot(data, format, index, damage.report));
@@ -101,7 +101,7 @@ export function openSqlite(
     ...{ identity, migrations, units },
     notice: damage.watching(options.notice),
     events: options.events,
-    timeoutMs: serving ? servingTimeoutMs : managingTimeoutMs,
+    timeoutMs: isServing ? servingTimeoutMs : managingTimeoutMs,
     onOutcome: () => snapshot.renew(),
   });
   const { serve } = writer;
@@ -128,7 +128,7 @@ export function openSqlite(
     ...(serve && { serveWorker: (_worker, port) => serve(port) }),
     health: () => checkHealth(() => snapshot.versions(), identity, damage, writer),
     dataLoss: () => findDataLoss(identity),
-    ...(writer.lost && { lost: writer.lost }),
+    ...(writer.writerLost && { writerLost: writer.writerLost }),
     maxStaleMs: 0,
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
@@ -180,8 +180,8 @@ export function findAccountIdFrom({ data }: DataFile, least: number): number | u
 }
 
 /**
- * A number that increases with changes to the store: the sum of the versions of all resources, and of the highest ids of
- * all tables, because changes by operators have no version, but are in the audit log.
+ * A number that increases with every change to the store: the sum of the versions of all resources and the highest ids
+ * of all tables. The ids are included because changes by operators have no version, but are in the audit log.
  */
 export function readChangeCount({ data }: Pick<DataFile, 'data'>): bigint {
   const ofTables = 'SELECT coalesce(sum(seq), 0) FROM sqlite_sequence';

@@ -29,7 +29,7 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
   });
   opened.defer(() => database.close());
   lock();
-  const kept = opened.move();
+  const resources = opened.move();
 
   const add = createInsert(database);
   return {
@@ -63,7 +63,7 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
       const id = isUnfinished ? copyApplicationId : storeApplicationId;
       convertErrors(files.data, () => database.run(`PRAGMA application_id = ${id}`));
     },
-    [Symbol.asyncDispose]: async () => kept.dispose(),
+    [Symbol.asyncDispose]: async () => resources.dispose(),
   };
 }
 

@@ -112,7 +112,7 @@ export class RedisNodes implements Nodes, AsyncDisposable {
     for (const [address, link] of this.#links) {
       if (owners.has(address) || !(link.isIdle || link.trouble !== undefined)) continue;
       this.#links.delete(address);
-      link.retire('no longer has slots of the cluster');
+      link.retire('no longer owns any slots in the cluster');
     }
   }
 }

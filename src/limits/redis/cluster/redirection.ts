@@ -2,7 +2,7 @@ import { StorageUnavailable } from '../../../outages/errors.ts';
 import { formatAddress } from './slot-map.ts';
 
 /**
- * A node did not run a command, because another node has the slot (`moved`) or the keys of the command (`ask`), or
+ * A node did not run a command, because another node owns the slot (`moved`) or has the keys of the command (`ask`), or
  * because only some of the keys have been moved so far (`again`).
  */
 export class Redirection extends StorageUnavailable {

@@ -83,7 +83,7 @@ export class ShardRoute implements ShardLink, Disposable {
 
   #owner(): RedisLink {
     const owner = this.#nodes.ownerOf(this.#slot);
-    if (owner === undefined) throw this.#unavailable('no node of the cluster has the slot');
+    if (owner === undefined) throw this.#unavailable('no node of the cluster owns the slot');
     return owner;
   }
 

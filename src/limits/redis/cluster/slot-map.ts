@@ -10,7 +10,7 @@ type Range = readonly [number, number, readonly [host: unknown, port: number], .
 /** Reads the reply to `CLUSTER SLOTS` from the node at this URL. Throws if no node owns any slots. */
 export function parseSlotMap(reply: unknown, url: string): SlotMap {
   const ranges = reply as readonly Range[];
-  if (!Array.isArray(reply) || reply.length === 0) throw new Error('no node of the cluster has slots');
+  if (!Array.isArray(reply) || reply.length === 0) throw new Error('no node of the cluster owns any slots');
   return (slot) => {
     const range = ranges.find(([first, last]) => first <= slot && slot <= last);
     return range === undefined ? undefined : formatAddress(String(range[2][0] ?? ''), range[2][1], url);

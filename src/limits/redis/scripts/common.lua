@@ -1,5 +1,5 @@
--- The limit rules of src/domain/limit.ts, with the same names. Scripts make decisions and change state.
--- src/domain/limit.ts derives the response to clients from their reply. State is packed as doubles, which are exact up
+-- The limit rules of src/limits/limit.ts, with the same names. Scripts make decisions and change state.
+-- src/limits/limit.ts derives the response to clients from their reply. State is packed as doubles, which are exact up
 -- to 2^53. A script runs for microseconds, and parsing and formatting digits would take half of that time.
 local minute_seconds = rules.minute
 local day_seconds = rules.day
@@ -142,7 +142,7 @@ local function begins_later(saved_end, saved_level, now, seconds)
 end
 
 -- Whether a saved ban is later than the key's last ban in Redis: it has a higher level, or began after the last ban was
--- forgiven. The ends alone do not tell, because the clock may have been stepped since the ban was saved.
+-- forgiven. The end times alone are not sufficient, because the clock may have been stepped since the ban was saved.
 local function is_later_ban(saved_end, saved_level, banned, level, now)
   if banned == 0 then return true end
   -- A ban of a higher level that begins soon was imposed before a small step of the clock, by an instance that could not

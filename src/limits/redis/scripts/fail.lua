@@ -1,5 +1,5 @@
 -- Counts a failed authentication from an address, or only reads the count: `decideFailure` and `windowState` in
--- domain/limit.ts.
+-- limits/limit.ts.
 -- KEYS: window of the address, clock, version of callers
 -- ARGV: limit, 1 to count or 0 to read, the required version of callers or "any", time (see `present`)
 local kept_ms = 120000

@@ -1,4 +1,4 @@
--- Refunds an admitted request: `refund` in domain/limit.ts.
+-- Refunds an admitted request: `refund` in limits/limit.ts.
 -- KEYS: usage of the account, clock
 -- ARGV: start of the minute and of the day in which the request was counted, in Unix seconds; time (see `present`)
 local value = redis.call('GET', KEYS[1])

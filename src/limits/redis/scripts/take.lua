@@ -1,4 +1,4 @@
--- Decides and counts one request: `decide` in domain/limit.ts.
+-- Decides and counts one request: `decide` in limits/limit.ts.
 -- KEYS: versions of the resources, usage of the account, penalty of the key, clock, strikes of the key, bans
 -- ARGV: version of callers when the caller was read, limit per minute, limit per day, "key:account", name of the
 -- process, increasing number of the request; time (see `present`)

@@ -30,7 +30,7 @@ import { PostgresEngine } from '../engine.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresEntity } from './entity.ts';
 
-const sending = sendingSql(postgresDialect, 'clock.now');
+const sendingConditions = sendingSql(postgresDialect, 'clock.now');
 
 interface ReadyRow extends ReadyWebhook {
   readonly last: bigint;
@@ -124,7 +124,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
           former_secret_until AS "formerSecretUntil", position, redelivering_to AS "redeliveringTo", last, oldest,
-          is_behind AND position < last AS "isBehind", ${sql.unsafe(sending.sendable)} AS sendable,
+          is_behind AND position < last AS "isBehind", ${sql.unsafe(sendingConditions.sendable)} AS sendable,
           paced_until AS "pacedUntil"
         FROM webhooks
         JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
@@ -133,15 +133,15 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
         ) AS bounds
         CROSS JOIN LATERAL (
-          SELECT CASE WHEN position < last THEN coalesce(${sql.unsafe(sending.hasRoom)}, false) ELSE false END AS is_behind OFFSET 0
+          SELECT CASE WHEN position < last THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false) ELSE false END AS is_behind OFFSET 0
         ) AS pending
         WHERE webhooks.id > ${after} AND enabled AND (
-          (is_behind AND position < last AND ${sql.unsafe(sending.isAnyReadable)}) OR (
+          (is_behind AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
-            AND ${sql.unsafe(sending.isAnyDue)}))
+            AND ${sql.unsafe(sendingConditions.isAnyDue)}))
         ORDER BY webhooks.id LIMIT ${leaseLimits.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,
     );
   }

@@ -30,9 +30,9 @@ export class PostgresResponseWrites implements ResponseWrites {
         WHERE id = ANY (ARRAY(SELECT json_array_elements_text(${JSON.stringify(ids)}::text::json)))
           AND kept_at >= ${since}`,
     );
-    const kept = new Map(rows.map(({ id, ...row }) => [id, row]));
+    const rowsById = new Map(rows.map(({ id, ...row }) => [id, row]));
     return keys.map(({ accountId, key }, index) => {
-      const row = kept.get(ids[index] ?? '');
+      const row = rowsById.get(ids[index] ?? '');
       return row && toStoredResponse(accountId, key, row);
     });
   }

@@ -83,14 +83,14 @@ class ChangeBuilder {
   /** Throws if a row contains an id that the database cannot fill in, so that no provisional id is ever stored. */
   get change(): Change {
     const numbers = Object.fromEntries([...this.#added].map(([name, ids]) => [name, ids.length]));
-    const kept = [parts.changed, parts.added].flatMap(
+    const markedResponses = [parts.changed, parts.added].flatMap(
       (part) => this.#marked.get(part(storedResponses as Table)) ?? [],
     );
     const given = {
       ...Object.fromEntries(this.#members),
       numbers,
       responsesSince: this.#responsesSince,
-      storedResponses: kept.length,
+      storedResponses: markedResponses.length,
     };
     return {
       tables: shaped([...this.#tables.values()]),
@@ -171,8 +171,8 @@ class ChangeBuilder {
   }
 
   #part(table: Table): Part {
-    const none = { isAdded: false, isChanged: false, isRemoved: false };
-    const part = this.#tables.get(table) ?? { table, ...none };
+    const noChange = { isAdded: false, isChanged: false, isRemoved: false };
+    const part = this.#tables.get(table) ?? { table, ...noChange };
     this.#tables.set(table, part);
     return part;
   }

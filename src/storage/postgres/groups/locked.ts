@@ -22,7 +22,7 @@ import { groupIntoComponents, runUnits, type SettledUnit } from './units.ts';
  */
 export async function commitLocked(runs: readonly Run[], options: GroupOptions): Promise<Outcomes> {
   const { database, dueAt, moved } = options;
-  const none = runs.flatMap(({ calls }) => Array<undefined>(calls.length).fill(undefined));
+  const noOutcomes = runs.flatMap(({ calls }) => Array<undefined>(calls.length).fill(undefined));
   const own: GroupOptions['moved'] = new Map();
   try {
     return await database.transact((execute) => {
@@ -31,13 +31,13 @@ export async function commitLocked(runs: readonly Run[], options: GroupOptions):
     }, dueAt);
   } catch (error) {
     if (error instanceof StorageUnavailable) throw error;
-    if (toRowConflict(error) === 'taken') return none;
-    if (runs.length === 1) return none.map(() => ({ error }));
+    if (toRowConflict(error) === 'taken') return noOutcomes;
+    if (runs.length === 1) return noOutcomes.map(() => ({ error }));
     // The database rejected the values of one unit. Runs the first half of the units now; the second half is retried
     // later.
     const half = Math.ceil(runs.length / 2);
     const first = await commitLocked(runs.slice(0, half), options);
-    return [...first, ...none.slice(first.length)];
+    return [...first, ...noOutcomes.slice(first.length)];
   } finally {
     for (const [resource, version] of own) moved.set(resource, version);
   }

@@ -142,9 +142,9 @@ class GroupResponses implements ResponseWrites {
       : (found as (StoredResponse | undefined)[]);
   }
 
-  keep(kept: readonly StoredResponse[], since: number): Awaitable<void> {
+  keep(responses: readonly StoredResponse[], since: number): Awaitable<void> {
     this.#unit.responsesSince = since;
-    const done = kept.map(({ accountId, key, request, status, body, location, keptAt }) => {
+    const done = responses.map(({ accountId, key, request, status, body, location, keptAt }) => {
       const id = toResponseId(accountId, key);
       return this.#unit.set(storedResponses as Table, id, () => ({
         id,

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { hourMs, minuteMs } from '../../../domain/clock.ts';
-import type { KeyUsage, Steps, TimeRange } from '../../admin.ts';
+import type { KeyUsage, TimeRange, TimeSteps } from '../../admin.ts';
 import { keyUsagesSql, requestsSql, UsageQueries } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
 import type { RunRead } from './entity.ts';
@@ -32,7 +32,7 @@ export class SqliteUsage extends UsageQueries {
   /** Splits a range into parts that contain only whole intervals, and yields to the event loop after each part. */
   protected async *parts(
     { since, until }: TimeRange,
-    by: Steps['by'],
+    by: TimeSteps['by'],
     stepMs = 1,
   ): AsyncGenerator<TimeRange> {
     const wantedMs = partPeriods * (by === 'minute' ? minuteMs : hourMs);
