@@ -1,17 +1,35 @@
 /** Begins or skips a waiting task. */
 type Turn = (begins: boolean) => void;
 
+/** Calls `next` after a time in ms. */
+export type Wait = (ms: number, next: () => void) => void;
+
+type Rest = (tookMs: number, next: () => void) => void;
+
+/**
+ * Length of the rest after a task, as a multiple of the task's duration. A process spends at most a quarter of its time
+ * on the tasks of a queue.
+ */
+const restPerTask = 3;
+/** Maximum rest in ms. A task that waited for an unreachable store must not delay the next one by much. */
+const maxRestMs = 1_000;
+
+/** Rests after each task, so that many tasks do not occupy the event loop. */
+export function restInProportion(wait: Wait = (ms, next) => void setTimeout(next, ms).unref()): Rest {
+  return (tookMs, next) => wait(Math.min(restPerTask * tookMs, maxRestMs), next);
+}
+
 /** Runs tasks one at a time, alternating between owners, so that an owner with many tasks does not delay the others. */
 export class FairQueue<Owner> {
   /** Tasks that wait for their turn, by owner. The owner that has waited longest comes first. */
   readonly #waiting = new Map<Owner, Turn[]>();
   readonly #now: () => number;
-  readonly #rest: (tookMs: number, next: () => void) => void;
+  readonly #rest: Rest;
   #isBusy = false;
 
   /** `rest` is called after each task with the time that it took, and calls `next` when the next task may begin. */
   constructor(
-    rest = (_tookMs: number, next: () => void): void => next(),
+    rest: Rest = (_tookMs, next) => next(),
     /** Monotonic time in ms. */
     now = () => performance.now(),
   ) {

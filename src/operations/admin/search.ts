@@ -12,8 +12,9 @@ import {
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
 import { formatActor } from '../../domain/actor.ts';
-import { FairQueue } from '../../domain/fair-queue.ts';
+import { FairQueue, restInProportion } from '../../domain/fair-queue.ts';
 import { nextTick } from '../../domain/pacer.ts';
+import { StorageUnavailable } from '../../outages/errors.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { foldCase } from '../../tables/accounts.ts';
 import type { OperatorContext } from '../changes/by-operator.ts';
@@ -216,15 +217,20 @@ async function findCategoriesNamed({ categories }: Services['store'], text: stri
   return found;
 }
 
-/** One search at a time, alternating between operators. Searches that run concurrently would delay the clients. */
-const searchQueue = new FairQueue<string>();
+/**
+ * One search at a time, alternating between operators and followed by a rest. Many searches, whose clients may have
+ * disconnected, would otherwise delay the clients.
+ */
+const searchQueue = new FairQueue<string>(restInProportion());
+/** Maximum time that a search waits for its turn. */
+const maxWaitMs = 10_000;
 
 export const searchHandlers = {
   search: async (services, { query }): Promise<SearchResults> => {
-    const results = await searchQueue.take(formatActor(services.actor), () =>
-      runSearch(services, parseQuery(query.text)),
-    );
-    return { results: results ?? [] };
+    const run = () => runSearch(services, parseQuery(query.text));
+    const results = await searchQueue.take(formatActor(services.actor), run, maxWaitMs);
+    if (results === undefined) throw new StorageUnavailable('too many searches are waiting');
+    return { results };
   },
 } satisfies StoreHandlersOf<Services, typeof searchOperations>;
 
