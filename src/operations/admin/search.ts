@@ -9,12 +9,12 @@ import {
   type SearchResults,
   type searchOperations,
 } from '../../contract/admin/search.ts';
+import { ApiError } from '../../contract/api-error.ts';
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
 import { formatActor } from '../../domain/actor.ts';
 import { FairQueue, restInProportion } from '../../domain/fair-queue.ts';
 import { nextTick } from '../../domain/pacer.ts';
-import { StorageUnavailable } from '../../outages/errors.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { foldCase } from '../../tables/accounts.ts';
 import type { OperatorContext } from '../changes/by-operator.ts';
@@ -224,12 +224,13 @@ async function findCategoriesNamed({ categories }: Services['store'], text: stri
 const searchQueue = new FairQueue<string>(restInProportion());
 /** Maximum time that a search waits for its turn. */
 const maxWaitMs = 10_000;
+const tooManyError = new Error('too many searches are waiting');
 
 export const searchHandlers = {
   search: async (services, { query }): Promise<SearchResults> => {
     const run = () => runSearch(services, parseQuery(query.text));
     const results = await searchQueue.take(formatActor(services.actor), run, maxWaitMs);
-    if (results === undefined) throw new StorageUnavailable('too many searches are waiting');
+    if (results === undefined) throw new ApiError('service_unavailable', { cause: tooManyError });
     return { results };
   },
 } satisfies StoreHandlersOf<Services, typeof searchOperations>;
