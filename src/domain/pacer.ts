@@ -1,5 +1,20 @@
-/** Resolves in the next tick of the event loop, so that requests are served between the parts of a long task. */
-export const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Parts of long tasks that wait for a tick of the event loop, in order. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Resolves in a later tick of the event loop, so that requests are served between the parts of a long task. Each tick
+ * runs one part, however many tasks there are.
+ */
+export const nextTick = (): Promise<void> =>
+  new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(runNext);
+  });
+
+function runNext(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(runNext);
+}
 
 /**
  * Maximum time for which a long task blocks the event loop, plus the time of one item. Requests wait about half of it.

@@ -9,11 +9,8 @@ import {
   type SearchResults,
   type searchOperations,
 } from '../../contract/admin/search.ts';
-import { ApiError } from '../../contract/api-error.ts';
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
-import { formatActor } from '../../domain/actor.ts';
-import { FairQueue, restInProportion } from '../../domain/fair-queue.ts';
 import { nextTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { foldCase } from '../../tables/accounts.ts';
@@ -25,6 +22,7 @@ import type { Store } from '../units.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { toNumericId } from './ids.ts';
 import { type KeyOperations, presentKeys } from './keys.ts';
+import { runInTurn } from './search-queue.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
@@ -217,20 +215,9 @@ async function findCategoriesNamed({ categories }: Services['store'], text: stri
   return found;
 }
 
-/**
- * One search at a time, alternating between operators and followed by a rest. Many searches, whose clients may have
- * disconnected, would otherwise delay the clients.
- */
-const searchQueue = new FairQueue<string>(restInProportion());
-/** Maximum time that a search waits for its turn. */
-const maxWaitMs = 10_000;
-const tooManyError = new Error('too many searches are waiting');
-
 export const searchHandlers = {
   search: async (services, { query }): Promise<SearchResults> => {
-    const run = () => runSearch(services, parseQuery(query.text));
-    const results = await searchQueue.take(formatActor(services.actor), run, maxWaitMs);
-    if (results === undefined) throw new ApiError('service_unavailable', { cause: tooManyError });
+    const results = await runInTurn(services.actor, () => runSearch(services, parseQuery(query.text)));
     return { results };
   },
 } satisfies StoreHandlersOf<Services, typeof searchOperations>;
