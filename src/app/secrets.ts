@@ -72,7 +72,7 @@ function logReport(
     log.info({ webhooks: resealed }, 'encrypted webhook secrets with the first key of SECRETS_KEY');
   if (keys > 1 && unreadable === 0 && (isFirst || resealed > 0))
     log.info(
-      'no webhook needs the second key of SECRETS_KEY: remove it a day after all instances were started with the first one',
+      'no webhook needs the second key of SECRETS_KEY: if it is the old key, remove it a day after all instances were started with the first one',
     );
 }
 
