@@ -1,5 +1,6 @@
 /** The lowest and highest int64, and NUL, in paths, queries and cursors of every operation, on every kind of store. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { encodeCursor, encodeFilters } from '../../src/contract/cursor.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
@@ -30,17 +31,6 @@ afterAll(async () => {
   await servers?.[Symbol.asyncDispose]();
 });
 
-/** Bodies of operations that require one. */
-const bodies: Readonly<Record<string, unknown>> = {
-  createKey: { name: 'website' },
-  updateAccount: { name: 'Seattle shop' },
-  updateKey: { scopes: ['pets:read'] },
-  updatePet: { name: 'Ozzy' },
-  putCategory: { name: 'Dogs' },
-  disableWebhook: { reason: 'Too slow' },
-  redeliverAccountEvents: { after: 0 },
-};
-
 const ids = [int64Min, int64Max].map(String);
 
 describe.each(Object.entries(stores))('on %s', (_name, { app, operator: { token } }) => {
@@ -56,9 +46,9 @@ describe.each(Object.entries(stores))('on %s', (_name, { app, operator: { token 
     expect(withIds.length).toBeGreaterThan(20);
     for (const operation of withIds) {
       const { operationId, method, path } = operation;
-      const body = operation.body && (bodies[operationId] ?? {});
+      const [example] = operation.body === undefined ? [] : Object.values(bodyExamples(operation));
       for (const id of ids) {
-        const status = await send(method, path.replace(/\{\w+\}/g, id), body);
+        const status = await send(method, path.replace(/\{\w+\}/g, id), example?.value);
         expect([operationId, id, status]).not.toEqual([operationId, id, 400]);
       }
     }
