@@ -4,6 +4,7 @@ import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { encodeCursor, encodeFilters } from '../../src/contract/cursor.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
+import type { Operation } from '../../src/contract/operation.ts';
 import { callAdmin } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { patientSettings } from '../support/cluster.ts';
@@ -31,6 +32,19 @@ afterAll(async () => {
   await servers?.[Symbol.asyncDispose]();
 });
 
+/** Bodies of operations whose first example is not a valid request. */
+const bodies: Readonly<Record<string, unknown>> = {
+  updateAccount: { name: 'Seattle shop' },
+  updateKey: { scopes: ['pets:read'] },
+  rotateKey: {},
+};
+
+/** A valid body; undefined for operations without a body. */
+function bodyFor(operation: Operation): unknown {
+  if (operation.body === undefined) return undefined;
+  return bodies[operation.operationId] ?? Object.values(bodyExamples(operation))[0]?.value;
+}
+
 const ids = [int64Min, int64Max].map(String);
 
 describe.each(Object.entries(stores))('on %s', (_name, { app, operator: { token } }) => {
@@ -46,9 +60,9 @@ describe.each(Object.entries(stores))('on %s', (_name, { app, operator: { token 
     expect(withIds.length).toBeGreaterThan(20);
     for (const operation of withIds) {
       const { operationId, method, path } = operation;
-      const [example] = operation.body === undefined ? [] : Object.values(bodyExamples(operation));
+      const body = bodyFor(operation);
       for (const id of ids) {
-        const status = await send(method, path.replace(/\{\w+\}/g, id), example?.value);
+        const status = await send(method, path.replace(/\{\w+\}/g, id), body);
         expect([operationId, id, status]).not.toEqual([operationId, id, 400]);
       }
     }

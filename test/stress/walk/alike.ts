@@ -17,7 +17,7 @@ import { secretMember } from './tags.ts';
 import { operationIds, type Send, Walker } from './walker.ts';
 import { notMet } from './ways.ts';
 
-export interface AlikeOptions {
+interface AlikeOptions {
   readonly seed: number;
   /** Minimum number of requests. The walk continues until every outcome of every operation has occurred. */
   readonly steps: number;
