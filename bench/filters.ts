@@ -19,7 +19,7 @@ import { embeddedStore, fill, type StoreSettings, startService } from './service
 import { progress } from './terminal.ts';
 
 /** Number of rows in a store. */
-export interface StoreSize {
+interface StoreSize {
   readonly animals: number;
   readonly orders: number;
   readonly fileMb: number;

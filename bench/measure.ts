@@ -50,7 +50,7 @@ const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
 /** Remaining time for idle waits and repeated runs. */
-export interface RetryOptions {
+interface RetryOptions {
   ms: number;
 }
 

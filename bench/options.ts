@@ -7,7 +7,7 @@ import { scenarios } from './scenarios.ts';
 /** Number of animals in each store, except when growth is measured. */
 export const animalCount = 100_000;
 
-export const contenderNames: readonly string[] = ['animal-store', 'nginx', floor, ...peerNames];
+const contenderNames: readonly string[] = ['animal-store', 'nginx', floor, ...peerNames];
 
 const loadNames = scenarios.map(({ name }) => name);
 

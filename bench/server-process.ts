@@ -7,7 +7,7 @@ import { readTracerCpuSeconds, readUsage, type Usage } from './processes.ts';
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 10_000;
 
-export interface Launch {
+interface Launch {
   readonly command: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;

@@ -53,7 +53,7 @@ async function issueKey(
 }
 
 /** Options for an instance. */
-export interface SpecialKeys {
+interface SpecialKeys {
   /** Command prefix that runs the service under another program, such as a tracer. */
   readonly under?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
@@ -88,7 +88,7 @@ export function callersOn(store: StoreSettings): NonNullable<Addressing['callers
   };
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly name: string;
   readonly title: string;
   /** An empty store, which `start` fills with animals. */

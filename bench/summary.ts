@@ -61,7 +61,7 @@ export const rates = {
 } as const;
 
 /** One side of a comparison: a contender under a load. */
-export interface Side {
+interface Side {
   readonly scenario: string;
   readonly contender: string;
 }

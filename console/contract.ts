@@ -24,7 +24,7 @@ type RowsByRoute = {
 export type Route = keyof RowsByRoute;
 
 /** The type of a value after it is parsed from JSON. 64-bit integers stay exact. */
-export type JsonValue<T> = T extends bigint
+type JsonValue<T> = T extends bigint
   ? Int64
   : T extends string | number | boolean | null | undefined
     ? T

@@ -12,7 +12,7 @@ const withoutKey: ReadonlySet<string> = new Set([
 /** Idempotency keys by request. */
 const unsettled = new Map<string, string>();
 
-export interface IdempotentAttempt {
+interface IdempotentAttempt {
   readonly headers: Record<string, string>;
   /** Whether the request is safe to repeat. */
   readonly isRepeatable: boolean;

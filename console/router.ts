@@ -1,7 +1,7 @@
 /** Routing by URL fragment: `#/accounts/7?state=open`. */
 import { signal } from '@preact/signals';
 
-export interface HashRoute {
+interface HashRoute {
   /** Path segments, decoded. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;

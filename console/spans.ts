@@ -64,7 +64,7 @@ const zeroCounts = { ok: 0, refused: 0, limited: 0, failed: 0, p50: null, p95: n
 /** Requests are recorded at most this long after they are answered. */
 const recordingDelayMs = 10_000;
 
-export interface UsageHistory {
+interface UsageHistory {
   readonly span: SpanName;
   /** All intervals, oldest first, including those without requests. */
   readonly steps: readonly HistoryStep[];

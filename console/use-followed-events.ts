@@ -13,7 +13,7 @@ const perPage = 50;
 const waitSeconds = 25;
 const retrySeconds = 5;
 
-export interface FollowedEvents {
+interface FollowedEvents {
   /** Events, newest first; undefined until loaded. */
   readonly events: readonly StoredEvent[] | undefined;
   /** Error of the last read; undefined if it succeeded. */

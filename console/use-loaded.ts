@@ -21,7 +21,7 @@ interface Read<T> {
   readonly failure?: Failure;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Reload interval while the page is visible. If undefined, there are no periodic reloads. */
   readonly everyMs?: number | undefined;
 }

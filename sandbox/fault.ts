@@ -30,7 +30,7 @@ const webhookFaults = ['duplicate', 'out-of-order', 'wrong-signature', 'old-time
 type WebhookFault = (typeof webhookFaults)[number];
 
 const streamFaults = ['cut', 'stall'] as const;
-export type StreamFault = (typeof streamFaults)[number];
+type StreamFault = (typeof streamFaults)[number];
 
 export class InvalidFaultError extends Error {}
 

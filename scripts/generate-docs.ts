@@ -8,7 +8,7 @@ import type { ErrorCode } from '../src/contract/errors.ts';
 import { allMetrics } from './all-metrics.ts';
 import { errorExample } from './openapi/error-examples.ts';
 
-export interface GeneratedDoc {
+interface GeneratedDoc {
   readonly path: string;
   readonly text: string;
 }

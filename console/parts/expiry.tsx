@@ -10,7 +10,7 @@ const presets = [
   ['date', 'On a date'],
 ] as const;
 
-export interface ExpiryChoice {
+interface ExpiryChoice {
   readonly preset: (typeof presets)[number][0];
   /** The chosen date, such as `2026-11-23`; empty until a date is chosen. */
   readonly day: string;

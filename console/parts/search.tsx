@@ -15,7 +15,7 @@ type Found = ResponseOf<'GET /search'>['results'][number];
 
 const isOpen = signal(false);
 
-export function openSearch(): void {
+function openSearch(): void {
   isOpen.value = true;
 }
 

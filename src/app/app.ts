@@ -65,7 +65,7 @@ export interface SingleProcessApp extends App {
 const workersStopTimeoutMs = 9_750;
 
 /** Saves the first key of a new store where it survives a failed startup. Must not throw. */
-export type SaveFirstKey = (key: IssuedKey) => void;
+type SaveFirstKey = (key: IssuedKey) => void;
 
 /**
  * Disposing the app drains and stops the service. If `keepFirstKey` is given, it is called before the service listens.

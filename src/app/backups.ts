@@ -33,14 +33,14 @@ export function createBackupMaker(path: string, command?: readonly string[]): Ba
   return new SqliteBackupMaker({ path, madeBy: packageJson.version, run });
 }
 
-export interface ServiceBackups {
+interface ServiceBackups {
   readonly store: Pick<Store, 'write'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backupCommand?: readonly string[];
 }
 
-export interface ScheduledBackups extends AsyncDisposable {
+interface ScheduledBackups extends AsyncDisposable {
   readonly operations: BackupOperations;
 }
 

@@ -19,7 +19,7 @@ interface ReencryptionDependencies {
   readonly log: Logger;
 }
 
-export interface SecretReencryption extends AsyncDisposable {
+interface SecretReencryption extends AsyncDisposable {
   /** Warning if requests to some webhooks cannot be signed; otherwise undefined. */
   readonly concern: Concern | undefined;
 }

@@ -12,7 +12,7 @@ import { backupTask, flushTimeoutMs, runBackupTask, runWorker, serveWorker } fro
 import { createProgramParser } from './program.ts';
 import { CommandError, errorMessage, expectOutput } from './terminal.ts';
 
-export type ExitCode = 0 | 1 | 2;
+type ExitCode = 0 | 1 | 2;
 
 /**
  * Adds the variables in the `.env` files of the working directory to an environment. Returns all mistakes, which stop

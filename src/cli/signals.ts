@@ -22,7 +22,7 @@ export function ignoreUserSignals(): void {
 
 const parentCheckMs = 500;
 
-export interface Interruption extends Disposable {
+interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }
 

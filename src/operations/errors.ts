@@ -1,5 +1,5 @@
 import { ApiError } from '../contract/api-error.ts';
-import type { ErrorCode } from '../contract/errors.ts';
+import { type ErrorCode, errors } from '../contract/errors.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Scope } from '../domain/scope.ts';
 
@@ -27,15 +27,14 @@ export function expectFoundById<T>(
   return thing;
 }
 
-const shopNouns: Readonly<Record<string, string>> = { pet: 'animal', order: 'order', category: 'category' };
-
 /** Adds the id in the path to an error about a missing object. Returns all other errors unchanged. */
 export function addIdToMessage(error: unknown, params: Readonly<Record<string, unknown>>): unknown {
   if (!(error instanceof ApiError) || error.message !== undefined) return error;
   const name = /^(\w+)_not_found$/.exec(error.code)?.[1] ?? '';
   const id = params[`${name}Id`];
-  if (shopNouns[name] === undefined || id === undefined) return error;
-  return new ApiError(error.code, { message: `There is no ${shopNouns[name]} ${id}.` });
+  if (id === undefined) return error;
+  const { message } = errors[error.code];
+  return new ApiError(error.code, { message: message.replace('with this id', String(id)) });
 }
 
 /** Rejects a request whose key lacks these scopes. `purpose` is an infinitive, such as `to read events`. */

@@ -2,6 +2,11 @@
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { FilterOf, KeyOf, LookupOf, NewRowOf, RowOf } from '../tables/table.ts';
 
+/** Excludes filters that the table does not declare, because a list ignores them. */
+export type DeclaredFilter<Filter, Given> = Given & {
+  readonly [Name in Exclude<keyof Given & string, keyof Filter>]: never;
+};
+
 interface EntityFinds<T> {
   find(key: KeyOf<T>): Awaitable<RowOf<T> | undefined>;
   /** The row whose lookup columns have these values. */
@@ -13,7 +18,11 @@ interface EntityFinds<T> {
    * Rows after the key `after`, in ascending order of the key, or in descending order if the table is newest first.
    * Never reads more than `limit` rows, regardless of the position, the table size and the filter.
    */
-  list(after?: KeyOf<T>, limit?: number, filter?: FilterOf<T>): Awaitable<RowOf<T>[]>;
+  list<Given extends FilterOf<T>>(
+    after?: KeyOf<T>,
+    limit?: number,
+    filter?: DeclaredFilter<FilterOf<T>, Given>,
+  ): Awaitable<RowOf<T>[]>;
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {

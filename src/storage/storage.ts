@@ -19,7 +19,7 @@ import type { FilterOf, Table } from '../tables/table.ts';
 import type { Entities } from '../tables/tables.ts';
 import type { deliveries } from '../tables/webhooks.ts';
 import type { AuditStore, SearchStore, StoreFacts, UsageStore } from './admin.ts';
-import type { EntityReads } from './entity.ts';
+import type { DeclaredFilter, EntityReads } from './entity.ts';
 import type { Units, Writer } from './transaction.ts';
 
 /**
@@ -44,7 +44,11 @@ export interface PetStore extends EntityReads<typeof pets> {
    * Like `list`, but returns JSON, and optionally only the animals with certain ids. The JSON of an animal is that of
    * `petJson`.
    */
-  listJson(after: bigint | undefined, limit: number, filter?: PetFilter): Awaitable<JsonRows>;
+  listJson<Given extends PetFilter>(
+    after: bigint | undefined,
+    limit: number,
+    filter?: DeclaredFilter<PetFilter, Given>,
+  ): Awaitable<JsonRows>;
   /**
    * Number of animals in each status, in one category or in all categories. The cost does not depend on the number of
    * animals.

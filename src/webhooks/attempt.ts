@@ -202,7 +202,7 @@ function formatError({ error, message }: Failure | NotSent): string {
 }
 
 /** The webhook to test, with encrypted secrets. */
-export interface TestedWebhook {
+interface TestedWebhook {
   readonly id: bigint;
   readonly accountId: number;
   readonly url: string;

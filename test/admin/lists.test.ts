@@ -192,7 +192,7 @@ test.each(filteredLists)(
     await done('POST', '/accounts/1/keys', { name: 'filtered' });
     const counted = new Map<string, number>();
     const count = async (...settings: readonly string[]) => {
-      const target = `${path.replace('{webhookId}', '1')}?${['limit=100', ...settings].join('&')}`;
+      const target = `${path.replace(/\{\w+\}/, '1')}?${['limit=100', ...settings].join('&')}`;
       const known = counted.get(target) ?? (await done<unknown[]>('GET', target)).length;
       counted.set(target, known);
       return known;

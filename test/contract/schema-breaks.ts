@@ -4,7 +4,7 @@ import { resolvedIn, type Schema } from './document.ts';
 /** A `fixed` schema must not change in either direction. */
 export type Direction = 'request' | 'response' | 'fixed';
 
-export interface Located {
+interface Located {
   readonly document: object;
   readonly schema: Schema;
 }

@@ -27,7 +27,7 @@ export interface Expected {
   readonly retryAfterSeconds: number;
 }
 
-export interface ExpectedWindow {
+interface ExpectedWindow {
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;

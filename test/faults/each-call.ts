@@ -10,7 +10,7 @@ import { callsIn } from './strace.ts';
 const changing =
   'write,pwrite64,pwritev,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat';
 
-export interface EachCall {
+interface EachCall {
   /** Folder with the files before the command. */
   readonly folder: string;
   readonly words: readonly string[];

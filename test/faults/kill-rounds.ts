@@ -12,7 +12,7 @@ export const acknowledgedAtKill = { least: 40, most: 400 } as const;
 /** Number of animals per round that are also read over HTTP. All animals are checked in the data file. */
 const askedFor = 20;
 
-export interface KillOptions {
+interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
   /** Number of worker processes, all of which are killed at the same time. Defaults to 1. */
@@ -22,7 +22,7 @@ export interface KillOptions {
   readonly progress?: (line: string) => void;
 }
 
-export interface KillResult {
+interface KillResult {
   acknowledged: number;
   /** Number of animals that were sent but not acknowledged when the service was killed. */
   unanswered: number;

@@ -20,13 +20,13 @@ import { Disk, type Loss, losses } from './disk-model.ts';
 import { type Recording, record } from './recording.ts';
 import { type Acknowledged, checkStored, storedAnimals } from './stored.ts';
 
-export interface PowerOptions {
+interface PowerOptions {
   readonly states: number;
   readonly seed: number;
   readonly progress?: (line: string) => void;
 }
 
-export interface PowerLossResult {
+interface PowerLossResult {
   /** Number of simulated power losses. */
   cuts: number;
   states: number;
@@ -50,7 +50,7 @@ async function storeWithKey(folder: string): Promise<string> {
   return issueKey(folder, 'enterprise', ample);
 }
 
-export interface AnimalRecording extends Recording {
+interface AnimalRecording extends Recording {
   /** Names of all animals that were sent. The store must not contain other names. */
   readonly sent: ReadonlySet<string>;
   /** Quota of the account that added the animals. */

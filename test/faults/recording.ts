@@ -40,7 +40,7 @@ export interface Recording {
   readonly events: readonly Event[];
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   /** Creates the store and returns a key. If undefined, the service creates the store and a key on the Free plan. */
   readonly prepare?: (folder: string) => Promise<string>;
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
@@ -53,7 +53,7 @@ interface Look {
 }
 
 /** Detects changes to the mapped limit file, which are made without system calls. */
-export class LimitLooks {
+class LimitLooks {
   readonly all: Look[] = [];
   readonly #path: string;
   #last = Buffer.alloc(0);

@@ -19,7 +19,7 @@ export interface Instance extends AsyncDisposable {
   readonly notices: string[];
 }
 
-export interface ClusterBench extends AsyncDisposable {
+interface ClusterBench extends AsyncDisposable {
   readonly one: Instance;
   readonly other: Instance;
   readonly clock: FakeClock;

@@ -1,7 +1,7 @@
 /**
  * Disks write whole sectors. If a write of several sectors is interrupted, any subset of the sectors may be written.
  */
-export const sectorBytes = 512;
+const sectorBytes = 512;
 
 /** A sector's new content. */
 export interface Sector {

@@ -16,7 +16,7 @@ export const tracing = [
 export type Thread = 'answering' | 'writing';
 export const threads: readonly Thread[] = ['answering', 'writing'];
 
-export interface TraceOptions {
+interface TraceOptions {
   /** Defaults to the main thread. */
   readonly thread?: Thread;
   /** Restricts the trace to calls that access these files. Defaults to all files. */

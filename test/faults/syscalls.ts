@@ -11,7 +11,7 @@ import { checkStored, storedAnimals } from './stored.ts';
 import { countsOf, type Thread, threads, trace, wasInjected } from './strace.ts';
 
 /** Errors that the system calls return. */
-export const errnos = ['EIO', 'ENOSPC'] as const;
+const errnos = ['EIO', 'ENOSPC'] as const;
 
 const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };
 
@@ -22,7 +22,7 @@ export interface Call {
   readonly nth: number;
 }
 
-export interface SyscallFaultResult {
+interface SyscallFaultResult {
   faults: number;
   acknowledged: number;
   refused: number;
@@ -36,7 +36,7 @@ export interface SyscallFaultResult {
 }
 
 /** A service whose store has known contents, and whose system calls can be made to fail. */
-export class Disturbed implements AsyncDisposable {
+class Disturbed implements AsyncDisposable {
   readonly figures: SyscallFaultResult = {
     faults: 0,
     acknowledged: 0,
@@ -203,7 +203,7 @@ export class Disturbed implements AsyncDisposable {
 /** Number of animals that are added one after the other to trigger a WAL checkpoint. */
 const addsPerCheckpoint = 400;
 
-export interface SyscallOptions {
+interface SyscallOptions {
   /** Tests every n-th call and every sync. */
   readonly every: number;
   readonly checkpoints: boolean;

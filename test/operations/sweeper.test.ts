@@ -1,7 +1,7 @@
 /** Rows of deleted webhooks are removed in the background. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Sweeper } from '../../src/operations/sweeper.ts';
-import type { Store } from '../../src/operations/units.ts';
+import { type Store, units } from '../../src/operations/units.ts';
 import type { SweepPosition, Transaction } from '../../src/storage/transaction.ts';
 import { deletedWebhookOwner } from '../../src/tables/webhooks.ts';
 import { openCatalogue } from '../storage/catalogue-kit.ts';
@@ -51,16 +51,16 @@ const deletion = (webhookId: bigint) => ({
 
 const events = { areRecorded: true, keepMs: 0 };
 
-/** Sweeps until nothing is left, or until `onStep` aborts the sweep after one of its units. */
+/** Sweeps until nothing is left, or until `onStep` aborts the sweep after the unit with the given name. */
 async function sweep(
   store: Store,
   { clock }: Bench,
-  onStep: (ending: AbortController) => unknown = () => undefined,
+  onStep: (ending: AbortController, name: string) => unknown = () => undefined,
 ): Promise<void> {
   const ending = new AbortController();
   const write = (async (name: 'sweepWebhooks', input: null) => {
     const outcome = await store.write(name, input);
-    await onStep(ending);
+    await onStep(ending, name);
     return outcome;
   }) as Store['write'];
   const sweeper = new Sweeper({ store: { write, events: store.events }, clock, events }, ending.signal);
@@ -112,7 +112,23 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
 );
 
 describe('on SQLite', () => {
-  storeTests(sqlitePlace)(
+  const check = storeTests(sqlitePlace);
+
+  check('a sweep runs every unit that removes rows in the background', async (bench) => {
+    const ran = new Set<string>();
+    await sweep(bench.store, bench, (_, name) => {
+      ran.add(name);
+      // Expired rows are removed once a minute has passed.
+      bench.clock.advance(60);
+    });
+    expect([...ran].sort()).toEqual(
+      Object.keys(units)
+        .filter((name) => /^(sweep|prune|trim)/.test(name))
+        .sort(),
+    );
+  });
+
+  check(
     'a sweep leaves the newest 10,000 finished deliveries of a webhook, however recent they are',
     async (bench) => {
       const { write } = await bench.besideWith(ofTests);

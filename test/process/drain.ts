@@ -3,7 +3,7 @@ import { ample, issueKey, type Service, startService } from '../support/process.
 import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 
-export interface DrainOptions {
+interface DrainOptions {
   readonly clients: number;
   readonly signal: 'SIGTERM' | 'SIGINT';
   /** Defaults to `ownService`. */
@@ -13,7 +13,7 @@ export interface DrainOptions {
 /** Starts a service with these settings, which the test then stops. */
 export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promise<Drained>;
 
-export interface Drained extends AsyncDisposable {
+interface Drained extends AsyncDisposable {
   readonly service: Service;
   /** Key of an account whose quota is too high to reach. */
   readonly key: string;
@@ -29,7 +29,7 @@ export const ownService: BeginDrained = async (settings) => {
   return { service, key, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 };
 
-export interface DrainResult {
+interface DrainResult {
   /** Number of responses after the signal. */
   readonly answered: number;
   /** Number of clients whose connection was closed after a response. This should be all clients. */

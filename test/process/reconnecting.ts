@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net';
 import { type BeginDrained, ownService } from './drain.ts';
 
-export interface ReconnectingResult {
+interface ReconnectingResult {
   readonly answered: number;
   /** Number of clients whose connection was refused before they sent data. */
   readonly refused: number;

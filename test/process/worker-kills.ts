@@ -9,7 +9,7 @@ import { Connection, type RawReply } from './connection.ts';
 import { processOf } from './each-worker.ts';
 import type { WorkerStores } from './worker-stores.ts';
 
-export interface WorkerKillOptions {
+interface WorkerKillOptions {
   readonly service: Service;
   readonly stores: Pick<WorkerStores, 'issueKey'>;
   readonly kills: number;
@@ -17,7 +17,7 @@ export interface WorkerKillOptions {
   readonly onKill?: (kill: number) => void;
 }
 
-export interface WorkerKillResult {
+interface WorkerKillResult {
   readonly answered: number;
   readonly acknowledged: number;
   /** Number of requests that were in flight to workers when they were killed. */

@@ -32,7 +32,7 @@ export interface WorkerStores extends AsyncDisposable {
 }
 
 /** An embedded store, in a new folder. */
-export interface EmbeddedStores extends WorkerStores {
+interface EmbeddedStores extends WorkerStores {
   readonly folder: string;
 }
 

@@ -7,7 +7,7 @@ import { tables } from '../../src/tables/tables.ts';
 /** Number of rows of each kind. */
 export const filledRows = 3_000;
 /** Rows with this time, in Unix ms, have expired. */
-export const longAgo = 1;
+const longAgo = 1;
 
 /** Webhooks of account 1, each with `filledRows` deliveries. All other accounts have webhooks that are behind. */
 export const filledWebhooks = { pending: 1n, leased: 2n, finished: 3n, deleted: 4n } as const;

@@ -140,7 +140,7 @@ class PlainLimits {
 }
 
 /** An initially empty limit store, its clock and its rules. */
-export interface Limiter {
+interface Limiter {
   readonly limits: LimitStore;
   readonly clock: FakeClock;
   readonly rules: LimitRules;
@@ -254,7 +254,7 @@ class Sequence {
   }
 }
 
-export interface SequenceOptions {
+interface SequenceOptions {
   readonly sequences: number;
   /** Maximum number of commands in a sequence. */
   readonly length: number;

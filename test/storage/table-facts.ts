@@ -81,6 +81,12 @@ export const unlockedUses: Readonly<Record<string, string>> = {
   'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
+/** Units whose sample calls change nothing, each with the reason. */
+export const idleUnits: Readonly<Record<string, string>> = {
+  addPaces: 'a trigger has added the paces',
+  trimDeliveries: 'no finished deliveries remain',
+};
+
 /** Units that change a resource without increasing its version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is not a caller',

@@ -9,7 +9,7 @@ import type { Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { sampleCalls } from './sample-calls.ts';
 import { demand, type Reference, referencesIn, type Schema } from './schema.ts';
-import { danglingReferences, silentChanges, tableFacts, unlockedUses } from './table-facts.ts';
+import { danglingReferences, idleUnits, silentChanges, tableFacts, unlockedUses } from './table-facts.ts';
 import {
   type Contents,
   type Effect,
@@ -71,6 +71,16 @@ describe.each(engines)('on %s', (_engine, { schema, effects }) => {
           return [`${name} uses the table ${table}, which needs "${lock}"`];
         });
       }),
+    );
+  });
+
+  test('every unit of work changes a table', () => {
+    const changing = new Set<string>(
+      effects.filter((effect) => changedTables(effect).length > 0).map(({ call: [name] }) => name),
+    );
+    demand(
+      'Change the order or the input of its sample calls, unless it is wrongly listed in idleUnits of test/storage/table-facts.ts:',
+      Object.keys(units).filter((name) => changing.has(name) === name in idleUnits),
     );
   });
 

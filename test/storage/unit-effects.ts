@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
 import { openStorage } from '../../src/app/store.ts';
+import { ApiError } from '../../src/contract/api-error.ts';
 import { type Resource, resources, type Versions } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
@@ -56,7 +57,8 @@ async function effectsOn(ground: Ground): Promise<Effects> {
   let before = await contents();
   for (const call of sampleCalls) {
     const done = await ground.run(call).catch((cause) => {
-      throw new Error(`The sample call of ${call[0]} failed: ${cause}`, { cause });
+      const reason = cause instanceof ApiError ? cause.code : cause;
+      throw new Error(`The sample call of ${call[0]} failed: ${reason}`, { cause });
     });
     const after = await contents();
     effects.push({ call, before, after, ...done });

@@ -14,7 +14,7 @@ export const balancers = ['late', '503 before', '502 after'] as const;
 export type Fate = 'whole' | (typeof cuts)[number] | (typeof balancers)[number];
 
 /** Faults injected into requests. */
-export interface Spoiling {
+interface Spoiling {
   /** Fraction of requests that are disturbed. All `fates` are equally likely. */
   readonly part: number;
   readonly fates: readonly Fate[];
@@ -22,7 +22,7 @@ export interface Spoiling {
   readonly lateMs: number;
 }
 
-export interface CuttingProxy extends AsyncDisposable {
+interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
   /** Number of requests, keyed by disturbance. */
   readonly met: Readonly<Partial<Record<Fate, number>>>;

@@ -41,7 +41,7 @@ export interface Stored {
   readonly status: string;
 }
 
-export interface StoredOrder extends Stored {
+interface StoredOrder extends Stored {
   readonly petId: number;
 }
 
@@ -52,7 +52,7 @@ export class Expected {
 }
 
 /** Sends a write, with retries, and returns the body of the response. */
-export type Perform = (write: Write) => Promise<unknown>;
+type Perform = (write: Write) => Promise<unknown>;
 
 /**
  * Adds an animal and runs orders for it through their lifecycles. Writes run one after the other, because each needs

@@ -54,7 +54,7 @@ export class Faults {
   }
 }
 
-export interface FeedEvent {
+interface FeedEvent {
   readonly id: number;
   readonly type: string;
   readonly text: string;

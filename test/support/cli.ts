@@ -60,7 +60,7 @@ export interface ImportReport {
   readonly rejects: string | null;
 }
 
-export interface WorkplaceOptions {
+interface WorkplaceOptions {
   /** If true, creates an empty store. */
   readonly store: boolean;
 }

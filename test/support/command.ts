@@ -8,7 +8,7 @@ import { type Ended, root } from './process.ts';
 /** The program, to which a command's arguments are appended. */
 export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
 
-export interface Surroundings {
+interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array | undefined;

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-export interface Declared {
+interface Declared {
   readonly $ref?: string;
   readonly required?: boolean;
   readonly schema?: object;
@@ -30,7 +30,7 @@ interface AnyDocument {
   readonly components: { readonly headers: Readonly<Record<string, Declared>> };
 }
 
-export interface ContractOptions {
+interface ContractOptions {
   readonly document: AnyDocument;
   /** Names of headers that every response must have, regardless of the operation. */
   readonly everywhere: readonly string[];

@@ -40,7 +40,7 @@ export async function caughtUp(file: string, original: Original, withinMs?: numb
 }
 
 /** Id of the last event in the copy. Undefined until the initial copy is complete. */
-export function positionOf(file: string): bigint | undefined {
+function positionOf(file: string): bigint | undefined {
   if (!existsSync(file)) return undefined;
   using copy = new Database(file, { safeIntegers: true });
   const [table] = copy.query("SELECT 1 FROM sqlite_schema WHERE name = 'position'").all();

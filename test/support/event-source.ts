@@ -1,7 +1,7 @@
 import { basePath } from '../../src/contract/operations.ts';
 import { until } from './wait.ts';
 
-export interface ServerSentEvent {
+interface ServerSentEvent {
   readonly id: string;
   readonly type: string;
   readonly data: string;

@@ -25,7 +25,7 @@ export const keyLosses = {
   },
 };
 
-export type KeyLoss = keyof typeof keyLosses;
+type KeyLoss = keyof typeof keyLosses;
 
 export const keyLossNames = Object.keys(keyLosses) as KeyLoss[];
 

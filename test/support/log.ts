@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino';
 
 /** A parsed line of the log. */
-export type LogLine = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<Record<string, unknown>>;
 
 /** Creates a logger that keeps its lines in memory, in the service's format. */
 export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {

@@ -8,7 +8,7 @@ import type { OwnServer } from './server-process.ts';
 import { until } from './wait.ts';
 
 /** An instance that reads from replicas, and its metrics. */
-export interface ReadingInstance extends Service {
+interface ReadingInstance extends Service {
   readonly client: Client;
   /** Number of reads that this server has served. `server` is a name from `nameOf`. */
   reads(server: string): Promise<number>;

@@ -1,7 +1,7 @@
 import { test } from 'bun:test';
 
 /** A program that some machines lack, and the Debian package that contains it. */
-export interface Requirement {
+interface Requirement {
   readonly name: string;
   readonly package: string;
   /** True if even CI may skip these tests, because not every system has or allows the program. */

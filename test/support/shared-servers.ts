@@ -2,7 +2,7 @@
 import { postgresTemplate, templateVariable } from './postgres-data.ts';
 import { ownPostgres, ownRedis, redisProgram } from './servers.ts';
 
-export interface SharedServers extends AsyncDisposable {
+interface SharedServers extends AsyncDisposable {
   /** Environment variables with the servers' addresses. */
   readonly environment: Readonly<Record<string, string>>;
 }

@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { createServer } from 'node:tls';
 import type { Certificate } from './certificates.ts';
 
-export interface TlsProxy extends AsyncDisposable {
+interface TlsProxy extends AsyncDisposable {
   readonly port: number;
   /** Sets the target port. Connections are closed until a port is set. */
   leadTo(port: number): void;

@@ -15,7 +15,7 @@ interface FileOptions {
   readonly json?: true | undefined;
 }
 
-export interface ExportPetsOptions extends FileOptions {
+interface ExportPetsOptions extends FileOptions {
   readonly format?: FormatName;
   readonly escapeFormulas?: true;
   readonly ids?: true;

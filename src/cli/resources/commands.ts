@@ -26,7 +26,7 @@ import {
 } from './input-fields.ts';
 import { addKeyCommands } from './keys.ts';
 
-export interface OperationCommand {
+interface OperationCommand {
   readonly words: readonly [resource: string, verb?: string];
   readonly row: AdminOperation;
   readonly facts: CommandOverrides;

@@ -11,7 +11,7 @@ import { catchInterruption, waitForStop } from '../signals.ts';
 import { CommandError, printLine, styleIfSupported } from '../terminal.ts';
 import { announceFirstKey, FirstKeyFile, inCurrentFolder } from './first-key.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   /** Environment variables that configure the service. Workers read the same variables. */
   readonly environment: Environment;
   readonly startedByNpx: boolean;

@@ -154,7 +154,7 @@ export class SystemOperations {
     return { bans, events, deliveries, concerns };
   }
 
-  /** The failures that any process reports. Each process notices only failures that affect its requests. */
+  /** The failures that any process reports. Each notices only the failures of the requests it serves. */
   #troubles(processes: readonly Traffic[]): string[] {
     return [...new Set([...listTroubles(this.#dependencies.store), ...sumTraffic(processes).troubles])];
   }

@@ -38,8 +38,8 @@ export const webhookHandlers = {
   listAccountDeliveries: ({ store }, { params: { webhookId }, query }) =>
     readPage(query, {
       path: `/webhooks/${webhookId}/deliveries`,
-      read: (after, limit, { status }) =>
-        andThen(find(store, webhookId), () => store.deliveries.list(after, limit, { webhookId, status })),
+      read: (after, limit, filter) =>
+        andThen(find(store, webhookId), () => store.deliveries.list(after, limit, { ...filter, webhookId })),
     }),
   disableWebhook: async (services, { params: { webhookId: id }, body: { reason } }) => {
     const now = services.clock.now();

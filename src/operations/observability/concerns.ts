@@ -50,7 +50,7 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
     'Set REDIS_URL to the same server for all instances, and restart those that you changed. To move to another server, stop all instances first. The log names both servers.',
 };
 
-export interface ConcernInput {
+interface ConcernInput {
   readonly store: Pick<Store, 'facts' | 'usage'>;
   /** Descriptions of the current failures. */
   readonly troubles: readonly string[];

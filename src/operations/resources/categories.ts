@@ -10,10 +10,11 @@ import type { OperationReaders, OperationUnits } from './rows.ts';
 
 export const categoryReaders = {
   listCategories: ({ categories }, { query }) =>
-    readPage(
-      { ...query },
-      { path: '/categories', minId: int64Min, read: (after, limit) => categories.list(after, limit) },
-    ),
+    readPage(query, {
+      path: '/categories',
+      minId: int64Min,
+      read: (after, limit, filter) => categories.list(after, limit, filter),
+    }),
   getCategory: ({ categories }, { params }) =>
     andThen(categories.find(params.categoryId), (category) => expectFound(category, 'category_not_found')),
 } satisfies OperationReaders<typeof categoryOperations>;

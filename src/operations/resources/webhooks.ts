@@ -41,10 +41,10 @@ export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
 export const webhookReaders = (sendTest: SendTest) =>
   ({
     listWebhooks: ({ webhooks }, { query }, { caller: { accountId } }) =>
-      readPage(
-        { ...query },
-        { path: '/webhooks', read: (after, limit) => webhooks.list(after, limit, { accountId }) },
-      ),
+      readPage(query, {
+        path: '/webhooks',
+        read: (after, limit, filter) => webhooks.list(after, limit, { ...filter, accountId }),
+      }),
     getWebhook: ({ webhooks }, { params }, { caller }) =>
       findOwnWebhook(webhooks, params.webhookId, caller.accountId),
     testWebhook: async ({ webhooks }, { params }, { caller }) => {
@@ -55,9 +55,9 @@ export const webhookReaders = (sendTest: SendTest) =>
     listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
       readPage(query, {
         path: `/webhooks/${webhookId}/deliveries`,
-        read: (after, limit, { status }) =>
+        read: (after, limit, filter) =>
           andThen(findOwnWebhook(webhooks, webhookId, caller.accountId), () =>
-            deliveries.list(after, limit, { webhookId, status }),
+            deliveries.list(after, limit, { ...filter, webhookId }),
           ),
       }),
   }) satisfies OperationReaders<typeof webhookOperations, [Authenticated]>;

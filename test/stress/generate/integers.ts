@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts';
 
-export const int64Smallest = -(2n ** 63n);
-export const int64Largest = 2n ** 63n - 1n;
+const int64Smallest = -(2n ** 63n);
+const int64Largest = 2n ** 63n - 1n;
 
 /** A random int64. The bounds, powers of two and ten, and adjacent values are more frequent than other values. */
 export function anyInt64(chance: Chance): bigint {

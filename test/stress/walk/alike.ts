@@ -17,7 +17,7 @@ import { secretMember } from './tags.ts';
 import { operationIds, type Send, Walker } from './walker.ts';
 import { notMet } from './ways.ts';
 
-export interface AlikeOptions {
+interface AlikeOptions {
   readonly seed: number;
   /** Minimum number of requests. The walk continues until every outcome of every operation has occurred. */
   readonly steps: number;
@@ -107,7 +107,11 @@ async function sendTo(
     const spelling = chance.int(0, 2 ** 31);
     const answers = await Promise.all(callers.map((caller) => caller.send(request, new Chance(spelling, 0))));
     const [answer, also] = answers as [Checkable, Checkable?];
-    const [said, alsoSaid] = [answer, also ?? answer].map(comparable);
+    const empty = answers.filter((one) => isEmptySearch(request.target, one));
+    // One store has found an event before its time was up.
+    if (empty.length === 1 && also !== undefined && answer.status === also.status) return answer;
+    const ignored = empty.length > 0 ? searchHeaders : ownHeaders;
+    const [said, alsoSaid] = [answer, also ?? answer].map((one) => comparable(one, ignored));
     if (said !== alsoSaid)
       throw new Error(`${request.method} ${request.target}: SQLite ${said}, PostgreSQL ${alsoSaid}`);
     return answer;
@@ -122,11 +126,16 @@ async function passDay(apps: readonly TestApp[], isPruned: boolean): Promise<voi
 }
 
 /** Headers that differ between any two services. */
-const ownHeaders = new Set(['x-request-id', 'date']);
+const ownHeaders: ReadonlySet<string> = new Set(['x-request-id', 'date']);
+/** Headers that also differ between empty pages of filtered events, because time limits the search (`maxSearchMs`). */
+const searchHeaders: ReadonlySet<string> = new Set([...ownHeaders, 'x-events-position', 'link']);
 
-function comparable({ status, headers, text }: Checkable): string {
+const isEmptySearch = (target: string, { headers }: Checkable) =>
+  /^\/events\?.*\btype=/.test(target) && headers.get('content-length') === '2';
+
+function comparable({ status, headers, text }: Checkable, ignored: ReadonlySet<string>): string {
   // The measured duration of a test event differs between services.
   if (status === 200 && /^\{("status":\d+,)?"milliseconds"/.test(text)) return '';
   const shown = text.replace(secretMember, '}');
-  return JSON.stringify([status, [...headers].filter(([name]) => !ownHeaders.has(name)).sort(), shown]);
+  return JSON.stringify([status, [...headers].filter(([name]) => !ignored.has(name)).sort(), shown]);
 }

@@ -21,7 +21,7 @@ export interface Filter<Thing> {
   readonly admits: (thing: Thing) => boolean;
 }
 
-export interface ListOf<Thing extends { readonly id: bigint }> {
+interface ListOf<Thing extends { readonly id: bigint }> {
   readonly operationId: OperationId;
   readonly path: string;
   /** All filters of the list, keyed by parameter name. */

@@ -15,7 +15,7 @@ function madeBy(operationId: OperationId): Kind<never> | undefined {
 }
 
 /** State known from earlier responses when a request was sent. */
-export interface Known {
+interface Known {
   /** For each kind, the highest id in any response so far. */
   readonly highest: ReadonlyMap<Kind<never>, bigint>;
   readonly at: number;

@@ -3,7 +3,7 @@ import type { Chance } from '../generate/chance.ts';
 import { authorization, bytesOf, encoded, incidental } from '../generate/http.ts';
 import { headersOf, isRead, type Request } from './request.ts';
 
-export interface Spelled {
+interface Spelled {
   readonly bytes: Uint8Array;
   /** The `X-Request-Id` that the service must return. */
   readonly ownId: string | undefined;

@@ -20,7 +20,7 @@ import { Shared } from './shared.ts';
 import { type Send, Walker } from './walker.ts';
 import { World } from './world.ts';
 
-export interface WalkOptions {
+interface WalkOptions {
   readonly seed: number;
   readonly steps: number;
   readonly clients: number;
@@ -30,7 +30,7 @@ export interface WalkOptions {
   readonly stepsBetweenPauses: number;
 }
 
-export interface WalkResult {
+interface WalkResult {
   readonly steps: number;
   readonly contended: number;
   readonly pauses: number;

@@ -24,7 +24,7 @@ const stepsPerContest = 3;
 
 export const operationIds = allOperations.map(({ operationId }) => operationId);
 
-export interface WalkerOptions {
+interface WalkerOptions {
   readonly index: number;
   readonly seed: number;
   readonly send: Send;

@@ -41,7 +41,7 @@ export class SqliteUsage extends UsageQueries {
       const to = Math.min(until, from - (from % stepMs) + partMs);
       yield { since: from, until: to };
       from = to;
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTick();
     }
   }
 
