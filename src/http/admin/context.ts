@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { Awaitable } from '../../domain/awaitable.ts';
 import type { AdminOperations } from '../../operations/admin/admin-operations.ts';
 import type { FailedSignIns } from '../../operations/sign-in/failed-sign-ins.ts';
 import type { RecentTokens } from '../../operations/sign-in/recent-tokens.ts';
@@ -9,6 +8,7 @@ import type { SessionOperations } from '../../operations/sign-in/sessions.ts';
 import type { UnmeteredResponses } from '../listener/unmetered-responses.ts';
 import type { OutageLog } from '../logs/outage-log.ts';
 import type { Route } from '../pipeline/routes.ts';
+import type { ReadTurns } from './read-turns.ts';
 import type { Site } from './site.ts';
 
 export type AdminOperation = Operation & { readonly operationId: AdminOperationId };
@@ -21,7 +21,8 @@ export interface AdminContext {
   readonly operations: AdminOperations;
   /** Current failures of the store, without confidential details. */
   readonly troubles: () => readonly string[];
-  readonly metrics: () => Awaitable<Page>;
+  readonly metrics: () => Promise<Page>;
+  readonly readTurns: ReadTurns;
   readonly log: Logger;
   readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */

@@ -6,6 +6,7 @@ import {
 } from '../../contract/admin/operations.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { hasEntityTag } from '../../contract/operations.ts';
+import { formatActor } from '../../domain/actor.ts';
 import { hasRole } from '../../domain/role.ts';
 import { type AdminRequest, isPublicOperation } from '../../operations/admin/admin-operations.ts';
 import { minKeyLength } from '../../operations/changes/by-operator.ts';
@@ -99,11 +100,16 @@ async function respond(
   const current = operation.body ? await confirm() : signedIn;
   const handlerContext = { ...current, requestId, signal: request.signal };
   const repeatable = idempotentRequest(read, request);
-  const performed = await context.operations.perform(
-    operation,
-    { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
-    handlerContext,
-  );
+  const perform = () =>
+    context.operations.perform(
+      operation,
+      { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
+      handlerContext,
+    );
+  const takesTurn = isSafe(request) && !waitsForEvents(input.query);
+  const performed = await (takesTurn
+    ? context.readTurns.run(formatActor(current.actor), request, perform)
+    : perform());
   if ('file' in performed) return downloadResponse(performed.file);
   if ('lines' in performed)
     return streamLines(operation, request, performed.lines, () => incoming.mayTakeLong(false));
@@ -115,6 +121,10 @@ async function respond(
     params: input.params,
     hasTag,
   });
+}
+
+function waitsForEvents(query: object = {}): boolean {
+  return 'wait' in query && Number(query.wait) > 0;
 }
 
 /**

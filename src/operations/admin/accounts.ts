@@ -21,7 +21,6 @@ import { readInBatches } from '../read-in-batches.ts';
 import { buildPage } from '../resources/pages.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { expectNumericId, toNumericId } from './ids.ts';
-import { runInTurn } from './search-queue.ts';
 import type { UsageReports } from './usage.ts';
 
 interface AccountUpdate {
@@ -111,7 +110,7 @@ function expectAccount(account: Account | undefined, id: number): Account {
   return expectFoundById(account, 'account_not_found', id);
 }
 
-type Lists = Pick<OperatorContext, 'store' | 'clock' | 'actor'>;
+type Lists = Pick<OperatorContext, 'store' | 'clock'>;
 
 interface Services extends Lists {
   readonly accounts: AccountOperations;
@@ -175,7 +174,7 @@ function accountPage(services: Lists, query: Query): Promise<Page<AccountView>> 
   const { sort = query.name === undefined ? 'id' : 'name' } = query;
   return sort === 'id' || sort === 'name'
     ? pageByIdOrName(services, query, sort)
-    : runInTurn(services.actor, () => pageByUse(services, query, sort));
+    : pageByUse(services, query, sort);
 }
 
 const toFilter = ({ name, state }: Query): AccountFilter => ({

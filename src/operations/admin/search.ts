@@ -11,6 +11,8 @@ import {
 } from '../../contract/admin/search.ts';
 import { int64Max } from '../../contract/json.ts';
 import type { Category, Order, Pet } from '../../contract/representations.ts';
+import { formatActor } from '../../domain/actor.ts';
+import { FairQueue } from '../../domain/fair-queue.ts';
 import { nextTick } from '../../domain/pacer.ts';
 import type { SearchedTable, Span } from '../../storage/admin.ts';
 import { foldCase } from '../../tables/accounts.ts';
@@ -22,7 +24,6 @@ import type { Store } from '../units.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { toNumericId } from './ids.ts';
 import { type KeyOperations, presentKeys } from './keys.ts';
-import { runInTurn } from './search-queue.ts';
 
 /** Number of rows per read, which is limited because a read of an embedded store blocks the event loop. */
 const spanLength = 20_000n;
@@ -215,10 +216,15 @@ async function findCategoriesNamed({ categories }: Services['store'], text: stri
   return found;
 }
 
+/** One search at a time, alternating between operators. Searches that run concurrently would delay the clients. */
+const searchQueue = new FairQueue<string>();
+
 export const searchHandlers = {
   search: async (services, { query }): Promise<SearchResults> => {
-    const results = await runInTurn(services.actor, () => runSearch(services, parseQuery(query.text)));
-    return { results };
+    const results = await searchQueue.take(formatActor(services.actor), () =>
+      runSearch(services, parseQuery(query.text)),
+    );
+    return { results: results ?? [] };
   },
 } satisfies StoreHandlersOf<Services, typeof searchOperations>;
 

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { hourMs, minuteMs } from '../../../domain/clock.ts';
+import { nextTick } from '../../../domain/pacer.ts';
 import type { KeyUsage, TimeRange, TimeSteps } from '../../admin.ts';
 import { keyUsagesSql, requestsSql, UsageQueries } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
