@@ -51,29 +51,31 @@ export function App() {
 
 type Show = (id: string) => ComponentChildren;
 
-const pages: Readonly<Record<string, Show>> = {
-  '': () => <OverviewPage />,
-  accounts: () => <AccountsPage />,
-  'accounts/': (id) => <AccountPage key={id} accountId={id} />,
-  'keys/': (id) => <KeyPage key={id} keyId={id} />,
-  animals: () => <AnimalsPage />,
-  'animals/import': () => <ImportPage />,
-  categories: () => <CategoriesPage />,
-  orders: () => <OrdersPage />,
-  events: () => <EventsPage />,
-  webhooks: () => <WebhooksPage />,
-  'webhooks/': (id) => <WebhookPage key={id} webhookId={id} />,
-  bans: () => <BansPage />,
-  usage: () => <UsagePage />,
-  audit: () => <AuditPage />,
-  operators: () => <OperatorsPage />,
-  system: () => <SystemPage />,
-};
+const pages = new Map<string, Show>(
+  Object.entries({
+    '': () => <OverviewPage />,
+    accounts: () => <AccountsPage />,
+    'accounts/': (id) => <AccountPage key={id} accountId={id} />,
+    'keys/': (id) => <KeyPage key={id} keyId={id} />,
+    animals: () => <AnimalsPage />,
+    'animals/import': () => <ImportPage />,
+    categories: () => <CategoriesPage />,
+    orders: () => <OrdersPage />,
+    events: () => <EventsPage />,
+    webhooks: () => <WebhooksPage />,
+    'webhooks/': (id) => <WebhookPage key={id} webhookId={id} />,
+    bans: () => <BansPage />,
+    usage: () => <UsagePage />,
+    audit: () => <AuditPage />,
+    operators: () => <OperatorsPage />,
+    system: () => <SystemPage />,
+  }),
+);
 
 function CurrentPage() {
   const [name = '', id, ...more] = currentRoute.value.path;
   const isOfOne = id !== undefined && more.length === 0;
-  const show = pages[currentRoute.value.path.join('/')] ?? (isOfOne ? pages[`${name}/`] : undefined);
+  const show = pages.get(currentRoute.value.path.join('/')) ?? (isOfOne ? pages.get(`${name}/`) : undefined);
   if (show !== undefined) return <>{show(id ?? '')}</>;
   return (
     <Page title="Page not found">

@@ -80,6 +80,7 @@ async function makeStock(): Promise<Stocked> {
       ['Operators', '/operators'],
       ['System', '/system'],
       ['Page not found', '/nowhere'],
+      ['Page not found', '/valueOf'],
     ]),
   };
 }
