@@ -71,5 +71,7 @@ export function isUncertain(error: AnimalStoreError, method: string): boolean {
   if (error instanceof ConnectionError)
     return !isUnsent(error) || (method === 'DELETE' && 'Bun' in globalThis);
   if (error.code === 'service_unavailable') return !/Nothing was changed/.test(error.message);
+  // A proxy sends such a response, even after the service has processed the request. It limits requests before that.
+  if (error.code === 'unexpected_response') return error.status !== 429;
   return error.status === undefined || error.status >= 500;
 }

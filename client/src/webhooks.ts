@@ -10,7 +10,6 @@ import type {
   WebhookPatch,
   WebhookTest,
 } from './contract.js';
-import { integerText } from './json.js';
 import { List, type ListQuery } from './list.js';
 import type { ApiRequest, CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
@@ -76,7 +75,8 @@ export class Webhooks {
     return this.#call({
       method: 'POST',
       id,
-      step: `deliveries/${integerText('deliveryId', deliveryId)}/redeliver`,
+      deliveryId,
+      step: 'redeliver',
       options,
     });
   }

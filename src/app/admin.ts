@@ -11,7 +11,7 @@ import { Console } from '../http/admin/console.ts';
 import { bundleConsole } from '../http/admin/console-files.ts';
 import type { AdminContext } from '../http/admin/context.ts';
 import { formatMetrics, metricsContentType } from '../http/admin/metrics.ts';
-import { ReadTurns } from '../http/admin/read-turns.ts';
+import { ReadLimits } from '../http/admin/read-limits.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
 import { localUrl, resolveHost } from '../http/listener/host.ts';
@@ -118,7 +118,7 @@ function createContext(
     }),
     troubles: () => listTroubles(store),
     metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
-    readTurns: new ReadTurns(),
+    readLimits: new ReadLimits(),
     log,
     outages,
     unmeteredResponses: new UnmeteredResponses(clock),

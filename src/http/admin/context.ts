@@ -8,7 +8,7 @@ import type { SessionOperations } from '../../operations/sign-in/sessions.ts';
 import type { UnmeteredResponses } from '../listener/unmetered-responses.ts';
 import type { OutageLog } from '../logs/outage-log.ts';
 import type { Route } from '../pipeline/routes.ts';
-import type { ReadTurns } from './read-turns.ts';
+import type { ReadLimits } from './read-limits.ts';
 import type { Site } from './site.ts';
 
 export type AdminOperation = Operation & { readonly operationId: AdminOperationId };
@@ -22,7 +22,7 @@ export interface AdminContext {
   /** Current failures of the store, without confidential details. */
   readonly troubles: () => readonly string[];
   readonly metrics: () => Promise<Page>;
-  readonly readTurns: ReadTurns;
+  readonly readLimits: ReadLimits;
   readonly log: Logger;
   readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */

@@ -43,8 +43,8 @@ async function pageResponse(
 /** Metrics reveal each client's usage, so operators must sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminPlainResponse> {
   await authenticateDuringOutage(context, incoming);
-  const { metrics, readTurns } = context;
-  const { type, body } = await readTurns.run('metrics', incoming.request, metrics);
+  const { metrics, readLimits } = context;
+  const { type, body } = await readLimits.run('metrics', incoming.request, metrics);
   return { status: 200, body, headers: { 'Content-Type': type } };
 }
 

@@ -106,9 +106,9 @@ async function respond(
       { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
       handlerContext,
     );
-  const takesTurn = isSafe(request) && !waitsForEvents(input.query);
-  const performed = await (takesTurn
-    ? context.readTurns.run(formatActor(current.actor), request, perform)
+  const isLimited = isSafe(request) && !waitsForEvents(input.query);
+  const performed = await (isLimited
+    ? context.readLimits.run(formatActor(current.actor), request, perform)
     : perform());
   if ('file' in performed) return downloadResponse(performed.file);
   if ('lines' in performed)

@@ -144,7 +144,7 @@ function storeMetrics({ processes, facts, troubles: found }: MetricsInput): Metr
   return [
     ...commitMetrics(total),
     ...serverMetrics(total),
-    ...replicaMetrics(facts, total),
+    ...replicaMetrics(isShared ? processes.map(({ store }) => store) : [facts], total),
     gauge(
       'store_bytes',
       'Size of the store: its files, or its tables on PostgreSQL.',
@@ -237,6 +237,11 @@ function backupMetrics({ everyMs, latest, seconds, made, failed }: BackupMetrics
   ];
 }
 
+function maxFact(facts: readonly StoreFacts[], name: string): number | undefined {
+  const values = facts.flatMap((each) => each[name] ?? []).map(Number);
+  return values.length === 0 ? undefined : Math.max(...values);
+}
+
 function sumFact(facts: readonly StoreFacts[], name: string): number | undefined {
   const values = facts.map((one) => one[name]).filter((value) => typeof value === 'number');
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
@@ -271,10 +276,12 @@ function serverMetrics(total: Total): Metric[] {
   ];
 }
 
-function replicaMetrics(facts: StoreFacts, total: Total): Metric[] {
-  const replicas = Object.keys(facts).filter((name) => /^replica\d+$/.test(name));
+/** `reading` contains the facts of each process that reads from replicas. */
+function replicaMetrics(reading: readonly StoreFacts[], total: Total): Metric[] {
+  const [first = {}] = reading;
+  const replicas = Object.keys(first).filter((name) => /^replica\d+$/.test(name));
   const ofEach = (value: (name: string) => StoreFacts[string] | undefined) =>
-    replicas.map((name) => labeledSample({ server: String(facts[name]) }, value(name)));
+    replicas.map((name) => labeledSample({ server: String(first[name]) }, value(name)));
   return [
     counter(
       'replicable_reads_total',
@@ -285,12 +292,12 @@ function replicaMetrics(facts: StoreFacts, total: Total): Metric[] {
     gauge(
       'replica_in_use',
       '1 if a replica is current and serves reads, otherwise 0.',
-      ...ofEach((name) => Number(facts[`${name}InUse`])),
+      ...ofEach((name) => Number(reading.every((facts) => facts[`${name}InUse`]))),
     ),
     gauge(
       'replica_lag_seconds',
       'Maximum lag of a replica behind the primary.',
-      ...ofEach((name) => facts[`${name}LagSeconds`]),
+      ...ofEach((name) => maxFact(reading, `${name}LagSeconds`)),
     ),
   ];
 }

@@ -1,0 +1,73 @@
+import { ApiError } from '../../contract/api-error.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import { restInProportion } from '../../domain/fair-queue.ts';
+
+/** Maximum number of an operator's reads in progress, and waiting. */
+const maxAtOnce = 2;
+const maxWaiting = 64;
+/** After shorter reads, the next one begins in the next tick of the event loop. */
+const shortReadMs = 5;
+const rest = restInProportion();
+const tooManyError = new Error(`${maxWaiting} requests of an operator are waiting`);
+
+interface Owner {
+  /** Number of reads in progress or resting. */
+  busy: number;
+  /** Begins the waiting reads, in order. */
+  readonly waiting: Set<() => void>;
+}
+
+/**
+ * Limits the reads of each operator, which rest after long ones. Reads of an embedded store block the event loop, and others
+ * use connections to PostgreSQL, so a program that sends many requests would otherwise delay the clients. Reads whose
+ * client disconnects before they begin are skipped.
+ */
+export class ReadLimits {
+  readonly #owners = new Map<string, Owner>();
+
+  /** `name` identifies the operator. Throws `service_unavailable` if too many of its reads are waiting. */
+  async run<T>(name: string, { signal }: Pick<Request, 'signal'>, read: () => Awaitable<T>): Promise<T> {
+    const owner = this.#owners.get(name) ?? { busy: 0, waiting: new Set() };
+    this.#owners.set(name, owner);
+    await waitForTurn(owner, signal);
+    const start = performance.now();
+    try {
+      return await read();
+    } finally {
+      const next = () => this.#release(name, owner);
+      const tookMs = performance.now() - start;
+      if (tookMs < shortReadMs) setImmediate(next);
+      else rest(tookMs, next);
+    }
+  }
+
+  #release(name: string, owner: Owner): void {
+    owner.busy--;
+    const [begin] = owner.waiting;
+    if (begin !== undefined) begin();
+    else if (owner.busy === 0) this.#owners.delete(name);
+  }
+}
+
+/** Resolves when the read may begin, and counts it as busy. */
+async function waitForTurn(owner: Owner, signal: AbortSignal): Promise<void> {
+  if (owner.busy < maxAtOnce) {
+    owner.busy++;
+    return;
+  }
+  if (owner.waiting.size >= maxWaiting) throw new ApiError('service_unavailable', { cause: tooManyError });
+  const turn = Promise.withResolvers<void>();
+  const begin = () => {
+    owner.waiting.delete(begin);
+    owner.busy++;
+    turn.resolve();
+  };
+  const leave = () => {
+    owner.waiting.delete(begin);
+    turn.reject(new ApiError('internal_error', { cause: signal.reason }));
+  };
+  owner.waiting.add(begin);
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) leave();
+  await turn.promise.finally(() => signal.removeEventListener('abort', leave));
+}
