@@ -100,19 +100,23 @@ async function respond(
   const current = operation.body ? await confirm() : signedIn;
   const handlerContext = { ...current, requestId, signal: request.signal };
   const repeatable = idempotentRequest(read, request);
-  const perform = () =>
-    context.operations.perform(
+  const perform = async () => {
+    const performed = await context.operations.perform(
       operation,
       { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
       handlerContext,
     );
+    if ('file' in performed) return { response: downloadResponse(performed.file) };
+    if (!('lines' in performed)) return performed;
+    // Waits for the first line, before which an export may read many rows.
+    const ended = () => incoming.mayTakeLong(false);
+    return { response: await streamLines(operation, request, performed.lines, ended) };
+  };
   const isLimited = isSafe(request) && !waitsForEvents(input.query);
   const performed = await (isLimited
     ? context.readLimits.run(formatActor(current.actor), request, perform)
     : perform());
-  if ('file' in performed) return downloadResponse(performed.file);
-  if ('lines' in performed)
-    return streamLines(operation, request, performed.lines, () => incoming.mayTakeLong(false));
+  if ('response' in performed) return performed.response;
   // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
   // declares it, because they may contain a secret.
   const hasTag = isPublicOperation(operationId) && hasEntityTag(operation);
