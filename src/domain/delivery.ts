@@ -5,6 +5,8 @@ import type { Scope } from './scope.ts';
 
 /** Maximum requests in flight: to one webhook from all processes, and to all webhooks from one process. */
 export const maxInFlight = { perWebhook: 4, perProcess: 100 } as const;
+/** Maximum number of test events in flight. */
+export const maxTests = { perAccount: 4, perProcess: 100 } as const;
 
 /** A webhook with this many pending deliveries of a scope gets no new ones; its events wait in the outbox. */
 export const maxPending = 1_000;

@@ -7,7 +7,7 @@ import {
   type AttemptOutcome,
   type DisableOutcome,
   type LeasedDelivery,
-  maxInFlight,
+  maxTests,
   type SettledDelivery,
 } from '../domain/delivery.ts';
 import type { RandomBytes } from '../domain/key.ts';
@@ -219,7 +219,7 @@ interface TestDependencies {
 
 /**
  * Returns a function that sends a test event. Tests continue if the client disconnects, and a receiver may take 15 s.
- * Therefore, at most 4 tests per account and 100 in total are in flight. Others fail without a request.
+ * Therefore, the number of tests in flight is limited (`maxTests`). Others fail without a request.
  */
 export function createTestSender(
   dependencies: TestDependencies,
@@ -228,7 +228,7 @@ export function createTestSender(
   return async (webhook) => {
     const { accountId } = webhook;
     const own = accounts.filter((other) => other === accountId).length;
-    if (own >= maxInFlight.perWebhook || accounts.length >= maxInFlight.perProcess)
+    if (own >= maxTests.perAccount || accounts.length >= maxTests.perProcess)
       return { milliseconds: 0, error: tooManyTestsMessage };
     accounts.push(accountId);
     try {

@@ -34,9 +34,9 @@ test('an operator has two reads in progress, and those of other operators do not
   const held = [heldRead(), heldRead()];
   const reads = held.map(({ read }) => limits.run('anna', connected, read));
   let hasBegun = false;
-  const third = limits.run('anna', connected, () => {
+  const third = limits.run('anna', connected, (hasWaited) => {
     hasBegun = true;
-    return 'third';
+    return hasWaited ? 'third' : '';
   });
   expect(await limits.run('ben', connected, () => 'other')).toBe('other');
   expect(hasBegun).toBe(false);

@@ -100,7 +100,9 @@ async function respond(
   const current = operation.body ? await confirm() : signedIn;
   const handlerContext = { ...current, requestId, signal: request.signal };
   const repeatable = idempotentRequest(read, request);
-  const perform = async () => {
+  const perform = async (hasWaited = false) => {
+    // The operator may have been revoked in the meantime.
+    if (hasWaited) await confirm();
     const performed = await context.operations.perform(
       operation,
       { input: withConfirmedUpload(input, confirm), preconditions, repeatable },

@@ -8,7 +8,9 @@ const maxWaiting = 64;
 /** After shorter reads, the next one begins in the next tick of the event loop. */
 const shortReadMs = 5;
 const rest = restInProportion();
-const tooManyError = new Error(`${maxWaiting} requests of an operator are waiting`);
+
+/** An operator sends more requests than can wait. Not an outage of the store. */
+export class TooManyReadsError extends Error {}
 
 interface Owner {
   /** Number of reads in progress or resting. */
@@ -25,14 +27,21 @@ interface Owner {
 export class ReadLimits {
   readonly #owners = new Map<string, Owner>();
 
-  /** `name` identifies the operator. Throws `service_unavailable` if too many of its reads are waiting. */
-  async run<T>(name: string, { signal }: Pick<Request, 'signal'>, read: () => Awaitable<T>): Promise<T> {
+  /**
+   * `name` identifies the operator. Tells `read` whether it had to wait. Throws `service_unavailable` if too many of the
+   * operator's reads are waiting.
+   */
+  async run<T>(
+    name: string,
+    { signal }: Pick<Request, 'signal'>,
+    read: (hasWaited: boolean) => Awaitable<T>,
+  ): Promise<T> {
     const owner = this.#owners.get(name) ?? { busy: 0, waiting: new Set() };
     this.#owners.set(name, owner);
-    await waitForTurn(owner, signal);
+    const hasWaited = await waitForTurn(owner, signal);
     const start = performance.now();
     try {
-      return await read();
+      return await read(hasWaited);
     } finally {
       const next = () => this.#release(name, owner);
       const tookMs = performance.now() - start;
@@ -49,13 +58,16 @@ export class ReadLimits {
   }
 }
 
-/** Resolves when the read may begin, and counts it as busy. */
-async function waitForTurn(owner: Owner, signal: AbortSignal): Promise<void> {
+/** Resolves when the read may begin, and counts it as busy. Returns whether the read had to wait. */
+async function waitForTurn(owner: Owner, signal: AbortSignal): Promise<boolean> {
   if (owner.busy < maxAtOnce) {
     owner.busy++;
-    return;
+    return false;
   }
-  if (owner.waiting.size >= maxWaiting) throw new ApiError('service_unavailable', { cause: tooManyError });
+  if (owner.waiting.size >= maxWaiting) {
+    const cause = new TooManyReadsError(`${maxWaiting} requests of the operator are waiting`);
+    throw new ApiError('service_unavailable', { cause });
+  }
   const turn = Promise.withResolvers<void>();
   const begin = () => {
     owner.waiting.delete(begin);
@@ -70,4 +82,5 @@ async function waitForTurn(owner: Owner, signal: AbortSignal): Promise<void> {
   signal.addEventListener('abort', leave, { once: true });
   if (signal.aborted) leave();
   await turn.promise.finally(() => signal.removeEventListener('abort', leave));
+  return true;
 }

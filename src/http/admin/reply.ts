@@ -4,6 +4,7 @@ import type { PlainResponse } from '../pipeline/plain-response.ts';
 import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/reply.ts';
 import { type HeaderFields, setMethodHeaders } from '../pipeline/response-headers.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
+import { TooManyReadsError } from './read-limits.ts';
 
 export type AdminPlainResponse = Omit<PlainResponse, 'body'> & {
   readonly body: string | Blob | ReadableStream<Uint8Array> | null;
@@ -88,7 +89,8 @@ function logFailure(
   { code, cause }: ApiError,
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
-  if (code === 'service_unavailable') outages.refused(fields);
+  if (cause instanceof TooManyReadsError) log.debug(fields, 'request refused');
+  else if (code === 'service_unavailable') outages.refused(fields);
   // An upload that the client aborts is not a service error.
   else if (signal.aborted && cause instanceof DOMException && cause.name === 'AbortError')
     log.debug(fields, 'client closed the connection');

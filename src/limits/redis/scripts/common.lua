@@ -135,6 +135,9 @@ local function ban_seconds(level)
   return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
 end
 
+-- Maximum step of the clock, in seconds, across which an unforgiven ban of a higher level is kept.
+local small_step = 3600
+
 -- Whether a saved ban begins more than `seconds` in the future, because the clock was set back after the ban was saved.
 -- Defaults to a minute, by which the clocks of instances that cannot reach Redis may differ from Redis' clock.
 local function begins_later(saved_end, saved_level, now, seconds)
@@ -145,9 +148,9 @@ end
 -- forgiven. The end times alone are not sufficient, because the clock may have been stepped since the ban was saved.
 local function is_later_ban(saved_end, saved_level, banned, level, now)
   if banned == 0 then return true end
-  -- A ban of a higher level that begins soon was imposed before a small step of the clock, by an instance that could not
-  -- reach Redis. One that begins much later was forgiven before the clock was set back by more than `forgiven_after`.
-  if saved_level > level then return not begins_later(saved_end, saved_level, now, 3600) end
+  -- A ban of a higher level that begins soon was probably imposed before a small step of the clock, by an instance that
+  -- could not reach Redis. One that begins much later was probably forgiven before a large step.
+  if saved_level > level then return not begins_later(saved_end, saved_level, now, small_step) end
   local began = saved_end - ban_seconds(saved_level)
   return began >= banned + rules.forgiven_after and not begins_later(saved_end, saved_level, now)
 end
