@@ -67,6 +67,11 @@ export interface LeaseRequest {
   readonly heldOfAccounts: Readonly<Record<string, number>>;
   /** Other webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
+  /**
+   * Webhooks that recently had no room for more deliveries. They are left out unless they have due deliveries, because
+   * counting the pending deliveries of a webhook takes long.
+   */
+  readonly full: readonly bigint[];
   /** Only webhooks with a greater id are examined. The result of the previous round; 0 in the first. */
   readonly after: bigint;
   /** Webhooks with leased deliveries that this process has not started to send. */
@@ -115,6 +120,8 @@ export interface LeaseResult {
   readonly isMore: boolean;
   /** Whether a webhook has more events to examine. */
   readonly isBehind: boolean;
+  /** Webhooks that are behind and have no room for more deliveries. */
+  readonly full: readonly bigint[];
   /** Number of events that expired before deliveries were created for them. */
   readonly expired: number;
   /** Whether an account has used up its pace, so that some of its deliveries may be due. */

@@ -174,6 +174,18 @@ export function sendingSql({ position }: Dialect, now: string) {
   };
 }
 
+/** The webhooks that were examined and have no room for more deliveries. */
+export function fullWebhooks(
+  found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
+  last: bigint,
+  { full }: Pick<LeaseRequest, 'full'>,
+): bigint[] {
+  const known = new Set(full);
+  return found
+    .filter(({ id, isBehind, position }) => !isBehind && position < last && !known.has(id))
+    .map(({ id }) => id);
+}
+
 export const parseSendableScopes = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
   eventScopes.filter((scope) => sendable.split(' ').includes(scope));
 

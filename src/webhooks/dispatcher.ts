@@ -37,6 +37,9 @@ const secretRetryMs = 60_000;
 const pollIntervalMs = 1_000;
 /** Interval between checks while an account has used up its pace. */
 const pacedIntervalMs = 100;
+/** How long a webhook without room for more deliveries is left out, unless one of its deliveries ends. */
+const fullMs = 30_000;
+const maxFull = 10_000;
 const unselected = 'The webhook no longer selects events of this type.';
 /** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
@@ -86,6 +89,8 @@ export class Dispatcher {
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
   #locked: SettledDelivery[] = [];
+  /** Webhooks without room for more deliveries, and until when they are left out (monotonic ms). */
+  readonly #full = new Map<bigint, number>();
   /** The webhook after which the next round continues. */
   #after = 0n;
   #round = 0;
@@ -204,7 +209,8 @@ export class Dispatcher {
     const room = this.#isStopping ? 0 : this.#lanes.room;
     const { held, heldOfAccounts, fast, waiting } = this.#lanes;
     const leases = { leasedUntil: now + leaseMs, room, held, heldOfAccounts, fast, waiting };
-    const request = { now, ...leases, after: this.#after, perSecond, round: this.#round++ };
+    const full = this.#fullWebhooks(settled);
+    const request = { now, ...leases, full, after: this.#after, perSecond, round: this.#round++ };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
@@ -212,6 +218,8 @@ export class Dispatcher {
     this.#locked.push(
       ...settled.filter(({ id, leasedUntil }) => dispatched.locked.includes(id) && leasedUntil > now),
     );
+    for (const id of dispatched.full.slice(0, maxFull - this.#full.size))
+      this.#full.set(id, clock.steady() + fullMs);
     this.#after = dispatched.after;
     if (dispatched.isPaced) this.#wakeLater();
     for (const webhookId of waiting) this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
@@ -223,6 +231,14 @@ export class Dispatcher {
     // Without room, the next round begins when an attempt ends, or at the next check.
     if (dispatched.isMore && this.#lanes.room > 0) this.#isWoken = true;
     return dispatched.isBehind || (dispatched.isMore && dispatched.deliveries.length === 0);
+  }
+
+  /** The webhooks that still have no room after these deliveries were settled. */
+  #fullWebhooks(settled: readonly SettledDelivery[]): bigint[] {
+    for (const { webhookId, status } of settled) if (status !== 'pending') this.#full.delete(webhookId);
+    const now = this.#options.clock.steady();
+    for (const [id, until] of this.#full) if (until <= now) this.#full.delete(id);
+    return [...this.#full.keys()];
   }
 
   #wakeLater(): void {

@@ -36,6 +36,7 @@ async function withDeliveries(count: number) {
       after: 0n,
       held: {},
       heldOfAccounts: {},
+      full: [],
       fast: [],
       waiting: [],
       perSecond: 10_000,

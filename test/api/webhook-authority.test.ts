@@ -35,6 +35,7 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     room: 0,
     held: {},
     heldOfAccounts: {},
+    full: [],
     fast: [],
     waiting: [],
     perSecond: 10_000,

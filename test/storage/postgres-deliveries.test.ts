@@ -56,6 +56,7 @@ async function openDeliveries() {
       after: 0n,
       held: {},
       heldOfAccounts: {},
+      full: [],
       fast: [],
       waiting: [],
     };

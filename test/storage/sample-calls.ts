@@ -148,6 +148,7 @@ const take = {
   after: 0n,
   held: {},
   heldOfAccounts: {},
+  full: [],
   fast: [],
   waiting: [],
   perSecond: 10_000,

@@ -230,7 +230,16 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
     ) => {
       const now = storage.clock.now();
       const take = {
-        ...{ now, leasedUntil: now + minuteMs, room: 10, held: {}, heldOfAccounts: {}, fast: [], after: 0n },
+        ...{
+          now,
+          leasedUntil: now + minuteMs,
+          room: 10,
+          held: {},
+          heldOfAccounts: {},
+          full: [],
+          fast: [],
+          after: 0n,
+        },
         ...{ waiting: [], perSecond: 10_000, round: 0 },
       };
       // The first round only creates the delivery, or stores the outcome of the attempt.

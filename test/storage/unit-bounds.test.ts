@@ -101,7 +101,17 @@ const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
   ...({ status: 'succeeded', nextAttemptAt: null, finishedAt: now } as const),
 }));
 const take = {
-  ...{ now, leasedUntil: now + 9, room: 100, after: 3n, held: {}, heldOfAccounts: {}, fast: [], waiting: [] },
+  ...{
+    now,
+    leasedUntil: now + 9,
+    room: 100,
+    after: 3n,
+    held: {},
+    heldOfAccounts: {},
+    full: [],
+    fast: [],
+    waiting: [],
+  },
   ...{ perSecond: 10_000, round: 0 },
 };
 const ofPet = (petId: bigint) => ({ ...write, params: { petId } });

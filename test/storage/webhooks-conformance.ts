@@ -69,6 +69,7 @@ const requestAt = (at: number, room: number): LeaseRequest => ({
   after: 0n,
   held: {},
   heldOfAccounts: {},
+  full: [],
   fast: [],
   waiting: [],
   perSecond: 10_000,
@@ -401,6 +402,9 @@ export function webhooksConform(check: StoreTest): void {
         return (await store.webhooks.find(id))?.position;
       };
       expect(await takeAll()).toBe(BigInt(maxPending));
+      expect((await take(store)).full).toEqual([id]);
+      const lease = { ...requestAt(now, 0), full: [id] };
+      expect((await store.write('dispatchDeliveries', { settled: [], lease })).full).toEqual([]);
       for (let found = await take(store, 100); found.deliveries.length > 0; ) {
         const settled = found.deliveries.map(({ id: delivery, webhookId, leasedUntil }) => {
           const ended = {

@@ -66,6 +66,7 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
         after,
         held: {},
         heldOfAccounts: {},
+        full: [],
         fast: [],
         waiting: [],
         perSecond: 10_000,

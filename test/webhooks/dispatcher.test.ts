@@ -29,16 +29,26 @@ function deliveryTo(webhookId: number): LeasedDelivery {
 }
 
 interface Rounds {
-  readonly take: (request: LeaseRequest) => Pick<LeaseResult, 'deliveries' | 'isBehind'>;
+  readonly take: (
+    request: LeaseRequest,
+  ) => Pick<LeaseResult, 'deliveries' | 'isBehind'> & Partial<Pick<LeaseResult, 'full'>>;
   /** Returns the ids of locked deliveries. */
   readonly settle?: (settled: readonly SettledDelivery[]) => bigint[];
   readonly send: Send;
   readonly checked?: () => void;
+  /** Monotonic time in ms. */
+  readonly steady?: () => number;
 }
 
 /** A dispatcher whose store always has more deliveries. */
-function dispatcherOf({ take, settle = () => [], send, checked = () => undefined }: Rounds): Dispatcher {
-  const more = { after: 1n, isMore: true, expired: 0, isPaced: false, sendingStates: {} };
+function dispatcherOf({
+  take,
+  settle = () => [],
+  send,
+  checked = () => undefined,
+  steady = () => 0,
+}: Rounds): Dispatcher {
+  const more = { after: 1n, isMore: true, full: [], expired: 0, isPaced: false, sendingStates: {} };
   return new Dispatcher({
     store: {
       hasWebhooks: () => {
@@ -55,7 +65,7 @@ function dispatcherOf({ take, settle = () => [], send, checked = () => undefined
       disable: async () => 'disabled',
     },
     send,
-    clock: { now: () => 0, steady: () => 0, storeTime: () => 0, aheadSeconds: 0 },
+    clock: { now: () => 0, steady, storeTime: () => 0, aheadSeconds: 0 },
     perSecond: 50,
     random: () => 0,
     follow: () => undefined,
@@ -141,4 +151,25 @@ test('the outcome of a locked delivery is stored when it is no longer locked, wi
   await until(() => stored.length > 0);
   await dispatcher.stop();
   expect([attempts, stored.map(({ id, status }) => [id, status])]).toEqual([1, [[1n, 'succeeded']]]);
+});
+
+test('a webhook without room for deliveries is left out for 30 s, or until one of its deliveries ends', async () => {
+  let steady = 0;
+  const leftOut: string[] = [];
+  const dispatcher = dispatcherOf({
+    take: ({ full }) => {
+      const isFirst = leftOut.push(String(full)) === 1;
+      return { deliveries: isFirst ? [deliveryTo(7)] : [], full: isFirst ? [7n, 8n] : [], isBehind: false };
+    },
+    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+    steady: () => steady,
+  });
+  await until(() => leftOut.at(-1) === '8');
+  steady = 29_999;
+  const rounds = leftOut.length;
+  await until(() => leftOut.length > rounds + 1);
+  expect(leftOut.at(-1)).toBe('8');
+  steady = 30_000;
+  await until(() => leftOut.at(-1) === '');
+  await dispatcher.stop();
 });

@@ -13,6 +13,7 @@ import {
   deliveryScopeSql,
   divideLeases,
   dueAfterCrashSql,
+  fullWebhooks,
   type LeasedRow,
   nextRound,
   parseSendableScopes,
@@ -75,6 +76,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     return {
       deliveries,
       ...nextRound(found, leased, request, found[0]?.last ?? 0n),
+      full: fullWebhooks(found, found[0]?.last ?? 0n, request),
       expired,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
       sendingStates,
@@ -117,7 +119,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, held, heldOfAccounts } = request;
+    const { after, now, room, held, heldOfAccounts, full } = request;
     const rooms = JSON.stringify(held);
     const roomsOfAccounts = JSON.stringify(heldOfAccounts);
     return this.#statements.run(
@@ -133,10 +135,14 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
         ) AS bounds
         CROSS JOIN LATERAL (
-          SELECT CASE WHEN position < last THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false) ELSE false END AS is_behind OFFSET 0
+          SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined
+        ) AS examined
+        CROSS JOIN LATERAL (
+          SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
+            ELSE false END AS is_behind OFFSET 0
         ) AS pending
         WHERE webhooks.id > ${after} AND enabled AND (
-          (is_behind AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
+          (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (

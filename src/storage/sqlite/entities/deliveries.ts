@@ -23,6 +23,7 @@ import {
   deliveryScopeSql,
   divideLeases,
   dueAfterCrashSql,
+  fullWebhooks,
   type LeasedRow,
   nextRound,
   parseSendableScopes,
@@ -46,7 +47,8 @@ import { SqliteEngine } from '../engine.ts';
 import { type MarkChanged, type RunRead, SqliteEntity } from './entity.ts';
 
 const { pending: pendingOf, hasRoom, isAnyReadable, isAnyDue, sendable } = sendingSql(sqliteDialect, '?3');
-const isBehind = `position < ?2 AND ${hasRoom}`;
+const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?9))';
+const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
 const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
@@ -110,6 +112,8 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
       ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfAccounts)],
+      // Ids may exceed the safe integers of JavaScript.
+      `[${request.full.join()}]`,
     );
     const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
@@ -131,6 +135,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     return {
       deliveries: taken,
       ...nextRound(found, taken, request, bounds.last),
+      full: fullWebhooks(found, bounds.last, request),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
       sendingStates,
@@ -187,7 +192,7 @@ function statementsOf(database: Database) {
               (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
        FROM webhooks CROSS JOIN webhook_paces USING (account_id)
        WHERE id > ?1 AND enabled = 1
-         AND ((${isBehind} AND ${isAnyReadable}) OR (${hasPace} AND ${isAnyDue} AND ${mayBeTaken}))
+         AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${isAnyDue} AND ${mayBeTaken}))
        ORDER BY id LIMIT ?5`,
     ),
     portionEnd: database.query<{ id: bigint }, [bigint, number]>(
