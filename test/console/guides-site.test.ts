@@ -304,9 +304,11 @@ describe('the search', () => {
 
   testInBrowser('reports that it found nothing, and that it is unavailable', async () => {
     const page = await open('/docs/errors/pet_reserved');
-    await page.route('**/search.json*', (route) => route.fulfill({ status: 429 }), { times: 1 });
+    // The index is requested at the focus, and again at the input.
+    await page.route('**/search.json*', (route) => route.fulfill({ status: 429 }));
     await page.getByRole('searchbox').fill('zebra');
     await page.getByText('Search is unavailable.').waitFor();
+    await page.unroute('**/search.json*');
     await page.getByRole('searchbox').fill('zebras');
     await page.getByText('No results.').waitFor();
   });
