@@ -5,8 +5,8 @@ import { TrafficCounter } from '../src/operations/observability/traffic-counter.
 
 const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
 
-/** All possible metrics, for an embedded store and for database servers. */
-export const allMetrics: readonly Metric[] = collectMetrics({
+/** Input for all possible metrics, for an embedded store and for database servers. */
+export const metricsInput: Parameters<typeof collectMetrics>[0] = {
   processes: [
     {
       ...new TrafficCounter(systemClock()).traffic(),
@@ -37,4 +37,6 @@ export const allMetrics: readonly Metric[] = collectMetrics({
   },
   about: { version: '1.0.0' },
   startedAt: 0,
-});
+};
+
+export const allMetrics: readonly Metric[] = collectMetrics(metricsInput);

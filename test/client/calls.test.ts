@@ -107,6 +107,12 @@ describe('a call', () => {
     expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
   });
 
+  test('rejects with an ArgumentError if one of its ids is not an integer', async () => {
+    const text = 'x' as unknown as bigint;
+    for (const call of [store.webhooks.redeliver(1n, text), store.webhooks.redeliver(text, 1n)])
+      expect(await rejectionOf(call)).toBeInstanceOf(ArgumentError);
+  });
+
   test('causes no unhandled rejection if its full response is awaited', async () => {
     const rejected: unknown[] = [];
     const count = (error: unknown) => rejected.push(error);

@@ -254,6 +254,15 @@ describe('a call', () => {
     expect(error).toMatchObject({ status, code, attempts: 2, isOutcomeUnknown });
   });
 
+  test.each([201, 200, 403, 408])(
+    'that a proxy answers with %i and HTML may have been applied',
+    async (status) => {
+      const { store } = behind(new Response('<html>', { status, headers: { 'content-type': 'text/html' } }));
+      const error = await rejectionOf(store.orders.place({ petId: 1 }));
+      expect(error).toMatchObject({ status, code: 'unexpected_response', isOutcomeUnknown: true });
+    },
+  );
+
   test('is retried after a delay if the error is idempotency_key_in_use', async () => {
     const { store, keys } = behind(failure(409, 'idempotency_key_in_use', { 'retry-after': '0' }));
     await store.pets.create(ozzy);

@@ -1,0 +1,41 @@
+/** Reads of operators that wait for earlier ones. */
+import { afterAll, expect, test } from 'bun:test';
+import { openSession } from '../storage/postgres-kit.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+import { patientSettings } from '../support/cluster.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+test.skipIf(servers === undefined)(
+  'a waiting read gets 401 if its operator is revoked in the meantime',
+  async () => {
+    const { makeSchema, redisUrl, makePrefix } = servers as NonNullable<typeof servers>;
+    await using schema = await makeSchema();
+    const redis = { REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() };
+    const settings = { DATABASE_URL: schema.url, ...redis, ...patientSettings };
+    await using app = await startTestApp(settings);
+    const { token, id } = await addOperator(app, 'viewer');
+    const { token: others } = await addOperator(app, 'viewer');
+    await using session = openSession(schema.url);
+    await session`BEGIN`;
+    await session`LOCK TABLE orders`;
+    const slow = [1, 2].map(() => callAdmin(app, 'GET', '/orders', { token }));
+    // No other statement is sent on a connection that has not responded for a while.
+    await until(async () => {
+      const stalled = await session`
+        SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE NOT granted AND relation = 'orders'::regclass AND query_start < clock_timestamp() - interval '1 second'`;
+      return stalled.length === 2;
+    });
+    const waiting = callAdmin(app, 'GET', '/accounts', { token });
+    expect((await callAdmin(app, 'GET', '/accounts', { token: others })).status).toBe(200);
+    await app.app.admin.operators.revoke(id);
+    await session`ROLLBACK`;
+    expect((await waiting).status).toBe(401);
+    for (const { status } of await Promise.all(slow)) expect(status).toBe(200);
+  },
+);
