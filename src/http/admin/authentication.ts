@@ -36,20 +36,21 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
 
 /**
  * Like `authenticate`, but during an outage, a token that cannot be looked up is accepted if it was valid within the
- * last hour.
+ * last hour. Returns a name that identifies the operator.
  */
 export async function authenticateDuringOutage(
   context: AdminContext,
   incoming: AdminIncoming,
-): Promise<void> {
+): Promise<string> {
   const { recentTokens } = context;
   const credential = readCredential(incoming.request.headers);
   const token = credential.kind === 'key' ? credential.key : '';
   try {
-    const { isByCookie } = await authenticate(context, incoming);
+    const { isByCookie, actor } = await authenticate(context, incoming);
     if (!isByCookie) recentTokens.add(token);
+    return formatActor(actor);
   } catch (error) {
-    if (isUnavailable(error) && recentTokens.has(token)) return;
+    if (isUnavailable(error) && recentTokens.has(token)) return token;
     if (!isUnavailable(error)) recentTokens.remove(token);
     throw error;
   }

@@ -42,9 +42,9 @@ async function pageResponse(
 
 /** Metrics reveal each client's usage, so operators must sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminPlainResponse> {
-  await authenticateDuringOutage(context, incoming);
+  const operator = await authenticateDuringOutage(context, incoming);
   const { metrics, readLimits } = context;
-  const { type, body } = await readLimits.run('metrics', incoming.request, metrics);
+  const { type, body } = await readLimits.run(`${operator} metrics`, incoming.request, metrics);
   return { status: 200, body, headers: { 'Content-Type': type } };
 }
 

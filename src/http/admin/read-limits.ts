@@ -20,9 +20,9 @@ interface Owner {
 }
 
 /**
- * Limits the reads of each operator, which rest after long ones. Reads of an embedded store block the event loop, and others
- * use connections to PostgreSQL, so a program that sends many requests would otherwise delay the clients. Reads whose
- * client disconnects before they begin are skipped.
+ * Limits the reads of each operator, and pauses after long ones. Reads of an embedded store block the event loop, and
+ * those of PostgreSQL occupy its connections, so a program that sends many requests would otherwise delay the clients.
+ * Reads whose client disconnects before they begin are skipped.
  */
 export class ReadLimits {
   readonly #owners = new Map<string, Owner>();
