@@ -184,12 +184,12 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
   const ofWebhooks = webhookEffects.filter(has);
   const [other] = [...ofWebhooks.slice(1), ...effects, 'operation'].filter(has);
   if (ofWebhooks.length > 0 && other !== undefined)
-    return `"${ofWebhooks[0]}" and "${other}" exclude each other. Use only one of them.`;
+    return `"${ofWebhooks[0]}" and "${other}" are mutually exclusive. Use only one of them.`;
   if (ofWebhooks.length === 0 && !effects.some(has))
     return `The fault has no effect. Add one of ${[...effects, ...webhookEffects].join(', ')}.`;
   const usedOutcomes = outcomes.filter(has);
   if (usedOutcomes.length > 1)
-    return `"${usedOutcomes.join('" and "')}" exclude each other. Use only one of them.`;
+    return `"${usedOutcomes.join('" and "')}" are mutually exclusive. Use only one of them.`;
   if (code !== undefined && status !== undefined && errors[code].status !== status)
     return `The code ${code} belongs to status ${errors[code].status}. Remove "status" or change it.`;
   const answered = code === undefined ? status : errors[code].status;

@@ -155,7 +155,7 @@ interface StartedService extends Pick<App, 'url' | 'watch'> {
   readonly outages: OutageLog;
 }
 
-/** Starts what operators use: backups, the encryption of secrets, and the admin listener. */
+/** Starts the services for operators: backups, secret encryption, and the admin listener. */
 async function startOperating(
   config: Config,
   { url, firstKey, admin, feed, outages, watch }: StartedService,

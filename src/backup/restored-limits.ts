@@ -13,7 +13,7 @@ export function copyPath({ data }: StoreFiles): string {
   return `${data}.restoring`;
 }
 
-/** Removes the copy of a killed restore. Requires the serving lock, because a restore keeps it while it copies. */
+/** Removes the partial copy left by a killed restore. Requires the serving lock, which a restore holds while it copies. */
 export function removeCopy(files: StoreFiles): void {
   rmSync(copyPath(files), { force: true });
 }

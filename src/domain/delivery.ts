@@ -68,8 +68,8 @@ export interface LeaseRequest {
   /** Other webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
   /**
-   * Webhooks that recently had no room for more deliveries. They are left out unless they have due deliveries, because
-   * counting the pending deliveries of a webhook takes long.
+   * Webhooks whose queues of deliveries were full recently. Only their due deliveries are considered, because counting
+   * a webhook's pending deliveries is slow.
    */
   readonly full: readonly bigint[];
   /** Only webhooks with a greater id are examined. The result of the previous round; 0 in the first. */
@@ -120,7 +120,7 @@ export interface LeaseResult {
   readonly isMore: boolean;
   /** Whether a webhook has more events to examine. */
   readonly isBehind: boolean;
-  /** Webhooks that are behind and have no room for more deliveries. */
+  /** Webhooks that are behind, but whose queues of deliveries are full. */
   readonly full: readonly bigint[];
   /** Number of events that expired before deliveries were created for them. */
   readonly expired: number;

@@ -74,7 +74,7 @@ export class SharedVersions {
     }
   }
 
-  /** Makes all cached data outdated. */
+  /** Invalidates all cached data. */
   raiseAll(): void {
     for (const what of resources) this.#raise(what);
   }

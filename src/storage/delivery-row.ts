@@ -174,8 +174,8 @@ export function sendingSql({ position }: Dialect, now: string) {
   };
 }
 
-/** The webhooks that were examined and have no room for more deliveries. */
-export function fullWebhooks(
+/** The webhooks that were examined and whose queues of deliveries are full. */
+export function findFull(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   last: bigint,
   { full }: Pick<LeaseRequest, 'full'>,
@@ -222,7 +222,7 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
   return shares;
 }
 
-/** The paces of the accounts after these leases. */
+/** The pace of each account after these deliveries have been leased. */
 export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, LeaseShare>) {
   return [...Map.groupBy(taken, ({ accountId }) => accountId)].flatMap(([accountId, leased]) => {
     const pace = shares.get(leased[0]?.webhookId ?? 0n)?.pace;

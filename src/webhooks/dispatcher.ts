@@ -37,9 +37,10 @@ const secretRetryMs = 60_000;
 const pollIntervalMs = 1_000;
 /** Interval between checks while an account has used up its pace. */
 const pacedIntervalMs = 100;
-/** How long a webhook without room for more deliveries is left out, unless one of its deliveries ends. */
-const fullMs = 30_000;
-const maxFull = 10_000;
+/** How long a webhook whose queue of deliveries is full is skipped. Ends early when one of its deliveries ends. */
+const skipFullMs = 30_000;
+/** Maximum number of webhooks that are skipped. Every round lists them all. */
+const maxSkipped = 10_000;
 const unselected = 'The webhook no longer selects events of this type.';
 /** Time allowed for attempts in flight when the service stops. */
 const stopWithinMs = 3_000;
@@ -89,7 +90,7 @@ export class Dispatcher {
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
   #locked: SettledDelivery[] = [];
-  /** Webhooks without room for more deliveries, and until when they are left out (monotonic ms). */
+  /** Webhooks whose queues are full, with the time until which they are skipped (monotonic ms). */
   readonly #full = new Map<bigint, number>();
   /** The webhook after which the next round continues. */
   #after = 0n;
@@ -209,7 +210,7 @@ export class Dispatcher {
     const room = this.#isStopping ? 0 : this.#lanes.room;
     const { held, heldOfAccounts, fast, waiting } = this.#lanes;
     const leases = { leasedUntil: now + leaseMs, room, held, heldOfAccounts, fast, waiting };
-    const full = this.#fullWebhooks(settled);
+    const full = this.#listFull(settled);
     const request = { now, ...leases, full, after: this.#after, perSecond, round: this.#round++ };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
@@ -218,8 +219,8 @@ export class Dispatcher {
     this.#locked.push(
       ...settled.filter(({ id, leasedUntil }) => dispatched.locked.includes(id) && leasedUntil > now),
     );
-    for (const id of dispatched.full.slice(0, maxFull - this.#full.size))
-      this.#full.set(id, clock.steady() + fullMs);
+    for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
+      this.#full.set(id, clock.steady() + skipFullMs);
     this.#after = dispatched.after;
     if (dispatched.isPaced) this.#wakeLater();
     for (const webhookId of waiting) this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
@@ -233,8 +234,8 @@ export class Dispatcher {
     return dispatched.isBehind || (dispatched.isMore && dispatched.deliveries.length === 0);
   }
 
-  /** The webhooks that still have no room after these deliveries were settled. */
-  #fullWebhooks(settled: readonly SettledDelivery[]): bigint[] {
+  /** The webhooks to skip in the round that stores these outcomes. */
+  #listFull(settled: readonly SettledDelivery[]): bigint[] {
     for (const { webhookId, status } of settled) if (status !== 'pending') this.#full.delete(webhookId);
     const now = this.#options.clock.steady();
     for (const [id, until] of this.#full) if (until <= now) this.#full.delete(id);

@@ -6,7 +6,7 @@ import { createBoundedResolver } from './resolver.ts';
 import { type Delivery, defaultTimeoutMs, networkAccessFor, type Outcome, Sender } from './send.ts';
 import { ThreadTimeBudget } from './thread-time-budget.ts';
 
-/** The mistake in a webhook's URL ("must be …"), and the internal address, which the mistake omits. */
+/** The validation error for a webhook's URL ("must be …"), and the internal address, which the error omits. */
 interface EndpointCheck {
   readonly mistake?: string | undefined;
   readonly privateAddress?: PrivateAddress | undefined;
@@ -84,7 +84,8 @@ class ThreadLostError extends Error {
 }
 
 /**
- * Talks to receivers in a thread, which starts at the first use. Clients choose the receivers and name servers. Processing their certificates and responses can block the thread for up to a second.
+ * Talks to receivers in a thread, which starts at the first use. Clients choose the receivers and name servers.
+ * Processing their certificates and responses can block the thread for up to a second.
  */
 export class ReceiverThread implements Receivers {
   readonly #allowed: readonly string[];

@@ -92,7 +92,7 @@ test('rejections while every server is available (for example, because a queue i
   ]);
 });
 
-test('rejections before their cause is known are counted in the outage that causes them, and only the end of that outage is logged', async () => {
+test('requests rejected before the cause is known are counted toward the outage once it is detected, and no separate recovery is logged', async () => {
   const { log, lines } = keptLog('info');
   using outages = new OutageLog(log, 10);
   outages.refused(refusal('a'));

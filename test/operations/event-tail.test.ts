@@ -108,7 +108,7 @@ test('all listeners end when the store is restored to a state that lacks events 
   expect(listener.reason).toBe('gap');
 });
 
-test('all listeners end when ids are skipped after the last event, even before the next event', async () => {
+test('all listeners end as soon as ids are skipped, without waiting for the next event', async () => {
   using tail = new EventTail(storage.events, app.clock);
   const listener = new Recorder();
   tail.listen(await last(), listener);

@@ -153,7 +153,7 @@ test('the outcome of a locked delivery is stored when it is no longer locked, wi
   expect([attempts, stored.map(({ id, status }) => [id, status])]).toEqual([1, [[1n, 'succeeded']]]);
 });
 
-test('a webhook without room for deliveries is left out for 30 s, or until one of its deliveries ends', async () => {
+test('a webhook whose queue of deliveries is full is skipped for 30 s, or until one of its deliveries ends', async () => {
   let steady = 0;
   const leftOut: string[] = [];
   const dispatcher = dispatcherOf({

@@ -88,7 +88,7 @@ describe('a host name', () => {
     expect([await mistakeIn(resolve), asked.length]).toEqual([mistake, 2]);
   });
 
-  test('is not looked up again for a minute if the resolver reports a timeout, but after any other error', async () => {
+  test('is not looked up again for a minute after a timeout of the resolver, but is looked up immediately after any other error', async () => {
     for (const [code, lookups] of [
       ['DNS_ETIMEOUT', 1],
       ['DNS_ENOTFOUND', 2],

@@ -27,7 +27,7 @@ test('the first 5 ms of each connection are free, and further work adds up, howe
   expect(time.restSeconds(1)).toBe(0);
 });
 
-test('a rest lasts at most a minute', () => {
+test('an account is throttled for at most a minute', () => {
   const { state, time, use } = timeOfThread();
   for (let count = 0; count < 9; count++) time.meter(1).run(use(60_000));
   expect(time.restSeconds(1)).toBe(60);

@@ -106,7 +106,7 @@ const interruptedMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
-/** Whether a chunked body ends without any bytes, which only reading it shows. A body with bytes is discarded. */
+/** Whether a chunked body is empty, which can only be determined by reading it. A body with bytes is discarded. */
 async function isEmptyChunked(request: Request): Promise<boolean> {
   if (!request.headers.has('transfer-encoding')) return false;
   return readBytes(request, 0).then(

@@ -156,7 +156,8 @@ export class SystemOperations {
 
   /** The failures that any process reports. Each notices only the failures of the requests it serves. */
   #troubles(processes: readonly Traffic[]): string[] {
-    return [...new Set([...listTroubles(this.#dependencies.store), ...sumTraffic(processes).troubles])];
+    const found = processes.flatMap(({ troubles }) => troubles);
+    return [...new Set([...listTroubles(this.#dependencies.store), ...found])];
   }
 
   async #deliveries(): Promise<DeliveryMetrics> {

@@ -74,7 +74,10 @@ export class Rows {
     yield rows;
   }
 
-  /** The records of the lines, and undefined after each line, because millions of lines may contain no record. */
+  /**
+   * Yields the records of each line, then undefined, so that the caller regains control after every line even if millions
+   * of lines contain no record.
+   */
   *#recordsIn(lines: Iterable<Line>): Generator<InputRecord | undefined> {
     for (const line of lines) {
       this.#lastLine = line.number;

@@ -75,7 +75,7 @@ export interface TrafficSource {
   traffic(): Promise<readonly Traffic[]>;
 }
 
-type TrafficSum = Omit<Traffic, 'startedAt' | 'store'>;
+type TrafficSum = Omit<Traffic, 'startedAt' | 'store' | 'troubles'>;
 
 export function sumTraffic(all: readonly Traffic[]): TrafficSum {
   const total = (read: (one: Traffic) => number) => all.reduce((sum, one) => sum + read(one), 0);
@@ -131,7 +131,6 @@ export function sumTraffic(all: readonly Traffic[]): TrafficSum {
       linesLost: total(({ output }) => output.linesLost),
       trouble: all.find(({ output }) => output.trouble !== undefined)?.output.trouble,
     },
-    troubles: [...new Set(all.flatMap(({ troubles }) => troubles))],
   };
 }
 

@@ -123,8 +123,8 @@ export class Connection {
   }
 
   /**
-   * Cancels a running statement, and retires the connection: the request reaches the server on another connection, and if
-   * it arrives late, it cancels whichever statement is running then.
+   * Cancels the running statement, and retires the connection. The cancel request is sent over a separate connection, so
+   * it may arrive late and cancel a later statement.
    */
   cancel(query: SQL.Query<unknown>): void {
     this.retired = true;
@@ -168,7 +168,8 @@ const parameters = (statementTimeoutMs: number) => ({
   statement_timeout: statementTimeoutMs,
   // Limits how long a process that hangs within a transaction can block other processes.
   idle_in_transaction_session_timeout: statementTimeoutMs,
-  // Compiling a statement takes longer than running it, and PostgreSQL overestimates the cost of rounds of webhooks.
+  // JIT compilation takes longer than running the statements. PostgreSQL would use it for the query for ready webhooks,
+  // whose cost it overestimates.
   jit: 'off',
 });
 

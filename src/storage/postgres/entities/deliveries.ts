@@ -13,7 +13,7 @@ import {
   deliveryScopeSql,
   divideLeases,
   dueAfterCrashSql,
-  fullWebhooks,
+  findFull,
   type LeasedRow,
   nextRound,
   parseSendableScopes,
@@ -76,7 +76,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     return {
       deliveries,
       ...nextRound(found, leased, request, found[0]?.last ?? 0n),
-      full: fullWebhooks(found, found[0]?.last ?? 0n, request),
+      full: findFull(found, found[0]?.last ?? 0n, request),
       expired,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
       sendingStates,

@@ -23,7 +23,7 @@ import {
   deliveryScopeSql,
   divideLeases,
   dueAfterCrashSql,
-  fullWebhooks,
+  findFull,
   type LeasedRow,
   nextRound,
   parseSendableScopes,
@@ -135,7 +135,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     return {
       deliveries: taken,
       ...nextRound(found, taken, request, bounds.last),
-      full: fullWebhooks(found, bounds.last, request),
+      full: findFull(found, bounds.last, request),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
       sendingStates,
