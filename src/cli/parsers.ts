@@ -98,6 +98,11 @@ export function parseNonOption(text: string): string {
   throw new InvalidArgumentError('The value is missing. A value must not begin with "--".');
 }
 
+export function parseBoolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new InvalidArgumentError('It must be true or false.');
+}
+
 export const parseInt64Argument = createSchemaParser(int64FromText);
 
 /** Parses an id that the store assigns, such as an animal's or an order's, but not a category's. */

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import { createProgramParser } from '../../src/cli/program.ts';
 import { commandFields, listOperationCommands } from '../../src/cli/resources/commands.ts';
-import { returnsList } from '../../src/cli/resources/input-fields.ts';
+import { inputFields, returnsList } from '../../src/cli/resources/input-fields.ts';
 import { resources } from '../../src/cli/resources/names.ts';
+import { operations } from '../../src/contract/operations.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace();
@@ -98,6 +99,12 @@ describe('options and arguments are parsed according to their schemas', () => {
   ])('%s rejects %s %p', (command, name, text, message) => {
     expect(() => memberOf(command, name).read(text)).toThrow(message);
   });
+});
+
+test('a boolean in a body is an option that accepts true and false', () => {
+  const enabled = inputFields(operations.updateWebhook).find(({ name }) => name === 'enabled');
+  expect(['true', 'false'].map((text) => enabled?.read(text))).toEqual([true, false]);
+  expect(() => enabled?.read('yes')).toThrow('It must be true or false.');
 });
 
 test('a command without a required option or argument is a usage error', async () => {

@@ -5,6 +5,7 @@ import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { int64Hint, listHint, textHint } from '../../contract/values.ts';
 import {
+  parseBoolean,
   parseInt64Argument,
   parseNonOption,
   parsePositiveInteger,
@@ -49,7 +50,12 @@ export function inputFields({ params = {}, query, body, scope }: Operation): Inp
 interface Meta {
   readonly description?: string;
   readonly examples?: readonly unknown[];
-  readonly override?: { readonly type?: string; readonly format?: string; readonly minimum?: number };
+  readonly override?: {
+    readonly type?: string;
+    readonly format?: string;
+    readonly minimum?: number;
+    readonly examples?: readonly unknown[];
+  };
   readonly param?: { readonly examples?: { readonly default: { readonly value: unknown } } };
 }
 
@@ -88,11 +94,13 @@ function inputField(
       return part === 'query' ? String(value) : value;
     }
     if (inner instanceof z.ZodArray) return parseScopeList(text);
+    if (inner instanceof z.ZodBoolean) return parseBoolean(text);
     return parseNonOption(text);
   };
   const example =
     param?.examples?.default.value ??
     examples?.[0] ??
+    override?.examples?.[0] ??
     (inner instanceof z.ZodEnum ? inner.options[0] : undefined);
   return {
     part,
