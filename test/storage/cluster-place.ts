@@ -75,7 +75,9 @@ async function makeEmpty(url: string): Promise<void> {
   if (tables.length === 0) return;
   // A single statement, because foreign keys are checked at the end of each statement.
   const deletions = tables.map(({ name }, index) => `deletion${index} AS (DELETE FROM ${name})`);
+  // Twice, because triggers on deletions may add rows.
   await sql.unsafe(`
+    WITH ${deletions} SELECT;
     WITH ${deletions} SELECT;
     UPDATE counters SET last = 0, version = 0;
     UPDATE inventory SET available = 0, pending = 0, sold = 0;
