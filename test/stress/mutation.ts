@@ -32,7 +32,9 @@ const copied = [
   'tsconfig.json',
 ];
 
-const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
+const rules = readdirSync(join(root, 'src/domain'))
+  .map((name) => `src/domain/${name}`)
+  .concat('src/limits/limit.ts', 'src/limits/ban-status.ts');
 const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/reply.ts'];
 
 /** Slow tests of other code, which are skipped. */
@@ -128,7 +130,7 @@ function chosen(most: number, seed: number): Mutant[] {
 
 export const mutation: StressTest = {
   name: 'mutation',
-  promise: `the tests detect at least ${leastKilled * 100} % of small changes to domain/, pipeline.ts and reply.ts`,
+  promise: `the tests detect at least ${leastKilled * 100} % of small changes to domain/, the rules of limits, pipeline.ts and reply.ts`,
   rounds: 10_000,
   async run({ rounds, seed, progress }) {
     const mutants = chosen(rounds, seed);
