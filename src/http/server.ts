@@ -110,6 +110,7 @@ export function startServer(options: ServerOptions): Listener {
   const unmeteredResponses = new UnmeteredResponses(context.clock);
   const listenerContext = { newRequestId, trustedProxies: options.trustedProxies, unmeteredResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
+    listener.onRequest(incoming.startedAt);
     if (middleware === undefined) return respond();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
     const refuseConnections = (ms: number) => listener.refuse(ms);

@@ -42,6 +42,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   const { context, console, hostname, port, trustedProxies } = options;
   const busy = new BusyConnections();
   const incomingOf = (request: BunRequest, server: Server, route?: AdminRoute): AdminIncoming => {
+    listener.onRequest(performance.now());
     const peer = server.requestIP(request)?.address ?? '';
     const client = clientAddress(peer, request.headers.get('x-forwarded-for'), trustedProxies);
     return {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { runAtMultiples } from '../../domain/run-at-multiples.ts';
+import { AcceptPauses } from './accept-pauses.ts';
 import type { BusyConnections } from './busy-connections.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
 import { type PortSocket, prepareSockets, refuseNewConnections } from './sockets.ts';
@@ -45,6 +46,8 @@ export class Listener implements Disposable {
   readonly #bound: ConnectionLimit;
   readonly #timer: Disposable;
   #current: Server;
+  /** Undefined while the current server does not listen. */
+  #acceptPauses: AcceptPauses | undefined;
   #isListening = true;
   /** Time until which connections are refused. */
   #refusesUntil = Number.NEGATIVE_INFINITY;
@@ -61,6 +64,7 @@ export class Listener implements Disposable {
     this.#current = serve(port);
     this.port = this.#current.port ?? port;
     this.hostname = this.#current.hostname;
+    this.#acceptPauses = new AcceptPauses(this.port);
     this.#bound = bound(this.port);
     setImmediate(prepareSockets);
     this.#timer = runAtMultiples(countEveryMs, () => this.#sample());
@@ -86,14 +90,19 @@ export class Listener implements Disposable {
     this.#isListening = false;
     void this.#former?.server.stop(true);
     this.#former = undefined;
-    void this.#current.stop(true);
+    this.#stopCurrent(true);
+  }
+
+  /** Call this for each request, with the current time (`performance.now`). */
+  onRequest(now: number): void {
+    this.#acceptPauses?.onRequest(now);
   }
 
   /** Stops listening immediately, and finishes requests in flight within the given time. */
   async finish(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
     this.#timer[Symbol.dispose]();
-    void this.#current.stop();
+    this.#stopCurrent();
     while (this.inFlight > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();
   }
@@ -101,7 +110,13 @@ export class Listener implements Disposable {
   [Symbol.dispose](): void {
     this.#timer[Symbol.dispose]();
     void this.#former?.server.stop(true);
-    void this.#current.stop(true);
+    this.#stopCurrent(true);
+  }
+
+  #stopCurrent(closesConnections = false): void {
+    this.#acceptPauses?.[Symbol.dispose]();
+    this.#acceptPauses = undefined;
+    void this.#current.stop(closesConnections);
   }
 
   get inFlight(): number {
@@ -148,7 +163,7 @@ export class Listener implements Disposable {
         'too many connections: closing idle and incomplete ones',
       );
     }
-    void this.#current.stop();
+    this.#stopCurrent();
     this.#former = { server: this.#current, since: now, others: peerAddresses(this.#others()) };
     this.#listenAgain();
   }
@@ -156,6 +171,7 @@ export class Listener implements Disposable {
   #listenAgain(): void {
     try {
       this.#current = this.#options.serve(this.port);
+      this.#acceptPauses = new AcceptPauses(this.port);
       this.#isListening = true;
     } catch (err) {
       if (this.#isListening) this.#options.log.error({ err }, 'cannot listen; retrying');

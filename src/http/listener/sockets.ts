@@ -1,13 +1,15 @@
 /** Access to this process's TCP sockets on a port, with socket calls that the runtime does not provide. Linux only. */
 import { dlopen, type Pointer, ptr } from 'bun:ffi';
-import { readdirSync } from 'node:fs';
+import { closeSync, openSync, readdirSync } from 'node:fs';
 import { formatPeer } from '../../domain/address.ts';
 import { descriptorLimit, isOutOfDescriptors } from './descriptors.ts';
 
-// Constants of Linux (asm-generic/socket.h, sys/socket.h).
+// Constants of Linux (asm-generic/fcntl.h, asm-generic/socket.h, sys/socket.h).
+const closeOnExec = 0o2000000;
 const solSocket = 1;
 const soAcceptConn = 30;
 const shutdownBoth = 2;
+const standardError = 2;
 const inet = 2;
 const inet6 = 10;
 
@@ -15,6 +17,11 @@ export interface PortSocket {
   isListening(): boolean;
   /** The address and port of the peer, in the form of `formatPeer`; empty for a listening socket. */
   readonly peer: string;
+  /**
+   * Makes `accept` fail until the result is disposed, which must be before the runtime closes the socket. Throws if no
+   * descriptor is free.
+   */
+  pauseAccepting(): Disposable;
   /** Sets an option at the SOL_SOCKET level. Returns whether the system accepts the option. */
   setOption(option: number, value: Pointer, length: number): boolean;
   /** Shuts down both directions. The runtime then sees a closed connection. */
@@ -23,6 +30,7 @@ export interface PortSocket {
 
 function openLibrary() {
   return dlopen('libc.so.6', {
+    dup3: { args: ['int', 'int', 'int'], returns: 'int' },
     getpeername: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
     getsockname: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
     getsockopt: { args: ['int', 'int', 'int', 'ptr', 'ptr'], returns: 'int' },
@@ -31,7 +39,9 @@ function openLibrary() {
   });
 }
 
-let library: ReturnType<typeof openLibrary> | undefined;
+type Library = ReturnType<typeof openLibrary>;
+
+let library: Library | undefined;
 
 /** Loads the C library, which needs a free descriptor, before descriptors can run out. Never throws. */
 export function prepareSockets(): void {
@@ -88,9 +98,26 @@ function listSockets(port: number): PortSocket[] {
     .map((socket) => ({
       isListening: () => isListening(socket),
       peer: peer(socket),
+      pauseAccepting: () => replaceDescriptor(symbols, socket),
       setOption: (option, value, bytes) => symbols.setsockopt(socket, solSocket, option, value, bytes) === 0,
       shutDown: () => void symbols.shutdown(socket, shutdownBoth),
     }));
+}
+
+/**
+ * Makes a descriptor refer to standard error until the result is disposed. The socket stays open, and registered with
+ * epoll, under another number. Throws if no descriptor is free.
+ */
+function replaceDescriptor({ dup3 }: Library['symbols'], descriptor: number): Disposable {
+  const kept = openSync('/dev/null', 'r');
+  dup3(descriptor, kept, closeOnExec);
+  dup3(standardError, descriptor, closeOnExec);
+  return {
+    [Symbol.dispose]: () => {
+      dup3(kept, descriptor, closeOnExec);
+      closeSync(kept);
+    },
+  };
 }
 
 /** The established connections to a port; empty if they cannot be listed. */
@@ -99,6 +126,15 @@ export function listConnections(port: number): PortSocket[] {
     return listSockets(port).filter(({ peer }) => peer !== '');
   } catch {
     return [];
+  }
+}
+
+/** This process's listening socket on a port; undefined if it cannot be found. */
+export function findListeningSocket(port: number): PortSocket | undefined {
+  try {
+    return listSockets(port).find((socket) => socket.isListening());
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,0 +1,92 @@
+/** Clients that reconnect without pause cannot prolong an event-loop tick, while other connections and timers wait. */
+import { afterAll, expect } from 'bun:test';
+import { join } from 'node:path';
+import pino from 'pino';
+import { BusyConnections } from '../../src/http/listener/busy-connections.ts';
+import { Listener } from '../../src/http/listener/listener.ts';
+import { adminUrl } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+import { root } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+
+const app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '1000000' });
+afterAll(() => app[Symbol.asyncDispose]());
+
+const clients = 32;
+const requests = 400;
+/** Longer than a client takes to reconnect, so that a connection is always waiting. */
+const slowMs = 2;
+
+const linux = testWith({ name: 'Linux', package: 'linux-image', optional: true }, [
+  'test',
+  '-e',
+  '/proc/self/fd',
+]);
+
+/** Makes the service slow, and counts the responses of each event-loop tick. */
+function slowResponses() {
+  const steady = app.clock.steady.bind(app.clock);
+  let total = 0;
+  let inTick = 0;
+  let most = 0;
+  app.clock.steady = () => {
+    if (inTick++ === 0) setImmediate(() => (inTick = 0));
+    total++;
+    most = Math.max(most, inTick);
+    Bun.sleepSync(slowMs);
+    return steady();
+  };
+  const restore = () => {
+    app.clock.steady = steady;
+  };
+  return { counts: () => ({ total, most }), [Symbol.dispose]: restore };
+}
+
+linux.each([
+  ['the public port', () => app.url, 'GET /v1/pets'],
+  ['the public port, with an invalid body', () => app.url, `POST /v1/pets`],
+  ['the admin port', () => adminUrl(app), 'GET /admin/v1/accounts'],
+  ['the admin port, outside the API', () => adminUrl(app), 'GET /elsewhere'],
+])('an event-loop tick serves few of the clients that reconnect to %s', async (_, url, line) => {
+  using responses = slowResponses();
+  const body = line.startsWith('POST')
+    ? `Authorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`
+    : '\r\n';
+  const request = `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${body}`;
+  const program = join(root, 'test/support/reconnecting-clients.ts');
+  const args = [new URL(url()).port, request, String(clients), String(requests)];
+  const child = Bun.spawn([process.execPath, program, ...args], { stdout: 'ignore', stderr: 'inherit' });
+  expect(await child.exited).toBe(0);
+  const { total, most } = responses.counts();
+  expect(total).toBeGreaterThanOrEqual(requests);
+  expect(most).toBeLessThan(requests / 4);
+});
+
+linux('a listener that is stopped while it does not accept connections closes its port', async () => {
+  const open = () => 0;
+  const fetch = () => {
+    for (let request = 0; request < 8; request++) listener.onRequest(performance.now());
+    Bun.sleepSync(20);
+    listener.onRequest(performance.now());
+    listener[Symbol.dispose]();
+    return new Response();
+  };
+  const listener = new Listener({
+    serve: (port) => Bun.serve({ hostname: '127.0.0.1', port, reusePort: false, development: false, fetch }),
+    port: 0,
+    bound: () => ({ maxConnections: 1, open, isExhausted: () => false }),
+    busy: new BusyConnections(),
+    log: pino({ level: 'silent' }),
+  });
+  const connected = () =>
+    Bun.connect({ hostname: '127.0.0.1', port: listener.port, socket: { data: () => undefined } }).then(
+      (socket) => {
+        socket.end();
+        return true;
+      },
+      () => false,
+    );
+  await globalThis.fetch(`http://127.0.0.1:${listener.port}/`).catch(() => undefined);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await connected()).toBe(false);
+});
