@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Page } from '../../contract/operation.ts';
 import type { EventRepresentation } from '../../contract/representations.ts';
+import type { BeginAttempt } from '../../domain/attempt.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
@@ -80,11 +81,16 @@ export class EventFeed implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
 
-  constructor(store: EventStore, clock: Clock, catchUpPacer: FairQueue<number> = new CatchUpPacer()) {
+  constructor(
+    store: EventStore,
+    clock: Clock,
+    catchUpPacer: FairQueue<number> = new CatchUpPacer(),
+    beginRead?: BeginAttempt,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.catchUpPacer = catchUpPacer;
-    this.tail = new EventTail(store, clock);
+    this.tail = new EventTail(store, clock, beginRead);
   }
 
   /** Throws the same errors as `read`. */
