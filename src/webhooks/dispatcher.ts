@@ -80,7 +80,7 @@ interface DispatcherOptions {
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
-  /** Called for each check and round. A check that starts a round leaves its success to the round. */
+  /** Called at the start of each check and round. A check that wakes the rounds does not report a success. */
   readonly begin: BeginAttempt;
 }
 
