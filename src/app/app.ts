@@ -141,7 +141,9 @@ export async function startWorkers(
   });
   started.defer(() => supervisor.stop(workersStopTimeoutMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
-  const feed = started.use(new EventFeed(admin.storage.events, admin.clock));
+  const feed = started.use(
+    new EventFeed(admin.storage.events, admin.clock, undefined, admin.tasks.events.begin),
+  );
   const served = { url, firstKey: first, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
   const resources = started.move();

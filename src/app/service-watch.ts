@@ -25,6 +25,7 @@ import {
 } from '../operations/observability/worker-queries.ts';
 import type { Store } from '../operations/units.ts';
 import type { Supervisor } from '../supervisor/supervisor.ts';
+import type { BackgroundTasks } from './background-tasks.ts';
 
 export interface Watch {
   readonly traffic: TrafficSource;
@@ -46,6 +47,7 @@ interface ServiceWatchOptions {
   readonly output: OutputHealth | undefined;
   /** Worker number of this process, and the time when the instance started. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
+  readonly tasks: Pick<BackgroundTasks, 'usage' | 'sweeps'>;
 }
 
 interface WatchedServer {
@@ -96,7 +98,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
 
   /** Starts recording usage under the name of the instance. */
   begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
-    const { config, store, clock, randomBytes, log, worker } = this.#options;
+    const { config, store, clock, randomBytes, log, worker, tasks } = this.#options;
     this.#inFlight = inFlight;
     this.#openStreams = openStreams;
     this.#eventListeners = eventListeners;
@@ -110,6 +112,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       },
       prunes: worker === undefined || worker.number === 1,
       events: config.events,
+      ...{ begin: tasks.usage.begin, beginSweep: tasks.sweeps.begin },
       notice: (message, fields) => log.warn(fields, message),
     });
   }

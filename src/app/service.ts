@@ -124,15 +124,15 @@ export async function startService(
   const outages = started.use(new OutageLog(log));
   const how = { isServing: true, worker, notice: outages.notice };
   const admin = started.use(await openAdminServices(processConfig(config, worker), runtime, how));
-  const { storage, webhooks } = admin;
+  const { storage, webhooks, tasks } = admin;
   outages.watch(storage);
   const { randomBytes, output } = runtime;
   const { clock } = storage;
   const watch = started.use(
-    new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker }),
+    new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker, tasks }),
   );
   await skipEventIds(storage, config.events.areRecorded);
-  const events = started.use(new EventFeed(storage.events, clock));
+  const events = started.use(new EventFeed(storage.events, clock, undefined, tasks.events.begin));
   const streams = started.use(new EventStreams(storage, events, clock));
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
   await prepare?.(admin);
@@ -154,13 +154,11 @@ export async function startService(
   });
   const url = () => localUrl(server.hostname ?? config.host, server.port);
   const dependencies = {
-    randomBytes,
-    clock,
-    webhooks,
+    ...{ randomBytes, clock, webhooks, log },
     store: storage,
     tail: events.tail,
-    log,
     counter: watch.counter,
+    begin: tasks.webhooks.begin,
   };
   const webhookSender = startSending(config, { ...dependencies, worker: worker?.number });
   started.defer(async () => {

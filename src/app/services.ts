@@ -8,6 +8,7 @@ import { type OperatorServices, servicesFor } from '../operations/admin/services
 import type { Store } from '../operations/units.ts';
 import type { Notify } from '../outages/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
+import { type BackgroundTasks, createBackgroundTasks } from './background-tasks.ts';
 import { createSystemRuntime } from './runtime.ts';
 import { openStore } from './store.ts';
 import { createWebhookServices, type WebhookServices } from './webhooks.ts';
@@ -15,6 +16,7 @@ import { createWebhookServices, type WebhookServices } from './webhooks.ts';
 export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly storage: Store;
   readonly webhooks: WebhookServices;
+  readonly tasks: BackgroundTasks;
 }
 
 /** The defaults open an existing store for management only, without serving it. */
@@ -42,14 +44,15 @@ export async function openAdminServices(
   const { randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules, events } = config;
   const settings = { url, cluster, clock: runtime.clock, rules, events: events.areRecorded };
-  const storage = await openStore({ ...settings, isServing, ...how });
-  const { clock } = storage;
+  const opened = await openStore({ ...settings, isServing, ...how });
+  const { clock } = opened;
+  const tasks = createBackgroundTasks(opened, clock, how.notice);
+  const storage: Store = { ...opened, health: () => [...opened.health(), ...tasks.troubles()] };
   const webhooks = createWebhookServices(config, { ...runtime, clock }, how.notice);
   const { sendTest } = webhooks;
   return {
     ...servicesFor({ store: storage, clock, randomBytes, sendTest }, actor),
-    storage,
-    webhooks,
+    ...{ storage, webhooks, tasks },
     [Symbol.asyncDispose]: async () => {
       webhooks[Symbol.dispose]();
       await storage[Symbol.asyncDispose]();

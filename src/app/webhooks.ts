@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { eventJson } from '../contract/representations.ts';
+import type { BeginAttempt } from '../domain/attempt.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
@@ -56,6 +57,7 @@ interface SendingDependencies extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly counter: TrafficCounter;
   /** The number of this worker; undefined if the instance has only one process. */
   readonly worker: number | undefined;
+  readonly begin: BeginAttempt;
 }
 
 /**
@@ -77,6 +79,7 @@ export function startSending(config: Config, dependencies: SendingDependencies):
       counter.deliveries[outcome] += attempts;
     },
     notice: (message, fields) => log.warn(fields, message),
+    begin: dependencies.begin,
   });
 }
 

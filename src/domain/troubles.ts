@@ -16,6 +16,10 @@ export const troubles = {
   redis: 'Redis is unavailable. Each instance enforces limits separately.',
   redisPart:
     'Part of the Redis Cluster is unavailable. Each instance enforces the limits of the affected accounts separately.',
+  webhooks: 'Webhooks are not sent. Events are kept and sent later.',
+  events: 'New events cannot be read. Streams and waiting requests receive them later.',
+  usage: 'Usage is not recorded. It is kept in memory and recorded later.',
+  sweeps: 'Old rows are not removed. The store grows.',
 } as const;
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type BeginAttempt, unobserved } from '../domain/attempt.ts';
 import { type Clock, dayMs, minuteMs } from '../domain/clock.ts';
 import type { UsageBounds } from '../storage/admin.ts';
 import type { SweepPosition } from '../storage/transaction.ts';
@@ -30,6 +31,7 @@ interface SweeperOptions {
   readonly store: SweeperStore;
   readonly clock: Clock;
   readonly events: EventRetention;
+  readonly beginSweep?: BeginAttempt;
 }
 
 /**
@@ -54,9 +56,12 @@ export class Sweeper {
 
   /** Starts a sweep, unless one is in progress. */
   start(): void {
-    this.#sweeping ??= this.#sweep()
-      // The store has already logged the outage. The next sweep removes the remaining rows.
-      .catch(() => undefined)
+    if (this.#sweeping !== undefined) return;
+    const { beginSweep = unobserved } = this.#options;
+    const { succeeded, failed } = beginSweep();
+    // After a failure, the next sweep removes the remaining rows.
+    this.#sweeping = this.#sweep()
+      .then(succeeded, failed)
       .finally(() => {
         this.#sweeping = undefined;
       });

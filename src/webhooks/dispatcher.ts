@@ -1,5 +1,6 @@
 /** Sends the deliveries of a store: leases due deliveries, sends them, and stores the outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BeginAttempt } from '../domain/attempt.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import {
@@ -79,6 +80,8 @@ interface DispatcherOptions {
   /** Counts attempts by their outcome. */
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+  /** Called at the start of each check and round. A check that wakes the rounds does not report a success. */
+  readonly begin: BeginAttempt;
 }
 
 export class Dispatcher {
@@ -143,16 +146,20 @@ export class Dispatcher {
   };
 
   async #poll(): Promise<void> {
+    const { store, follow, begin } = this.#options;
+    const attempt = begin();
     try {
-      const { store, follow } = this.#options;
-      if (!(await store.hasWebhooks()) || this.#isStopping) return;
+      const hasWebhooks = await store.hasWebhooks();
+      if (!hasWebhooks) attempt.succeeded();
+      if (!hasWebhooks || this.#isStopping) return;
       this.#noticeStep();
       await this.#prepare();
       await follow(this.wake);
       this.#settled.push(...this.#locked.splice(0));
       this.wake();
-    } catch {
-      // The store has already logged the outage. The next check picks up due deliveries.
+    } catch (error) {
+      // The next check picks up due deliveries.
+      attempt.failed(error);
     }
   }
 
@@ -184,14 +191,20 @@ export class Dispatcher {
   }
 
   async #rounds(): Promise<void> {
+    const { begin } = this.#options;
+    let attempt = begin();
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) {
         const startedAt = performance.now();
+        attempt = begin();
+        const isMore = await this.#runRound();
+        attempt.succeeded();
         // A redelivery can examine all retained events. Pauses, so that other writes wait for at most one round.
-        if (await this.#runRound()) await sleep(performance.now() - startedAt, undefined, { ref: false });
+        if (isMore) await sleep(performance.now() - startedAt, undefined, { ref: false });
       }
-    } catch {
-      // The store has already logged the outage. The outcomes are stored at the next check.
+    } catch (error) {
+      // The outcomes are stored at the next check.
+      attempt.failed(error);
     } finally {
       this.#running = undefined;
     }

@@ -59,6 +59,27 @@ test('a request that waits for events returns the next event, and is counted in 
   expect(ids(await waiting)).toEqual([Number(end) + 1]);
 });
 
+test('requests of an operator that wait for events do not prevent its other reads', async () => {
+  await using app = await startTestApp();
+  const get = await viewerOf(app);
+  const waiting = [1, 2, 3].map(() => get('/events?wait=30'));
+  await until(async () => /^animal_store_event_listeners 3$/m.test((await get('root:/metrics')).text));
+  expect((await get('/accounts')).status).toBe(200);
+  await app.call('POST', '/pets', { body: newPet() });
+  for (const response of await Promise.all(waiting)) expect(ids(response)).toEqual([1]);
+});
+
+test('a request that waits for an event gets 401 if its operator is revoked in the meantime', async () => {
+  await using app = await startTestApp();
+  const { token, id } = await addOperator(app, 'viewer');
+  const get = await viewerOf(app);
+  const waiting = callAdmin(app, 'GET', '/events?wait=30', { token });
+  await until(async () => /^animal_store_event_listeners 1$/m.test((await get('root:/metrics')).text));
+  await app.app.admin.operators.revoke(id);
+  await app.call('POST', '/pets', { body: newPet() });
+  expect((await waiting).status).toBe(401);
+});
+
 test('the number of events per hour does not include ids skipped by a restore', async () => {
   await using app = await startTestApp();
   const get = await viewerOf(app);

@@ -2,6 +2,8 @@
  * PostgreSQL is stopped, killed or frozen. Requests that need PostgreSQL get 503, and no acknowledged change is lost.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { scopes } from '../../src/domain/scope.ts';
+import { openSession } from '../storage/postgres-kit.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, areAll, load, readiness } from '../support/load.ts';
@@ -87,6 +89,33 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
     expect(other.status).toBe(503);
     // A 503 does not count against the limit.
     expect(other.remaining).toBe(during.remaining);
+    await ready();
+  });
+
+  test('when webhooks are not sent because their statements time out, the metrics of the supervisor report it', async () => {
+    await using instance = await startInstance({ WORKERS: '2', ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
+    const console = await consoleOf(instance);
+    const { token } = await operator.operators.create('grafana', 'viewer');
+    const reports = (value: 0 | 1) =>
+      until(async () => {
+        const response = await fetch(`${console}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
+        return (await response.text()).includes(`animal_store_trouble{part="webhooks"} ${value}\n`);
+      });
+    const { accountId } = await issueKey();
+    const { key } = await operator.keys.create(accountId, 'webhooks', undefined, scopes);
+    const created = await fetch(`${instance.url}/v1/webhooks`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: '{"url":"https://1.1.1.1/","types":["webhook.disabled"]}',
+    });
+    expect(created.status).toBe(201);
+    await using session = openSession(postgres.url);
+    await session`BEGIN`;
+    await session`LOCK TABLE deliveries`;
+    await reports(1);
+    expect(instance.stderr()).toContain('(see \\"Webhooks are not sent\\" in docs/troubleshooting.md)');
+    await session`ROLLBACK`;
+    await reports(0);
     await ready();
   });
 

@@ -34,7 +34,7 @@ test('an operator has two reads in progress, and those of other operators do not
   const held = [heldRead(), heldRead()];
   const reads = held.map(({ read }) => limits.run('anna', connected, read));
   let hasBegun = false;
-  const third = limits.run('anna', connected, (hasWaited) => {
+  const third = limits.run('anna', connected, ({ hasWaited }) => {
     hasBegun = true;
     return hasWaited ? 'third' : '';
   });
@@ -44,6 +44,42 @@ test('an operator has two reads in progress, and those of other operators do not
   expect(await third).toBe('third');
   held[1]?.end();
   expect(await Promise.all(reads)).toEqual(['done', 'done']);
+});
+
+test('a read that pauses makes room for another, and continues in turn', async () => {
+  const limits = new ReadLimits();
+  const held = [heldRead(), heldRead(), heldRead()] as const;
+  const event = heldRead();
+  let hasContinued = false;
+  const pausing = limits.run('anna', connected, async ({ pause }) => {
+    await pause(event.read);
+    hasContinued = true;
+  });
+  const reads = held.slice(0, 2).map(({ read }) => limits.run('anna', connected, read));
+  const waiting = limits.run('anna', connected, held[2].read);
+  event.end();
+  // The read that was waiting first has the first turn.
+  held[0].end();
+  expect(await reads[0]).toBe('done');
+  expect(hasContinued).toBe(false);
+  held[2].end();
+  expect(await waiting).toBe('done');
+  expect(hasContinued).toBe(false);
+  await pausing;
+  held[1].end();
+  await reads[1];
+  expect(await limits.run('anna', connected, () => 'next')).toBe('next');
+});
+
+test('a read whose wait fails is no longer in progress', async () => {
+  const limits = new ReadLimits();
+  for (let at = 0; at < 3; at++) {
+    const failing = limits.run('anna', connected, ({ pause }) =>
+      pause(() => Promise.reject(new Error('gone'))),
+    );
+    expect(await failing.catch(({ message }) => message)).toBe('gone');
+  }
+  expect(await limits.run('anna', connected, () => 'done')).toBe('done');
 });
 
 test('the 65th waiting read of an operator is rejected with 503', async () => {

@@ -4,15 +4,16 @@ import { openSession } from '../storage/postgres-kit.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { patientSettings } from '../support/cluster.ts';
+import { newPet } from '../support/pets.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-test.skipIf(servers === undefined)(
-  'a waiting read gets 401 if its operator is revoked in the meantime',
-  async () => {
+test.skipIf(servers === undefined).each(['/accounts', '/events?wait=30'])(
+  'GET %s waits for two slow reads of its operator, and gets 401 if the operator is revoked in the meantime',
+  async (target) => {
     const { makeSchema, redisUrl, makePrefix } = servers as NonNullable<typeof servers>;
     await using schema = await makeSchema();
     const redis = { REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() };
@@ -20,6 +21,7 @@ test.skipIf(servers === undefined)(
     await using app = await startTestApp(settings);
     const { token, id } = await addOperator(app, 'viewer');
     const { token: others } = await addOperator(app, 'viewer');
+    await app.call('POST', '/pets', { body: newPet() });
     await using session = openSession(schema.url);
     await session`BEGIN`;
     await session`LOCK TABLE orders`;
@@ -31,8 +33,8 @@ test.skipIf(servers === undefined)(
         WHERE NOT granted AND relation = 'orders'::regclass AND query_start < clock_timestamp() - interval '1 second'`;
       return stalled.length === 2;
     });
-    const waiting = callAdmin(app, 'GET', '/accounts', { token });
-    expect((await callAdmin(app, 'GET', '/accounts', { token: others })).status).toBe(200);
+    const waiting = callAdmin(app, 'GET', target, { token });
+    expect((await callAdmin(app, 'GET', target, { token: others })).status).toBe(200);
     await app.app.admin.operators.revoke(id);
     await session`ROLLBACK`;
     expect((await waiting).status).toBe(401);

@@ -1,6 +1,7 @@
 /** How the dispatcher divides the store's time between its rounds and other writes. */
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
+import { unobserved } from '../../src/domain/attempt.ts';
 import type {
   LeasedDelivery,
   LeaseRequest,
@@ -71,6 +72,7 @@ function dispatcherOf({
     follow: () => undefined,
     count: () => undefined,
     notice: () => undefined,
+    begin: unobserved,
   });
 }
 

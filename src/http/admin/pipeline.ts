@@ -10,6 +10,7 @@ import { formatActor } from '../../domain/actor.ts';
 import { hasRole } from '../../domain/role.ts';
 import { type AdminRequest, isPublicOperation } from '../../operations/admin/admin-operations.ts';
 import { minKeyLength } from '../../operations/changes/by-operator.ts';
+import type { AroundWait } from '../../operations/events/feed.ts';
 import { requestDigest } from '../pipeline/idempotency.ts';
 import { type Input, readInput, validationError } from '../pipeline/input.ts';
 import { successResponse } from '../pipeline/plain-response.ts';
@@ -22,6 +23,7 @@ import {
 } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 import { downloadResponse, streamLines } from './downloads.ts';
+import type { Turn } from './read-limits.ts';
 import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
 export async function handleAdminRequest(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
@@ -98,39 +100,37 @@ async function respond(
     return current;
   };
   const current = operation.body ? await confirm() : signedIn;
-  const handlerContext = { ...current, requestId, signal: request.signal };
   const repeatable = idempotentRequest(read, request);
-  const perform = async (hasWaited = false) => {
+  const perform = async (turn?: Turn): Promise<AdminPlainResponse> => {
     // The operator may have been revoked in the meantime.
-    if (hasWaited) await confirm();
+    if (turn?.hasWaited) await confirm();
     const performed = await context.operations.perform(
       operation,
       { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
-      handlerContext,
+      { ...current, requestId, signal: request.signal, aroundWait: turn && confirmedWait(turn, confirm) },
     );
-    if ('file' in performed) return { response: downloadResponse(performed.file) };
-    if (!('lines' in performed)) return performed;
-    // Waits for the first line, before which an export may read many rows.
-    const ended = () => incoming.mayTakeLong(false);
-    return { response: await streamLines(operation, request, performed.lines, ended) };
+    if ('file' in performed) return downloadResponse(performed.file);
+    if ('lines' in performed) {
+      // Waits for the first line, before which an export may read many rows.
+      const ended = () => incoming.mayTakeLong(false);
+      return streamLines(operation, request, performed.lines, ended);
+    }
+    // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
+    // declares it, because they may contain a secret.
+    const hasTag = isPublicOperation(operationId) && hasEntityTag(operation);
+    const { params } = input;
+    return successResponse(operation, input.query, performed, { base: adminBasePath, params, hasTag });
   };
-  const isLimited = isSafe(request) && !waitsForEvents(input.query);
-  const performed = await (isLimited
-    ? context.readLimits.run(formatActor(current.actor), request, perform)
-    : perform());
-  if ('response' in performed) return performed.response;
-  // Resources that clients also see have an entity tag for `If-Match`. Other responses have a tag only if the operation
-  // declares it, because they may contain a secret.
-  const hasTag = isPublicOperation(operationId) && hasEntityTag(operation);
-  return successResponse(operation, input.query, performed, {
-    base: adminBasePath,
-    params: input.params,
-    hasTag,
-  });
+  return isSafe(request) ? context.readLimits.run(formatActor(current.actor), request, perform) : perform();
 }
 
-function waitsForEvents(query: object = {}): boolean {
-  return 'wait' in query && Number(query.wait) > 0;
+/** Checks the operator again after a wait for an event, during which the operator may have been revoked. */
+function confirmedWait({ pause }: Turn, confirm: () => Promise<unknown>): AroundWait {
+  return async (wait) => {
+    const outcome = await pause(wait);
+    await confirm();
+    return outcome;
+  };
 }
 
 /**

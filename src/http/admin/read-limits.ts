@@ -19,6 +19,17 @@ interface Owner {
   readonly waiting: Set<() => void>;
 }
 
+/** A read in progress. */
+export interface Turn {
+  /** Whether the read had to wait for earlier reads before it began. */
+  readonly hasWaited: boolean;
+  /**
+   * Runs `wait`, during which the read is not in progress. The read then continues in turn, after the reads that are
+   * waiting. Throws the same errors as `run`.
+   */
+  readonly pause: <T>(wait: () => Promise<T>) => Promise<T>;
+}
+
 /**
  * Limits the reads of each operator, and pauses after long ones. Reads of an embedded store block the event loop, and
  * those of PostgreSQL occupy its connections, so a program that sends many requests would otherwise delay the clients.
@@ -28,26 +39,44 @@ export class ReadLimits {
   readonly #owners = new Map<string, Owner>();
 
   /**
-   * `name` identifies the operator. Tells `read` whether it had to wait. Throws `service_unavailable` if too many of the
-   * operator's reads are waiting.
+   * `name` identifies the operator. Throws `service_unavailable` if too many of the operator's reads are waiting.
    */
   async run<T>(
     name: string,
     { signal }: Pick<Request, 'signal'>,
-    read: (hasWaited: boolean) => Awaitable<T>,
+    read: (turn: Turn) => Awaitable<T>,
   ): Promise<T> {
+    let begun = await this.#begin(name, signal);
+    try {
+      return await read({
+        hasWaited: begun.hasWaited,
+        pause: async (wait) => {
+          begun.end();
+          const outcome = await wait();
+          begun = await this.#begin(name, signal);
+          return outcome;
+        },
+      });
+    } finally {
+      begun.end();
+    }
+  }
+
+  async #begin(name: string, signal: AbortSignal) {
     const owner = this.#owners.get(name) ?? { busy: 0, waiting: new Set() };
     this.#owners.set(name, owner);
     const hasWaited = await waitForTurn(owner, signal);
     const start = performance.now();
-    try {
-      return await read(hasWaited);
-    } finally {
+    let hasEnded = false;
+    const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
       const next = () => this.#release(name, owner);
       const tookMs = performance.now() - start;
       if (tookMs < shortReadMs) setImmediate(next);
       else rest(tookMs, next);
-    }
+    };
+    return { hasWaited, end };
   }
 
   #release(name: string, owner: Owner): void {

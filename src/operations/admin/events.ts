@@ -59,6 +59,7 @@ interface Services {
 }
 
 export const eventHandlers: HandlersOf<Services, typeof adminEventOperations> = {
-  listEvents: ({ feed }, { query }) => readFeedPage(feed, query, unrestrictedFilter(query.type)),
+  listEvents: ({ feed }, { query }, { aroundWait }) =>
+    readFeedPage(feed, query, unrestrictedFilter(query.type), { aroundWait }),
   getEventLog: ({ store, eventSettings, clock }) => readEventLog(store.events, eventSettings, clock),
 };

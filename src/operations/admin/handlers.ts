@@ -3,6 +3,7 @@ import type { Actor } from '../../domain/actor.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Role } from '../../domain/role.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
+import type { AroundWait } from '../events/feed.ts';
 
 export interface SignedIn {
   readonly actor: Actor;
@@ -17,6 +18,8 @@ export interface HandlerContext extends SignedIn {
   readonly preconditions: Preconditions;
   readonly requestId: string;
   readonly signal: AbortSignal;
+  /** Undefined for operations that are not limited. */
+  readonly aroundWait?: AroundWait | undefined;
 }
 
 /** Handlers for operator requests. They may throw an `ApiError`, and use `writeAs` to make and record changes. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Page } from '../../contract/operation.ts';
 import type { EventRepresentation } from '../../contract/representations.ts';
+import type { BeginAttempt } from '../../domain/attempt.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
@@ -47,7 +48,10 @@ export function canReadAll(scopes: ReadonlySet<Scope>, { types }: EventFilter): 
  */
 export type WatchCaller = (eventFilter: EventFilter, onAccessLost: () => void) => () => void;
 
-interface PageRequest {
+/** Runs the wait of a request for an event, for example without counting it as a read in progress. */
+export type AroundWait = <T>(wait: () => Promise<T>) => Promise<T>;
+
+export interface PageRequest {
   /** Undefined to start with the oldest retained event. */
   readonly after: bigint | undefined;
   readonly limit: number;
@@ -56,6 +60,7 @@ interface PageRequest {
   readonly waitSeconds: number;
   /** Watches the caller while the request is waiting. */
   readonly guard?: WatchCaller | undefined;
+  readonly aroundWait?: AroundWait | undefined;
 }
 
 type EventPage = Page<EventRepresentation>;
@@ -76,21 +81,27 @@ export class EventFeed implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
 
-  constructor(store: EventStore, clock: Clock, catchUpPacer: FairQueue<number> = new CatchUpPacer()) {
+  constructor(
+    store: EventStore,
+    clock: Clock,
+    catchUpPacer: FairQueue<number> = new CatchUpPacer(),
+    beginRead?: BeginAttempt,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.catchUpPacer = catchUpPacer;
-    this.tail = new EventTail(store, clock);
+    this.tail = new EventTail(store, clock, beginRead);
   }
 
   /** Throws the same errors as `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
-    const { after, limit, eventFilter, waitSeconds, guard } = request;
+    const { after, limit, eventFilter, waitSeconds, guard, aroundWait = (wait) => wait() } = request;
     const examined = eventFilter.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     return andThen(this.read(after, examined), (found) => {
       const page = toPage(found, limit, eventFilter);
       if (page.items.length > 0) return page;
-      if (found.isEnd) return waitSeconds > 0 ? this.#delayed(page, request, waitSeconds * 1_000) : page;
+      if (found.isEnd && waitSeconds === 0) return page;
+      if (found.isEnd) return aroundWait(async () => this.#delayed(page, request, waitSeconds * 1_000));
       // Without a caller to watch, the reader is a command, which requests the next page itself.
       return guard === undefined ? page : this.#searchGuarded(found.last, request, guard);
     });

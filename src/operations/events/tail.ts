@@ -1,4 +1,5 @@
 import type { EventRepresentation } from '../../contract/representations.ts';
+import { type BeginAttempt, unobserved } from '../../domain/attempt.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
 
@@ -27,6 +28,7 @@ export interface Listener {
 export class EventTail implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
+  readonly #beginRead: BeginAttempt;
   /** Position of each listener. */
   readonly #listeners = new Map<Listener, bigint>();
   /** Id of the last delivered event. */
@@ -37,9 +39,10 @@ export class EventTail implements Disposable {
   #isReading = false;
   #isClosed = false;
 
-  constructor(store: EventStore, clock: Clock) {
+  constructor(store: EventStore, clock: Clock, beginRead = unobserved) {
     this.#store = store;
     this.#clock = clock;
+    this.#beginRead = beginRead;
   }
 
   /** Number of listeners that belong to clients and operators. */
@@ -104,6 +107,8 @@ export class EventTail implements Disposable {
     clearInterval(this.#timer);
     clearTimeout(this.#soon);
     this.#soon = undefined;
+    // Without listeners, nothing is read, so a former failure would be reported indefinitely.
+    this.#beginRead().succeeded();
   }
 
   #end(reason: EndReason, isDue: (listener: Listener) => boolean): void {
@@ -117,12 +122,14 @@ export class EventTail implements Disposable {
   async #poll(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
+    const attempt = this.#beginRead();
     try {
       let isMore = true;
       while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
-    } catch {
-      // The store has already logged the outage. The next read finds all events committed since the last successful
-      // read.
+      attempt.succeeded();
+    } catch (error) {
+      // The next read finds all events committed since the last successful read.
+      attempt.failed(error);
     } finally {
       this.#isReading = false;
     }

@@ -25,6 +25,9 @@ const maxPendingAgeMs = 6 * hourMs;
 const sunsetNearMs = 60 * dayMs;
 const stillCalledMs = 7 * dayMs;
 
+const backgroundRemedy = (section: string) =>
+  `The log shows the reason, such as a lock or a missing permission in PostgreSQL: see "${section}" in docs/troubleshooting.md.`;
+
 const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.storeFiles]:
@@ -42,6 +45,10 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
     'Check that Redis is running and reachable from this machine. The log shows its error message.',
   [troubles.redisPart]:
     'Check the cluster node named in the log. If no replica takes over, restart that node.',
+  [troubles.webhooks]: backgroundRemedy('Webhooks are not sent'),
+  [troubles.events]: backgroundRemedy('New events cannot be read'),
+  [troubles.usage]: backgroundRemedy('Usage is not recorded'),
+  [troubles.sweeps]: backgroundRemedy('Old rows are not removed'),
   [fatalTroubles.limitsOverwritten]:
     'Restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
   [fatalTroubles.serversLost]:

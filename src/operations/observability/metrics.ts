@@ -155,7 +155,7 @@ function storeMetrics({ processes, facts, troubles: found }: MetricsInput): Metr
     gauge('disk_free_bytes', 'Free space on the disk of an embedded store.', facts.freeBytes),
     gauge(
       'trouble',
-      '1 while a part of the store has failed, otherwise 0.',
+      '1 while a part of the store or a background task has failed, otherwise 0.',
       ...partFailures(found).map(([part, hasFailed]) => labeledSample({ part }, hasFailed ? 1 : 0)),
     ),
   ];

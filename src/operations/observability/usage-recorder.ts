@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type BeginAttempt, unobserved } from '../../domain/attempt.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { UsageReport } from '../../storage/admin.ts';
@@ -33,7 +34,10 @@ interface UsageRecorderOptions {
   /** Whether this process also removes expired and deleted rows. One process per instance is enough. */
   readonly prunes: boolean;
   readonly events: EventRetention;
-  /** Logs lost usage. Failed writes are already logged by the store. */
+  /** Called before each recording. */
+  readonly begin?: BeginAttempt;
+  readonly beginSweep?: BeginAttempt;
+  /** Logs lost usage. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
@@ -93,9 +97,10 @@ export class UsageRecorder implements AsyncDisposable {
   }
 
   async #recordRows(): Promise<void> {
-    const { store, counter, notice } = this.#options;
+    const { store, counter, notice, begin = unobserved } = this.#options;
     const lostRequests = counter.keys.takeLost();
     if (lostRequests > 0) notice('requests are missing from key usage', { requests: lostRequests });
+    const attempt = begin();
     try {
       // Throws during an outage, which the store has already logged.
       store.health();
@@ -103,8 +108,10 @@ export class UsageRecorder implements AsyncDisposable {
       if (this.#hasMore()) await this.#recordGroups();
       await this.#recordGroups();
       this.#isFailing = false;
-    } catch {
+      attempt.succeeded();
+    } catch (error) {
       this.#isFailing = true;
+      attempt.failed(error);
     }
   }
 

@@ -14,7 +14,13 @@ import {
 import { scopes as allScopes, type Scope } from '../../domain/scope.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { insufficientScopeError } from '../errors.ts';
-import { canReadAll, type EventFeed, type EventFilter, type WatchCaller } from '../events/feed.ts';
+import {
+  canReadAll,
+  type EventFeed,
+  type EventFilter,
+  type PageRequest,
+  type WatchCaller,
+} from '../events/feed.ts';
 import type { EventReader, KeyWatch } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
 import type { OperationReaders } from './rows.ts';
@@ -36,7 +42,9 @@ export function eventReaders(
     };
   return {
     listEvents: (_store, { query }, admission) =>
-      readFeedPage(feed, query, toEventFilter(query.type ?? [], admission.caller), guarding(admission)),
+      readFeedPage(feed, query, toEventFilter(query.type ?? [], admission.caller), {
+        guard: guarding(admission),
+      }),
     streamEvents: (_store, { query: { type = [], after } }, admission) =>
       streams.begin(admission, toEventFilter(type, admission.caller), after),
   };
@@ -49,9 +57,9 @@ export function readFeedPage(
   feed: EventFeed,
   { after, limit, wait, order }: FeedQuery,
   eventFilter: EventFilter,
-  guard?: WatchCaller,
+  waiting: Pick<PageRequest, 'guard' | 'aroundWait'> = {},
 ): Awaitable<Page<EventRepresentation>> {
-  if (order !== 'desc') return feed.page({ after, limit, eventFilter, waitSeconds: wait ?? 0, guard });
+  if (order !== 'desc') return feed.page({ after, limit, eventFilter, waitSeconds: wait ?? 0, ...waiting });
   if (after !== undefined || wait !== undefined)
     throw exclusiveParameterError(after === undefined ? 'wait' : 'after');
   return feed.newest(limit, eventFilter);
