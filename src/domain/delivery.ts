@@ -58,6 +58,7 @@ export interface LeaseRequest {
   readonly leasedUntil: number;
   /** Maximum number of deliveries to lease. */
   readonly room: number;
+  readonly limits: LeaseLimits;
   /**
    * Number of deliveries to lease, by webhook id, for webhooks that already have deliveries leased by this process. No
    * other process leases deliveries of these webhooks.
@@ -65,7 +66,9 @@ export interface LeaseRequest {
   readonly held: Readonly<Record<string, number>>;
   /** Number of deliveries to lease, by account id, for accounts that already have deliveries leased by this process. */
   readonly heldOfAccounts: Readonly<Record<string, number>>;
-  /** Other webhooks whose receivers have recently responded quickly. */
+  /** The part of `limits.others` that is left, by account id, for accounts that have used some of it. */
+  readonly heldOfOthers: Readonly<Record<string, number>>;
+  /** Webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
   /**
    * Webhooks whose queues of deliveries were full recently. Only their due deliveries are considered, because counting
@@ -163,33 +166,46 @@ export interface SettledDelivery {
  */
 export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 
-/** Number of deliveries that a process leases for an account, in flight or queued. */
-const maxLeasedPerAccount = 32;
 /** Number of deliveries that a process leases, in flight or queued. */
 export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 
-/** Maximum number of deliveries that the process leases for a webhook. */
-export function maxWebhookLeases({ held, fast, room }: LeaseRequest, webhookId: bigint): number {
-  return held[String(webhookId)] ?? webhookLeaseLimit(room, fast.includes(webhookId));
+/** How many deliveries a process leases while it has a certain amount of room. */
+export interface LeaseLimits {
+  /** The limits apply while there is more room than this, and leave this much. */
+  readonly above: number;
+  /** Number of deliveries per account. */
+  readonly account: number;
+  /** Number of deliveries per account to webhooks that are not fast. If it is 0, only fast webhooks are examined. */
+  readonly others: number;
+  /** Number of deliveries per webhook. */
+  readonly webhook: number;
+  /** Number of deliveries per fast webhook. More than can be in flight are leased in advance. */
+  readonly fastWebhook: number;
 }
 
-/** Maximum number of additional deliveries that the process leases for an account. */
-export function maxAccountLeases({ heldOfAccounts, room }: LeaseRequest, accountId: bigint): number {
-  return heldOfAccounts[String(accountId)] ?? accountLeaseLimit(room);
+/**
+ * The less room a process has, the fewer deliveries it leases for each account, and the last places are reserved for
+ * fast webhooks. Slow receivers occupy a place for up to 15 s, so that otherwise those of a few accounts could occupy
+ * all of them.
+ */
+export const leaseLevels = [
+  { above: 50, account: 32, others: 32, webhook: maxInFlight.perWebhook, fastWebhook: 32 },
+  { above: 20, account: 4, others: 1, webhook: 1, fastWebhook: 4 },
+  { above: 0, account: 2, others: 0, webhook: 0, fastWebhook: 2 },
+] as const satisfies readonly LeaseLimits[];
+
+export const leaseLimitsAt = (room: number): LeaseLimits =>
+  leaseLevels.find(({ above }) => room > above) ?? leaseLevels[2];
+
+/** Maximum number of additional deliveries that the process leases for a webhook. */
+export function maxWebhookLeases({ held, fast, limits }: LeaseRequest, webhookId: bigint): number {
+  return held[String(webhookId)] ?? (fast.includes(webhookId) ? limits.fastWebhook : limits.webhook);
 }
 
-/** Limits are reduced once half of the process's capacity is used, so that slow receivers cannot use all of it. */
-const hasCapacity = (room: number) => room > maxInFlight.perProcess / 2;
-
-/** Number of deliveries that a process leases per webhook. More are leased in advance for a fast receiver. */
-export function webhookLeaseLimit(room: number, isFast: boolean): number {
-  if (isFast) return hasCapacity(room) ? maxLeasedPerAccount : maxInFlight.perWebhook;
-  return hasCapacity(room) ? maxInFlight.perWebhook : 1;
-}
-
-/** Number of deliveries that a process leases per account. */
-export function accountLeaseLimit(room: number): number {
-  return hasCapacity(room) ? maxLeasedPerAccount : maxLeasedPerAccount / 4;
+/** Maximum number of additional deliveries that the process leases for an account, and for those that are not fast. */
+export function maxAccountLeases({ heldOfAccounts, heldOfOthers, limits }: LeaseRequest, accountId: bigint) {
+  const id = String(accountId);
+  return { all: heldOfAccounts[id] ?? limits.account, others: heldOfOthers[id] ?? limits.others };
 }
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */

@@ -209,13 +209,19 @@ interface LeaseShare {
 /** Divides the pace and the leases of each account among its webhooks, which take turns being the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
   const shares = new Map<bigint, LeaseShare>();
+  const fast = new Set(request.fast);
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
     const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
-    let left = Math.min(pace.allowed, maxAccountLeases(request, accountId));
+    const { all, others } = maxAccountLeases(request, accountId);
+    let left = Math.min(pace.allowed, all);
+    let leftOfOthers = others;
     for (const [at, webhook] of [...webhooks.slice(first), ...webhooks.slice(0, first)].entries()) {
-      const most = Math.min(maxWebhookLeases(request, webhook.id), Math.ceil(left / (webhooks.length - at)));
+      const isFast = fast.has(webhook.id);
+      const share = Math.ceil(left / (webhooks.length - at));
+      const most = Math.min(maxWebhookLeases(request, webhook.id), share, isFast ? share : leftOfOthers);
       left -= most;
+      if (!isFast) leftOfOthers -= most;
       shares.set(webhook.id, { most, pace });
     }
   }

@@ -8,6 +8,7 @@ import {
   type DisableOutcome,
   type DispatchResult,
   type LeasedDelivery,
+  type LeaseLimits,
   type LeaseRequest,
   maxInFlight,
   type SendingState,
@@ -15,7 +16,7 @@ import {
 } from '../domain/delivery.ts';
 import { requiredScope } from '../domain/event-type.ts';
 import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
-import { DeliveryLanes, fastMs, type Loaded } from './delivery-lanes.ts';
+import { DeliveryLanes, type Loaded } from './delivery-lanes.ts';
 import type { Outcome } from './send.ts';
 
 /**
@@ -95,8 +96,11 @@ export class Dispatcher {
   #locked: SettledDelivery[] = [];
   /** Webhooks whose queues are full, with the time until which they are skipped (monotonic ms). */
   readonly #full = new Map<bigint, number>();
-  /** The webhook after which the next round continues. */
-  #after = 0n;
+  /**
+   * The webhook after which the next round with the same limits continues. Rounds that may lease only for a few webhooks
+   * would otherwise end the turns of the others.
+   */
+  readonly #after = new Map<LeaseLimits, bigint>();
   #round = 0;
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
@@ -220,11 +224,11 @@ export class Dispatcher {
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
     this.#isWoken = false;
     this.#lanes.resume(now);
-    const room = this.#isStopping ? 0 : this.#lanes.room;
-    const { held, heldOfAccounts, fast, waiting } = this.#lanes;
-    const leases = { leasedUntil: now + leaseMs, room, held, heldOfAccounts, fast, waiting };
-    const full = this.#listFull(settled);
-    const request = { now, ...leases, full, after: this.#after, perSecond, round: this.#round++ };
+    const { limits, held, heldOfAccounts, heldOfOthers, fast, waiting } = this.#lanes;
+    const room = this.#isStopping ? 0 : this.#lanes.room - limits.above;
+    const leases = { leasedUntil: now + leaseMs, room, limits, held, heldOfAccounts, heldOfOthers, fast };
+    const turn = { after: this.#after.get(limits) ?? 0n, round: this.#round++ };
+    const request = { now, ...leases, waiting, full: this.#listFull(settled), perSecond, ...turn };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
@@ -234,7 +238,7 @@ export class Dispatcher {
     );
     for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
       this.#full.set(id, clock.steady() + skipFullMs);
-    this.#after = dispatched.after;
+    this.#after.set(limits, dispatched.after);
     if (dispatched.isPaced) this.#wakeLater();
     for (const webhookId of waiting) this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
     if (dispatched.expired > 0) {
@@ -301,9 +305,9 @@ export class Dispatcher {
     const next = () => this.#lanes.next(webhookId, clock.now());
     for (let loaded = next(); loaded !== undefined; loaded = next()) {
       const sent = this.#deliver(loaded).catch((error) => this.#postpone(loaded, error));
-      const attempt = sent.then((isFast) => {
+      const attempt = sent.then((milliseconds) => {
         this.#inFlight.delete(attempt);
-        this.#releaseLeases(this.#lanes.end(webhookId, isFast, clock.now()));
+        this.#releaseLeases(this.#lanes.end(loaded.delivery, milliseconds, clock.now()));
         for (const id of this.#lanes.waiting) this.#next(id);
         this.wake();
       });
@@ -312,18 +316,18 @@ export class Dispatcher {
   }
 
   /** An internal error must not end the process, which would send the delivery again after every restart. */
-  #postpone({ delivery }: Loaded, error: unknown): boolean {
+  #postpone({ delivery }: Loaded, error: unknown): number {
     const { clock, notice } = this.#options;
     notice('a delivery could not be sent because of an internal error', {
       webhook: String(delivery.webhookId),
       error: String(error),
     });
     this.#settled.push(reschedule(delivery, clock.now() + secretRetryMs));
-    return false;
+    return Number.POSITIVE_INFINITY;
   }
 
-  /** Returns whether the receiver accepted the delivery quickly. */
-  async #deliver(loaded: Loaded): Promise<boolean> {
+  /** Returns the time in which the receiver accepted the delivery (ms), or Infinity. */
+  async #deliver(loaded: Loaded): Promise<number> {
     const { store, clock, random } = this.#options;
     const { delivery, body } = loaded;
     const at = clock.now();
@@ -332,7 +336,7 @@ export class Dispatcher {
     const leftMs = delivery.leasedUntil - at;
     if (leftMs < latestStartMs || leftMs > maxLeaseMs) {
       this.#releaseLeases([loaded]);
-      return false;
+      return Number.POSITIVE_INFINITY;
     }
     const outcome = await this.#send(delivery, body, at);
     const now = clock.now();
@@ -348,7 +352,7 @@ export class Dispatcher {
     } catch {
       // The store has already logged the outage. The delivery is sent again when its lease has expired.
     }
-    return settled.status === 'succeeded' && outcome.milliseconds < fastMs;
+    return settled.status === 'succeeded' ? outcome.milliseconds : Number.POSITIVE_INFINITY;
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Webhook deliveries that are stored and listed. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
+import { leaseLevels } from '../../src/domain/delivery.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Buyer, buyerOf } from '../support/orders.ts';
 import { faulty, linksOf, relative } from '../support/pets.ts';
@@ -36,6 +37,8 @@ async function withDeliveries(count: number) {
       after: 0n,
       held: {},
       heldOfAccounts: {},
+      heldOfOthers: {},
+      limits: leaseLevels[0],
       full: [],
       fast: [],
       waiting: [],

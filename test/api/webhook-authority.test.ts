@@ -3,6 +3,7 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
+import { leaseLevels } from '../../src/domain/delivery.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/call.ts';
@@ -35,6 +36,8 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     room: 0,
     held: {},
     heldOfAccounts: {},
+    heldOfOthers: {},
+    limits: leaseLevels[0],
     full: [],
     fast: [],
     waiting: [],

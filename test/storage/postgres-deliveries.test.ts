@@ -1,10 +1,11 @@
 /** Deliveries that another session has locked, or is leasing, on PostgreSQL. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type {
-  DispatchResult,
-  LeasedDelivery,
-  LeaseRequest,
-  SettledDelivery,
+import {
+  type DispatchResult,
+  type LeasedDelivery,
+  type LeaseRequest,
+  leaseLevels,
+  type SettledDelivery,
 } from '../../src/domain/delivery.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
@@ -56,6 +57,8 @@ async function openDeliveries() {
       after: 0n,
       held: {},
       heldOfAccounts: {},
+      heldOfOthers: {},
+      limits: leaseLevels[0],
       full: [],
       fast: [],
       waiting: [],

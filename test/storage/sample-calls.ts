@@ -2,6 +2,7 @@
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { sharedOperations } from '../../src/contract/operations.ts';
+import { leaseLevels } from '../../src/domain/delivery.ts';
 import { resolveQuota } from '../../src/domain/plan.ts';
 import type { units } from '../../src/operations/units.ts';
 import type { KeyUsage } from '../../src/storage/admin.ts';
@@ -148,6 +149,8 @@ const take = {
   after: 0n,
   held: {},
   heldOfAccounts: {},
+  heldOfOthers: {},
+  limits: leaseLevels[0],
   full: [],
   fast: [],
   waiting: [],

@@ -7,7 +7,7 @@ import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
 import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
-import type { LeasedDelivery, SettledDelivery } from '../../src/domain/delivery.ts';
+import { type LeasedDelivery, leaseLevels, type SettledDelivery } from '../../src/domain/delivery.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { troubles } from '../../src/domain/troubles.ts';
 import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
@@ -236,6 +236,8 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
           room: 10,
           held: {},
           heldOfAccounts: {},
+          heldOfOthers: {},
+          limits: leaseLevels[0],
           full: [],
           fast: [],
           after: 0n,

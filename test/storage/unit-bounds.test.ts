@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
 import type { Caller } from '../../src/domain/caller.ts';
-import { maxInFlight } from '../../src/domain/delivery.ts';
+import { leaseLevels, maxInFlight } from '../../src/domain/delivery.ts';
 import { ImportOperations, type ImportRow } from '../../src/operations/imports/imports.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
@@ -108,6 +108,8 @@ const take = {
     after: 3n,
     held: {},
     heldOfAccounts: {},
+    heldOfOthers: {},
+    limits: leaseLevels[0],
     full: [],
     fast: [],
     waiting: [],

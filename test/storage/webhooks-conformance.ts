@@ -4,6 +4,7 @@ import {
   type LeasedDelivery,
   type LeaseRequest,
   type LeaseResult,
+  leaseLevels,
   maxHeldEvents,
   maxInFlight,
   maxPending,
@@ -17,6 +18,7 @@ import type { Store, UnitWriter } from '../../src/operations/units.ts';
 import { deliveryBatch, maxRedeliveredAtOnce } from '../../src/storage/delivery-row.ts';
 import type { SweepPosition, UnitOfWork } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
+import { reschedule } from '../../src/webhooks/attempt.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -69,6 +71,8 @@ const requestAt = (at: number, room: number): LeaseRequest => ({
   after: 0n,
   held: {},
   heldOfAccounts: {},
+  heldOfOthers: {},
+  limits: leaseLevels[0],
   full: [],
   fast: [],
   waiting: [],
@@ -773,6 +777,30 @@ export function webhooksConform(check: StoreTest): void {
       };
       expect(await takeWith({ '1': 0, '2': 0 })).toEqual([0, 0, 0]);
       expect(await takeWith({ '1': 6 })).toEqual([3, 3, 4]);
+    },
+  );
+
+  check(
+    'while places are scarce, a process leases one delivery per account to webhooks that are not fast, and then none',
+    async ({ store }) => {
+      const made = [await create(store), await create(store), await create(store), await create(store, 2)];
+      const [fast, ...others] = made.map(({ id }) => id) as [bigint, ...bigint[]];
+      await addPets(store, 9);
+      await take(store);
+      const takeAt = async (level: number, heldOfOthers: Record<string, number> = {}) => {
+        const limits = leaseLevels[level] ?? leaseLevels[0];
+        const taking = { ...requestAt(now, 100), limits, heldOfOthers, fast: [fast] };
+        const taken = await store.write('dispatchDeliveries', { settled: [], lease: taking });
+        const countOf = (id: bigint) => taken.deliveries.filter(({ webhookId }) => webhookId === id).length;
+        await store.write('dispatchDeliveries', {
+          settled: taken.deliveries.map((delivery) => reschedule(delivery, now)),
+          lease: requestAt(now, 0),
+        });
+        return [countOf(fast), others.map(countOf), taken.isMore];
+      };
+      expect(await takeAt(1)).toEqual([2, [1, 0, 1], false]);
+      expect(await takeAt(1, { '1': 0 })).toEqual([4, [0, 0, 1], false]);
+      expect(await takeAt(2)).toEqual([2, [0, 0, 0], false]);
     },
   );
 

@@ -4,6 +4,7 @@ import { maxWebhooks } from '../../src/contract/bounds.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
+import { leaseLevels } from '../../src/domain/delivery.ts';
 import { computeFingerprint } from '../../src/domain/key.ts';
 import { allowedTransitions, statusAfter } from '../../src/domain/order-status.ts';
 import type { TestApp } from './app.ts';
@@ -66,6 +67,8 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
         after,
         held: {},
         heldOfAccounts: {},
+        heldOfOthers: {},
+        limits: leaseLevels[0],
         full: [],
         fast: [],
         waiting: [],

@@ -1,7 +1,7 @@
-/** Fast receivers, for which more deliveries are leased at once. */
+/** How many deliveries are leased for each webhook and account, and which receivers count as fast. */
 import { expect, test } from 'bun:test';
 import type { LeasedDelivery } from '../../src/domain/delivery.ts';
-import { DeliveryLanes } from '../../src/webhooks/delivery-lanes.ts';
+import { DeliveryLanes, type Loaded } from '../../src/webhooks/delivery-lanes.ts';
 
 const loaded = (webhookId: bigint, accountId = 1) => {
   const webhook = {
@@ -25,51 +25,95 @@ const loaded = (webhookId: bigint, accountId = 1) => {
   return { delivery, body: '{}' };
 };
 
-/** Adds, starts and ends an attempt. */
-function attempt(lanes: DeliveryLanes, webhookId: bigint, isFast: boolean): void {
-  lanes.add(loaded(webhookId));
+/** Adds and starts an attempt at time 0. */
+function start(lanes: DeliveryLanes, webhookId: bigint, accountId?: number): LeasedDelivery {
+  const started = loaded(webhookId, accountId);
+  lanes.add(started);
   lanes.next(webhookId, 0);
-  lanes.end(webhookId, isFast, 0);
+  return started.delivery;
+}
+
+/** Makes an attempt that succeeds within this time. */
+function attempt(lanes: DeliveryLanes, webhookId: bigint, milliseconds: number, accountId?: number): void {
+  lanes.end(start(lanes, webhookId, accountId), milliseconds, 0);
+}
+
+/** Starts an attempt of each of this number of other accounts. */
+function occupy(lanes: DeliveryLanes, count: number): void {
+  for (let at = 1; at <= count; at++) start(lanes, BigInt(1_000 + at), 1_000 + at);
 }
 
 test('a receiver counts as fast, even while idle, until an attempt is slow', () => {
   const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, true);
-  attempt(lanes, 2n, false);
+  attempt(lanes, 1n, 999);
+  attempt(lanes, 2n, 1_000);
   expect([lanes.fast, lanes.held]).toEqual([[1n], {}]);
-  attempt(lanes, 1n, false);
+  attempt(lanes, 1n, 1_000);
   expect(lanes.fast).toEqual([]);
 });
 
 test('at most 32 deliveries to a fast receiver are leased, including those in flight', () => {
   const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, true);
+  attempt(lanes, 1n, 999);
   lanes.add(loaded(1n));
   lanes.add(loaded(2n));
-  expect([lanes.fast, lanes.held]).toEqual([[], { '1': 31, '2': 3 }]);
+  expect([lanes.fast, lanes.held]).toEqual([[1n], { '1': 31, '2': 3 }]);
 });
 
-test('no more deliveries of a webhook are leased than there is room for', () => {
+test('the more places are occupied, the fewer an account gets, and the last 20 are reserved for fast receivers', () => {
   const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, true);
-  for (let id = 1n; id <= 98n; id++) {
-    lanes.add(loaded(id));
-    lanes.next(id, 0);
-  }
-  expect([lanes.room, lanes.held['1']]).toEqual([2, 2]);
-  for (let id = 99n; id <= 100n; id++) {
-    lanes.add(loaded(id));
-    lanes.next(id, 0);
-  }
-  expect([lanes.room, lanes.held['1']]).toEqual([0, 0]);
+  attempt(lanes, 1n, 999);
+  start(lanes, 1n);
+  start(lanes, 2n);
+  const left = () => [lanes.held['1'], lanes.held['2'], lanes.heldOfAccounts['1'], lanes.heldOfOthers['1']];
+  expect(left()).toEqual([31, 3, 30, 31]);
+  occupy(lanes, 48);
+  expect([lanes.limits.others, ...left()]).toEqual([1, 3, 0, 2, 0]);
+  occupy(lanes, 30);
+  expect([lanes.limits.others, ...left()]).toEqual([0, 1, 0, 0, 0]);
 });
 
-test('only the 100 most recent fast receivers are remembered', () => {
+test('while places are scarce, a receiver counts as fast if it responds within three seconds', () => {
   const lanes = new DeliveryLanes();
-  for (let id = 1n; id <= 101n; id++) attempt(lanes, id, true);
-  attempt(lanes, 2n, true);
-  attempt(lanes, 102n, true);
-  expect([lanes.fast.length, lanes.fast.at(0), lanes.fast.at(-1)]).toEqual([100, 4n, 102n]);
+  attempt(lanes, 1n, 2_999);
+  attempt(lanes, 2n, 3_000);
+  expect(lanes.fast).toEqual([]);
+  occupy(lanes, 50);
+  expect(lanes.fast).toEqual([1n]);
+});
+
+test('while places are scarce, no receiver of an account counts as fast for five minutes after one took three seconds', () => {
+  const lanes = new DeliveryLanes();
+  attempt(lanes, 1n, 0);
+  attempt(lanes, 2n, 0, 2);
+  start(lanes, 3n, 2);
+  lanes.withdrawStalled(3_000);
+  expect(lanes.fast).toEqual([1n, 2n]);
+  occupy(lanes, 50);
+  expect(lanes.fast).toEqual([1n]);
+  lanes.resume(302_999);
+  expect(lanes.fast).toEqual([1n]);
+  lanes.resume(303_000);
+  expect(lanes.fast).toEqual([1n, 2n]);
+});
+
+test('a quick response does not make a receiver count as fast while another request has waited for a second', () => {
+  const lanes = new DeliveryLanes();
+  attempt(lanes, 1n, 0);
+  start(lanes, 1n);
+  const other = start(lanes, 1n);
+  lanes.withdrawStalled(1_000);
+  expect(lanes.fast).toEqual([]);
+  lanes.end(other, 1, 1_000);
+  expect(lanes.fast).toEqual([]);
+});
+
+test('only the 1,000 most recent fast receivers are remembered', () => {
+  const lanes = new DeliveryLanes();
+  for (let id = 1n; id <= 1_001n; id++) attempt(lanes, id, 999);
+  attempt(lanes, 2n, 999);
+  attempt(lanes, 1_002n, 999);
+  expect([lanes.fast.length, lanes.fast.at(0), lanes.fast.at(-1)]).toEqual([1_000, 4n, 1_002n]);
 });
 
 test('a suspended webhook gets no deliveries until the suspension ends, and at most 1,000 webhooks are suspended', () => {
@@ -86,10 +130,12 @@ test('a suspended webhook gets no deliveries until the suspension ends, and at m
 });
 
 /** Leases 32 deliveries to a fast receiver, four of which have been in flight since time 0. */
-function fillLane(lanes: DeliveryLanes): void {
-  attempt(lanes, 1n, true);
-  for (let at = 0; at < 32; at++) lanes.add(loaded(1n));
+function fillLane(lanes: DeliveryLanes): LeasedDelivery[] {
+  attempt(lanes, 1n, 999);
+  const leased = Array.from({ length: 32 }, () => loaded(1n));
+  for (const one of leased) lanes.add(one);
   for (let at = 0; at < 5; at++) lanes.next(1n, 0);
+  return leased.map(({ delivery }) => delivery);
 }
 
 test('queued deliveries do not take up room for other webhooks, and an account has at most 32 leases', () => {
@@ -113,17 +159,19 @@ test('the deliveries queued for a previously fast receiver are released after a 
 
 test('after a slow response, a receiver keeps no more queued deliveries than can be in flight', () => {
   const lanes = new DeliveryLanes();
-  fillLane(lanes);
-  expect(lanes.end(1n, false, 0)).toHaveLength(27);
+  const [first] = fillLane(lanes) as [LeasedDelivery];
+  expect(lanes.end(first, 1_000, 0)).toHaveLength(27);
   expect([lanes.next(1n, 0), lanes.next(1n, 0)]).toEqual([expect.anything(), undefined]);
 });
 
 test('at most 100 requests are in flight, and other deliveries start as requests end', () => {
   const lanes = new DeliveryLanes();
   for (let id = 1n; id <= 26n; id++) for (let at = 0; at < 4; at++) lanes.add(loaded(id, Number(id)));
-  const started = () => Array.from({ length: 26 }, (_, at) => lanes.next(BigInt(at + 1), 0)).filter(Boolean);
-  expect([1, 2, 3, 4].map(() => started().length)).toEqual([26, 26, 26, 22]);
+  const started = () =>
+    Array.from({ length: 26 }, (_, at) => lanes.next(BigInt(at + 1), 0)).filter((one) => one !== undefined);
+  const [first] = started() as [Loaded];
+  expect([2, 3, 4].map(() => started().length)).toEqual([26, 26, 22]);
   expect([lanes.room, lanes.waiting, started()]).toEqual([0, [23n, 24n, 25n, 26n], []]);
-  lanes.end(1n, true, 0);
+  lanes.end(first.delivery, 0, 0);
   expect(started()).toHaveLength(1);
 });

@@ -9,6 +9,7 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { isEmbedded } from '../../src/app/store.ts';
 import { DeliveredEvent } from '../../src/contract/events.ts';
 import { parseJson } from '../../src/contract/json.ts';
+import { maxInFlight } from '../../src/domain/delivery.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { patientSettings } from '../support/cluster.ts';
@@ -428,6 +429,32 @@ describe.each(places)('with a single sending instance on %s', (_name, start) => 
     shared = await start({}, { WEBHOOKS: 'off' });
   });
   afterAll(() => shared[Symbol.asyncDispose]());
+
+  test('the hung receivers of many accounts leave room for webhooks of other accounts, known or new', async () => {
+    await using place = await start({}, { WEBHOOKS: 'off' });
+    const { app } = place;
+    await using known = await answering('200 OK');
+    await using unknown = await answering('200 OK');
+    let most = 0;
+    await using hung: Receiver = await startReceiver(() => {
+      const { opened, closed } = hung.connections();
+      most = Math.max(most, opened - closed);
+    });
+    const [healthy, other] = [await buyerOf(app), await buyerOf(app)];
+    await subscribe(healthy, known);
+    await other.addPet();
+    await until(() => known.requests.length === 1);
+    for (let accounts = 0; accounts < 13; accounts++) {
+      const owner = await buyerOf(app);
+      await Promise.all(Array.from({ length: 8 }, () => subscribe(owner, hung)));
+    }
+    for (let at = 0; at < 4; at++) await other.addPet();
+    await until(() => hung.requests.length > maxInFlight.perProcess / 2);
+    await subscribe(other, unknown);
+    for (let at = 0; at < 10; at++) await other.addPet();
+    await until(() => known.requests.length === 15 && unknown.requests.length === 10);
+    expect(most).toBeLessThan(maxInFlight.perProcess);
+  });
 
   test('after a change of the URL, no queued delivery is sent to the former URL', async () => {
     const { app } = shared;

@@ -119,9 +119,10 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, held, heldOfAccounts, full } = request;
+    const { after, now, room, limits, held, heldOfAccounts, heldOfOthers, fast, full } = request;
     const rooms = JSON.stringify(held);
     const roomsOfAccounts = JSON.stringify(heldOfAccounts);
+    const roomsOfOthers = JSON.stringify(heldOfOthers);
     return this.#statements.run(
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
@@ -135,16 +136,19 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
         ) AS bounds
         CROSS JOIN LATERAL (
-          SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined
+          SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined,
+            webhooks.id IN (SELECT json_array_elements_text(${`[${fast.join()}]`}::text::json)::bigint) AS is_fast
         ) AS examined
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
             ELSE false END AS is_behind OFFSET 0
         ) AS pending
-        WHERE webhooks.id > ${after} AND enabled AND (
+        WHERE webhooks.id > ${after} AND enabled AND (${limits.others}::bigint > 0 OR is_fast) AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
             AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
+            AND (coalesce((${roomsOfOthers}::text::json ->> webhooks.account_id::text)::bigint, ${limits.others}::bigint) > 0
+              OR is_fast)
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))

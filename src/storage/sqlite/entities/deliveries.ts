@@ -51,7 +51,9 @@ const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?9)
 const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
+const isFast = 'id IN (SELECT value FROM json_each(?12))';
 const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
+  AND (coalesce(?10 ->> ('$."' || account_id || '"') > 0, ?11 > 0) OR ${isFast})
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
@@ -107,13 +109,18 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
   }
 
   async lease(request: LeaseRequest): Promise<LeaseResult> {
-    const { now, leasedUntil, room, after, held, heldOfAccounts, waiting } = request;
+    const { now, leasedUntil, room, limits, after, held, heldOfAccounts, heldOfOthers, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
       ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfAccounts)],
       // Ids may exceed the safe integers of JavaScript.
-      `[${request.full.join()}]`,
+      ...[
+        `[${request.full.join()}]`,
+        JSON.stringify(heldOfOthers),
+        limits.others,
+        `[${request.fast.join()}]`,
+      ],
     );
     const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
@@ -191,8 +198,8 @@ function statementsOf(database: Database) {
               former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
               (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
        FROM webhooks CROSS JOIN webhook_paces USING (account_id)
-       WHERE id > ?1 AND enabled = 1
-         AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${isAnyDue} AND ${mayBeTaken}))
+       WHERE id > ?1 AND enabled = 1 AND (?11 > 0 OR ${isFast})
+         AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${mayBeTaken} AND ${isAnyDue}))
        ORDER BY id LIMIT ?5`,
     ),
     portionEnd: database.query<{ id: bigint }, [bigint, number]>(
