@@ -3,10 +3,11 @@
  * request.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { maxUnmeteredPerMinute } from '../../src/http/listener/unmetered-responses.ts';
+import { maxUnmeteredPerMinute, UnmeteredResponses } from '../../src/http/listener/unmetered-responses.ts';
 import { Connection } from '../process/connection.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
+import { FakeClock } from '../support/clock.ts';
 import { exchange } from '../support/raw.ts';
 
 const origin = 'https://shop.example';
@@ -77,4 +78,16 @@ test('the number of responses per connection that do not count against a rate li
     app.clock.advance(60);
   }
   expect(closed).not.toContain(true);
+});
+
+test('a connection gets only one response that does not count against a limit in an event-loop tick that is already long', async () => {
+  const responses = new UnmeteredResponses(new FakeClock());
+  const peer = { address: '192.0.2.1', family: 'IPv4', port: 1 } as const;
+  const server = { requestIP: () => peer };
+  const isLast = () => responses.isLast(new Request('http://127.0.0.1/'), server);
+  expect(isLast()).toBe(false);
+  Bun.sleepSync(20);
+  expect(isLast()).toBe(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isLast()).toBe(false);
 });

@@ -1,15 +1,26 @@
+import { openDescriptors } from './descriptors.ts';
 import { findListeningSocket, type PortSocket } from './sockets.ts';
 
-/** Duration after which an event-loop tick counts as long. */
-const longTickMs = 5;
+/** An event-loop tick that takes less time is not interrupted. */
+const shortTickMs = 5;
+/** Maximum number of open sockets that the runtime serves in a tick. */
+const maxReadySockets = 1_024;
+/**
+ * Maximum number of connections that wait to be accepted, unless the system has a lower limit (net.core.somaxconn). With
+ * the runtime's 512, the system would drop attempts to connect during pauses, which are only repeated after a second.
+ */
+const maxWaitingConnections = 4_096;
 /** Number of requests after which a tick is timed, because noticing its end costs up to 3 µs. */
 const untimedRequests = 8;
 
 /**
- * Stops accepting connections for the rest of a long event-loop tick. In one tick, the runtime accepts connections and
- * serves their first requests until no connection is waiting. Clients that reconnect as soon as they are served would
- * prolong the tick indefinitely, while other connections, timers and writes wait. During a pause, new connections wait in
- * the system's queue. Linux only: other systems accept connections before their requests have arrived.
+ * Stops accepting connections for the rest of an event-loop tick that serves more requests than there were connections.
+ * In one tick, the runtime accepts connections and serves their first requests until no connection is waiting. Clients
+ * that reconnect as soon as they are served would prolong the tick indefinitely, while other connections, timers and
+ * writes wait. During a pause, new connections wait in the system's queue. Pipelined requests also exceed the number of
+ * connections, and may be served before the listening socket. New connections would then never be accepted, so in the
+ * tick after a pause, the next pause begins later, by the duration of the tick before. Linux only: other systems accept
+ * connections before their requests have arrived.
  */
 export class AcceptPauses implements Disposable {
   readonly #port: number;
@@ -17,10 +28,17 @@ export class AcceptPauses implements Disposable {
   #socket: PortSocket | null | undefined;
   /** Number of requests since the end of the last tick that was timed. */
   #requests = 0;
-  /** Time at which the current tick becomes long. */
-  #longAt = 0;
+  #startedAt = 0;
+  /** Duration after which the current tick may accept no more connections. */
+  #pauseAfterMs = shortTickMs;
+  /** Number of requests after which it may accept no more connections; undefined in a short tick. */
+  #maxRequests: number | undefined;
   #pause: Disposable | undefined;
   readonly #endTick = () => {
+    const duration = performance.now() - this.#startedAt;
+    const isNextLonger = this.#pause !== undefined && this.#pauseAfterMs === shortTickMs;
+    this.#pauseAfterMs = shortTickMs + (isNextLonger ? duration : 0);
+    this.#maxRequests = undefined;
     this.#requests = 0;
     this[Symbol.dispose]();
   };
@@ -34,9 +52,12 @@ export class AcceptPauses implements Disposable {
     this.#requests++;
     if (this.#requests < untimedRequests) return;
     if (this.#requests === untimedRequests) {
-      this.#longAt = now + longTickMs;
+      this.#startedAt = now;
       setImmediate(this.#endTick);
-    } else if (now > this.#longAt && this.#pause === undefined) this.#begin();
+    } else if (now > this.#startedAt + this.#pauseAfterMs && this.#pause === undefined) {
+      this.#maxRequests ??= Math.min(openDescriptors(), maxReadySockets);
+      if (this.#requests > this.#maxRequests) this.#begin();
+    }
   }
 
   /** Ends the pause. Required before the listening socket is closed. */
@@ -46,7 +67,10 @@ export class AcceptPauses implements Disposable {
   }
 
   #begin(): void {
-    if (this.#socket === undefined) this.#socket = findListeningSocket(this.#port) ?? null;
+    if (this.#socket === undefined) {
+      this.#socket = findListeningSocket(this.#port) ?? null;
+      this.#socket?.setMaxQueue(maxWaitingConnections);
+    }
     try {
       if (this.#socket?.isListening()) this.#pause = this.#socket.pauseAccepting();
     } catch {

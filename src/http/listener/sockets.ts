@@ -17,6 +17,8 @@ export interface PortSocket {
   isListening(): boolean;
   /** The address and port of the peer, in the form of `formatPeer`; empty for a listening socket. */
   readonly peer: string;
+  /** Sets the number of connections that may wait to be accepted. Returns whether the system accepts it. */
+  setMaxQueue(connections: number): boolean;
   /**
    * Makes `accept` fail until the result is disposed, which must be before the runtime closes the socket. Throws if no
    * descriptor is free.
@@ -35,6 +37,7 @@ function openLibrary() {
     getsockname: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
     getsockopt: { args: ['int', 'int', 'int', 'ptr', 'ptr'], returns: 'int' },
     setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
+    listen: { args: ['int', 'int'], returns: 'int' },
     shutdown: { args: ['int', 'int'], returns: 'int' },
   });
 }
@@ -98,6 +101,7 @@ function listSockets(port: number): PortSocket[] {
     .map((socket) => ({
       isListening: () => isListening(socket),
       peer: peer(socket),
+      setMaxQueue: (connections) => symbols.listen(socket, connections) === 0,
       pauseAccepting: () => replaceDescriptor(symbols, socket),
       setOption: (option, value, bytes) => symbols.setsockopt(socket, solSocket, option, value, bytes) === 0,
       shutDown: () => void symbols.shutdown(socket, shutdownBoth),

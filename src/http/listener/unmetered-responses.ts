@@ -56,9 +56,19 @@ export class ClientRateLimiter {
  */
 export const maxUnmeteredPerMinute = 30;
 
-/** The responses of a listener that do not count against a limit. */
+/** Duration above which an event-loop tick counts as long. */
+const longTickMs = 5;
+
+/**
+ * The responses of a listener that do not count against a limit. In one event-loop tick, the runtime accepts
+ * connections and serves their first requests until no more connections arrive. Clients that reconnect as soon as they
+ * are served could prolong the tick indefinitely, while other connections, timers and writes wait. In a long tick, each
+ * connection therefore gets only one such response.
+ */
 export class UnmeteredResponses {
   readonly #budget: ClientRateLimiter;
+  /** Time at which the current tick becomes long; undefined before its first response. */
+  #longAt: number | undefined;
 
   constructor(clock: Clock) {
     this.#budget = new ClientRateLimiter(maxUnmeteredPerMinute, clock);
@@ -66,7 +76,18 @@ export class UnmeteredResponses {
 
   /** Counts a response. Returns whether to close the connection after it. */
   isLast(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): boolean {
+    if (this.#isLongTurn()) return true;
     const peer = server.requestIP(request);
     return this.#budget.take(`${peer?.address} ${peer?.port}`) > 0;
+  }
+
+  #isLongTurn(): boolean {
+    const now = performance.now();
+    if (this.#longAt !== undefined) return now > this.#longAt;
+    this.#longAt = now + longTickMs;
+    setImmediate(() => {
+      this.#longAt = undefined;
+    });
+    return false;
   }
 }
