@@ -8,6 +8,7 @@ import { startTestApp } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/call.ts';
 import { freshKey, isReplayed, under } from '../support/idempotency.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -28,23 +29,10 @@ const patch =
 
 /** Creates the webhook's deliveries of all events, and returns the latest. */
 async function deliveryOf(webhookId: bigint): Promise<bigint> {
-  const now = app.clock.now();
-  const take = {
-    now,
-    leasedUntil: now,
-    room: 0,
-    held: {},
-    heldOfAccounts: {},
-    full: [],
-    fast: [],
-    waiting: [],
-    perSecond: 10_000,
-    round: 0,
-  };
-  // Without room, a round only creates deliveries, for the first webhooks after `after`.
+  // A round creates deliveries for the first webhooks after `after`.
   for (let isMore = true; isMore; ) {
-    const request = { settled: [], lease: { ...take, after: webhookId - 1n } };
-    ({ isMore } = await storage.write('dispatchDeliveries', request));
+    const lease = leaseRequest(app.clock.now(), { after: webhookId - 1n });
+    ({ isMore } = await storage.write('dispatchDeliveries', { settled: [], lease }));
   }
   const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId });
   return delivery?.id ?? 0n;

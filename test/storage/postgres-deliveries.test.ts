@@ -9,6 +9,7 @@ import type {
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import { now, openCatalogue } from './catalogue-kit.ts';
 
 const servers = await testServers();
@@ -49,19 +50,8 @@ async function openDeliveries() {
     settled: readonly SettledDelivery[] = [],
     more: Partial<LeaseRequest> = {},
   ) => {
-    const request = {
-      now,
-      leasedUntil,
-      room,
-      after: 0n,
-      held: {},
-      heldOfAccounts: {},
-      full: [],
-      fast: [],
-      waiting: [],
-    };
-    const take = { ...request, perSecond: 10_000, round: 0, ...more };
-    return write('dispatchDeliveries', { settled, lease: take }) as Promise<DispatchResult>;
+    const lease = leaseRequest(now, { leasedUntil, room, ...more });
+    return write('dispatchDeliveries', { settled, lease }) as Promise<DispatchResult>;
   };
   const redeliver = (deliveryId: bigint) =>
     write('redeliver', { params: { webhookId: 1n, deliveryId }, caller, now });

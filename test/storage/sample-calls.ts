@@ -6,6 +6,7 @@ import { resolveQuota } from '../../src/domain/plan.ts';
 import type { units } from '../../src/operations/units.ts';
 import type { KeyUsage } from '../../src/storage/admin.ts';
 import type { UnitInput } from '../../src/storage/transaction.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import { newKey, newPet } from './samples.ts';
 
 type AllUnits = typeof units;
@@ -141,19 +142,7 @@ const newWebhook = {
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const take = {
-  now,
-  leasedUntil: now + 9,
-  room: 9,
-  after: 0n,
-  held: {},
-  heldOfAccounts: {},
-  full: [],
-  fast: [],
-  waiting: [],
-  perSecond: 10_000,
-  round: 0,
-};
+const take = leaseRequest(now, { leasedUntil: now + 9, room: 9 });
 const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,

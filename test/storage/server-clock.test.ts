@@ -18,6 +18,7 @@ import { keptLog } from '../support/log.ts';
 import { ample } from '../support/process.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -229,19 +230,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
       settled: readonly SettledDelivery[] = [],
     ) => {
       const now = storage.clock.now();
-      const take = {
-        ...{
-          now,
-          leasedUntil: now + minuteMs,
-          room: 10,
-          held: {},
-          heldOfAccounts: {},
-          full: [],
-          fast: [],
-          after: 0n,
-        },
-        ...{ waiting: [], perSecond: 10_000, round: 0 },
-      };
+      const take = leaseRequest(now, { leasedUntil: now + minuteMs, room: 10 });
       // The first round only creates the delivery, or stores the outcome of the attempt.
       await storage.write('dispatchDeliveries', { settled, lease: { ...take, room: 0 } });
       return (await storage.write('dispatchDeliveries', { settled: [], lease: take })).deliveries;

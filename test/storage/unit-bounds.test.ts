@@ -21,6 +21,7 @@ import { groupIntoRuns } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import { filledRows, filledWebhooks, fillStore } from './filled-store.ts';
 import { openSession } from './postgres-kit.ts';
 import { type Call, sampleCalls, type UnitName } from './sample-calls.ts';
@@ -100,20 +101,7 @@ const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
   ...{ id: BigInt(filledRows + 1 + index), webhookId: filledWebhooks.leased, leasedUntil: 5, attempts: '[]' },
   ...({ status: 'succeeded', nextAttemptAt: null, finishedAt: now } as const),
 }));
-const take = {
-  ...{
-    now,
-    leasedUntil: now + 9,
-    room: 100,
-    after: 3n,
-    held: {},
-    heldOfAccounts: {},
-    full: [],
-    fast: [],
-    waiting: [],
-  },
-  ...{ perSecond: 10_000, round: 0 },
-};
+const take = leaseRequest(now, { leasedUntil: now + 9, room: 100, after: 3n });
 const ofPet = (petId: bigint) => ({ ...write, params: { petId } });
 const ofOrder = (orderId: bigint) => ({ ...write, params: { orderId } });
 const operator = {

@@ -2,7 +2,6 @@ import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
   type LeasedDelivery,
-  type LeaseRequest,
   type LeaseResult,
   maxHeldEvents,
   maxInFlight,
@@ -17,6 +16,7 @@ import type { Store, UnitWriter } from '../../src/operations/units.ts';
 import { deliveryBatch, maxRedeliveredAtOnce } from '../../src/storage/delivery-row.ts';
 import type { SweepPosition, UnitOfWork } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -62,19 +62,7 @@ async function create({ write, accounts }: Store, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-const requestAt = (at: number, room: number): LeaseRequest => ({
-  now: at,
-  leasedUntil: at + leaseMs,
-  room,
-  after: 0n,
-  held: {},
-  heldOfAccounts: {},
-  full: [],
-  fast: [],
-  waiting: [],
-  perSecond: 10_000,
-  round: 0,
-});
+const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
 async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {
