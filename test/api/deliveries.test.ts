@@ -1,13 +1,12 @@
 /** Webhook deliveries that are stored and listed. */
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 import { type Buyer, buyerOf } from '../support/orders.ts';
 import { faulty, linksOf, relative } from '../support/pets.ts';
 import { leaseRequest } from '../support/webhooks.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { storage } = app.operator;
 
 async function created(owner: Buyer): Promise<bigint> {

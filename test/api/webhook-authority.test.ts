@@ -1,17 +1,16 @@
 /**
  * A webhook acts after the request that configures it, so a key needs the scopes for everything that the webhook does.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
 import type { Scope } from '../../src/domain/scope.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/call.ts';
 import { freshKey, isReplayed, under } from '../support/idempotency.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
 import { leaseRequest } from '../support/webhooks.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { storage } = app.operator;
 
 type WebhookCall = (key: Pick<Buyer, 'call'>, id: bigint, options?: CallOptions) => Promise<Answer>;

@@ -1,6 +1,6 @@
 /** Instances whose clocks differ agree on all times, because PostgreSQL's clock decides. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { SQL } from 'bun';
 import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
@@ -14,14 +14,11 @@ import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
 import { answerOf } from '../support/call.ts';
 import { FakeClock, FakeMachine } from '../support/clock.ts';
 import { patientSettings } from '../support/cluster.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { keptLog } from '../support/log.ts';
 import { ample } from '../support/process.ts';
-import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { leaseRequest } from '../support/webhooks.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 describe("the clock of PostgreSQL's server", () => {
   function opened(aheadMs = 0) {
@@ -144,9 +141,8 @@ const newPetJson = '{"name":"Rex","categoryId":1}';
 
 const offsetsMs = [0, 90_000, -25 * hourMs] as const;
 
-describe.skipIf(servers === undefined)('instances whose clocks differ from that of PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
+await describeWithServers('instances whose clocks differ from that of PostgreSQL', (servers) => {
+  const { makeSchema, makePrefix, redisUrl } = servers;
 
   async function startInstances(more: Readonly<Record<string, string>> = {}) {
     await using started = new AsyncDisposableStack();
