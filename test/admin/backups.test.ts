@@ -1,13 +1,12 @@
 /** Backups through the admin API, with the real listener. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
-const shared = await startTestApp();
-afterAll(() => shared[Symbol.asyncDispose]());
+const shared = await startAppForFile();
 const { token: sharedToken } = await addOperator(shared, 'admin');
 
 test('admins can create, list and verify backups, but viewers cannot create backups', async () => {

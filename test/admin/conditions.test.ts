@@ -1,10 +1,9 @@
 /** Concurrent changes to an object by two operators. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { addOperator, callAdmin } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { token } = await addOperator(app, 'admin');
 const { account, key, keyId } = await app.tenant('pro');
 

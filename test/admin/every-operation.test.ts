@@ -2,7 +2,7 @@
  * Rejections by every operation in the contract. One operation is tested with every kind of rejection, and each other
  * operation with one kind.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
@@ -10,11 +10,10 @@ import { allowedMethods } from '../../src/contract/operations.ts';
 import { generateKey } from '../../src/domain/key.ts';
 import { adminHeaders } from '../../src/http/admin/reply.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 
 // Rejected requests come from different networks, so that no network exceeds its limit.
-const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile({ TRUSTED_PROXIES: '127.0.0.1' });
 
 const admin = await addOperator(app, 'admin');
 const viewer = await addOperator(app, 'viewer');

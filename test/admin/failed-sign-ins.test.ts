@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { generateKey } from '../../src/domain/key.ts';
 import { addOperator, callAdmin, sessionOf } from '../support/admin.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 
 const from = (address: string) => ({ 'X-Forwarded-For': address });
@@ -22,8 +22,7 @@ const guesses: Record<string, (app: TestApp, address: string) => ReturnType<type
     callAdmin(app, 'GET', 'root:/metrics', { headers: from(address), token: wrongToken() }),
 };
 
-const app = await startTestApp(behindProxy);
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile(behindProxy);
 
 describe.each(Object.keys(guesses))('a client that guesses %s', (kind) => {
   const guess = guesses[kind] ?? expect.unreachable();

@@ -1,15 +1,14 @@
 /** Operators' requests are applied exactly once, even if they are repeated. */
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
 import { OperatorIdempotency } from '../../src/operations/changes/by-operator.ts';
 import { addOperator, callAdmin, fromConsole, signIn } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { token } = await addOperator(app, 'admin');
 const other = await addOperator(app, 'admin');
 const { account } = await app.tenant('pro');

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ApiError } from '../../src/contract/api-error.ts';
 import { spoolToFile } from '../../src/operations/files/spooled-file.ts';
 import { adminUrl } from '../support/admin.ts';
-import { type Desk, openDesk } from '../support/admin-answers.ts';
+import { openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { until } from '../support/wait.ts';
@@ -17,10 +17,7 @@ interface Report {
   readonly rejectsFile: string;
 }
 
-let desk: Desk;
-beforeAll(async () => {
-  desk = await openDesk();
-});
+const desk = await openDesk();
 afterAll(() => desk[Symbol.asyncDispose]());
 
 const send = (file: string, query = '', type = 'text/csv') =>

@@ -3,14 +3,8 @@ import { isWellFormedKey } from '../../src/domain/key.ts';
 import { openDesk } from '../support/admin-answers.ts';
 
 const desk = await openDesk({ BAN_STRIKES: '1' });
-const { app, ask, done, list } = desk;
+const { app, ask, done } = desk;
 afterAll(() => desk[Symbol.asyncDispose]());
-
-interface Key {
-  readonly id: number;
-  readonly accountId: number;
-  readonly state: string;
-}
 
 interface Issued {
   readonly id: number;
@@ -89,19 +83,6 @@ test('scope changes, rotation and revocation take effect on the next request', a
   expect(await statusOf(successor.key)).toBe(401);
   const again = await ask('POST', `/keys/${successor.id}/rotate`);
   expect([again.status, again.code]).toEqual([409, 'key_ended']);
-});
-
-test('all keys, or the keys of one account, are listed by ascending id', async () => {
-  for (const name of ['one', 'two', 'three']) await done('POST', `/accounts/${accountId}/keys`, { name });
-  const all = await list<Key>('/keys?limit=3');
-  const ids = all.items.map(({ id }) => id);
-  expect(ids).toEqual(ids.toSorted((one, other) => one - other));
-  expect(all.pages.slice(0, -1).every((length) => length === 3)).toBe(true);
-  const own = await list<Key>(`/keys?limit=2&accountId=${accountId}`);
-  expect(own.items.length).toBeGreaterThan(2);
-  // Their usage may be recorded between the lists.
-  const expected = all.items.filter((key) => key.accountId === accountId).map(({ id }) => id);
-  expect(own.items.map(({ id }) => id)).toEqual(expected);
 });
 
 const notThere: [request: string, code: string, body: object | undefined][] = [

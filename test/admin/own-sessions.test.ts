@@ -1,15 +1,14 @@
 /** The sessions of an operator, visible only to that operator. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { addOperator, callAdmin, fromConsole, signIn, type TestSession } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 
 interface Own {
   readonly id: number;
   readonly isCurrent: boolean;
 }
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const ask = (method: string, target: string, session: TestSession) =>
   callAdmin(app, method, target, { session, headers: fromConsole(app) });

@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { Console } from '../../src/http/admin/console.ts';
 import { adminUrl, callAdmin } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { exchange } from '../support/raw.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const get = (path: string, headers: Record<string, string> = {}) => fetch(adminUrl(app) + path, { headers });
 

@@ -1,17 +1,15 @@
 /** The order of checks in the admin API, which determines the error code if several checks fail. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { exchange } from '../support/raw.ts';
 
-const app = await startTestApp({ ADMIN_ORIGIN: 'https://admin.example.com' });
+const app = await startAppForFile({ ADMIN_ORIGIN: 'https://admin.example.com' });
 const url = `http://127.0.0.1:${app.app.console?.port}`;
-afterAll(() => app[Symbol.asyncDispose]());
 
 const admin = await addOperator(app, 'admin');
 const viewer = await addOperator(app, 'viewer');
-const local = await startTestApp();
-afterAll(() => local[Symbol.asyncDispose]());
+const local = await startAppForFile();
 
 /** Sends a request with this Host header, and returns the response. */
 async function ask(host: string, path = '/admin/v1/session'): Promise<{ status: number; code?: string }> {

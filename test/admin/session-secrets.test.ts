@@ -1,12 +1,11 @@
 /** The two secrets of a session: the cookie, and the secret that the page stores. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { generateKey } from '../../src/domain/key.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const statusWith = async (session: Awaited<ReturnType<typeof signIn>>) =>
   (await callAdmin(app, 'GET', '/session', { session })).status;

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { systemUserName } from '../../src/app/services.ts';
 import { generateKey } from '../../src/domain/key.ts';
@@ -12,12 +12,11 @@ import {
   signIn,
   type TestSession,
 } from '../support/admin.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { change } from '../support/backup.ts';
 import { keptLog } from '../support/log.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 // Failed sign-ins are limited per minute.
 beforeEach(() => app.clock.advance(60));
 

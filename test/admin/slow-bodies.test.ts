@@ -1,5 +1,5 @@
 /** Requests of operators whose body arrives after the operator was revoked. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import {
@@ -10,12 +10,11 @@ import {
   signIn,
   type TestOperator,
 } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { responsesOf } from '../support/raw.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { storage } = app.operator;
 
 /** Sends a request with a part of its body. The result sends the rest, and returns the status and the error code. */

@@ -1,18 +1,17 @@
 /** Uploaded files and exported lines, which may be larger than ordinary request and response bodies. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit.ts';
 import { maxUploadBytes } from '../../src/contract/bounds.ts';
 import { streamLines } from '../../src/http/admin/downloads.ts';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { exchange } from '../support/raw.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { token } = await addOperator(app, 'admin');
 const viewer = await addOperator(app, 'viewer');
 

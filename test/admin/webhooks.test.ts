@@ -25,11 +25,6 @@ async function created({ call }: Buyer): Promise<{ readonly id: number; readonly
 
 const [anna, ben] = [await buyerOf(app), await buyerOf(app)];
 const [first, second, third] = [await created(anna), await created(anna), await created(ben)];
-/** Omits webhooks of other tests. */
-const idsOf = async (target: string) =>
-  (await list<Listed>(target)).items
-    .map(({ id }) => id)
-    .filter((id) => [first.id, second.id, third.id].includes(id));
 const disable = (id: number, reason = 'Overloaded.') => done('POST', `/webhooks/${id}/disable`, { reason });
 const enable = (id: number) => done('POST', `/webhooks/${id}/enable`);
 const asClient = async ({ call }: Buyer, id: number) =>
@@ -41,18 +36,6 @@ const newest = async (type: string) => {
   );
   return event;
 };
-
-test('the webhooks of all accounts are paginated, and the filters can be combined', async () => {
-  expect(await idsOf('/webhooks?limit=2')).toEqual([first.id, second.id, third.id]);
-  await enable(third.id);
-  await disable(second.id);
-  const { id } = anna.account;
-  expect(await idsOf(`/webhooks?accountId=${id}`)).toEqual([first.id, second.id]);
-  expect(await idsOf('/webhooks?state=enabled&limit=1')).toEqual([first.id, third.id]);
-  expect(await idsOf(`/webhooks?state=disabled&accountId=${id}`)).toEqual([second.id]);
-  await enable(second.id);
-  expect(await idsOf('/webhooks?state=disabled')).toEqual([]);
-});
 
 test('deliveries are listed newest first with their attempts, and can be filtered by status', async () => {
   const [id, now] = [BigInt(first.id), app.clock.now()];

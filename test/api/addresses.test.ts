@@ -56,13 +56,13 @@ describe('the limit on failures per address', () => {
     expect(await left(app)).toBe(3);
   });
 
-  test('keeps its count when the clock is set back, and its Reset stays in the future', async () => {
+  test('keeps its count when the clock is set back, and its Reset is set back with it', async () => {
     const app = minuteLater(direct);
     expect(await left(app)).toBe(599);
     app.clock.step(-3_600);
     const answer = await fail(app);
     expect(answer.number('X-RateLimit-Remaining')).toBe(598);
-    expect(answer.number('X-RateLimit-Reset')).toBeGreaterThan(app.clock.seconds);
+    expect(answer.number('X-RateLimit-Reset')).toBe(app.clock.seconds + 60);
   });
 });
 

@@ -1,13 +1,12 @@
 /** Request bodies: Content-Type, Content-Encoding, sizes, JSON and invalid members. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
 import { faulty, newPet } from '../support/pets.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const send = (options: CallOptions) => app.call('POST', '/pets', options);
 const utf8 = (text: string) => new TextEncoder().encode(text);

@@ -2,13 +2,12 @@
  * Category behavior not covered by the random walk in `test/storage/every-operation.test.ts` or by
  * `every-mistake.test.ts`.
  */
-import { afterAll, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { expect, test } from 'bun:test';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
 import { linksOf, newPet, relative } from '../support/pets.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const put = (id: number | string, more: CallOptions = {}, to = app) =>
   to.call('PUT', `/categories/${id}`, { body: '{"name":"Dogs"}', ...more });

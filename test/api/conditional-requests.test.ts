@@ -2,14 +2,13 @@
  * `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13): pages and filters, races and precedence. The rules for
  * each operation are in every-conditional-operation.test.ts.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { type Buyer, buyerOf, stepsTo } from '../support/orders.ts';
 import { addPets, newPet } from '../support/pets.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 const buyer = await buyerOf(app);
-afterAll(() => app[Symbol.asyncDispose]());
 
 const read = (target: string, held?: string, of: Buyer = buyer, method = 'GET') =>
   of.call(method, target, held === undefined ? {} : { headers: { 'If-None-Match': held } });

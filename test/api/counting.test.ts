@@ -1,12 +1,11 @@
 /** Counted requests and their limits (contract, sections 5 and 6). */
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 
 /** Each test advances the clock and creates new accounts. */
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 /** Sends a request with the key. Returns the remaining requests of its account. */
 async function left(key: string): Promise<number> {

@@ -1,13 +1,12 @@
 /** Webhook deliveries that are stored and listed. */
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
-import { leaseLevels } from '../../src/domain/delivery.ts';
-import { startTestApp } from '../support/app.ts';
+import { expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 import { type Buyer, buyerOf } from '../support/orders.ts';
 import { faulty, linksOf, relative } from '../support/pets.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { storage } = app.operator;
 
 async function created(owner: Buyer): Promise<bigint> {
@@ -27,25 +26,7 @@ async function withDeliveries(count: number) {
   const { last } = await storage.events.bounds();
   const webhookId = await created(owner);
   for (let added = 0; added < count; added++) await owner.addPet();
-  const now = app.clock.now();
-  await storage.write('dispatchDeliveries', {
-    settled: [],
-    lease: {
-      now,
-      leasedUntil: now,
-      room: 0,
-      after: 0n,
-      held: {},
-      heldOfAccounts: {},
-      heldOfOthers: {},
-      limits: leaseLevels[0],
-      full: [],
-      fast: [],
-      waiting: [],
-      perSecond: 10_000,
-      round: 0,
-    },
-  });
+  await storage.write('dispatchDeliveries', { settled: [], lease: leaseRequest(app.clock.now()) });
   const events = Array.from({ length: count }, (_, at) => last + BigInt(at + 1));
   return { owner, events, list: `/webhooks/${webhookId}/deliveries` };
 }

@@ -1,11 +1,10 @@
 /** The deprecated operation, `getPet`, before and after its sunset. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { addPets, linksOf } from '../support/pets.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 await addPets(app, 3);
-afterAll(() => app[Symbol.asyncDispose]());
 
 test('an empty query string is valid for a deprecated operation', async () => {
   for (const query of ['?', '?&']) expect((await app.call('GET', `/pets/2${query}`)).status).toBe(200);

@@ -1,39 +1,14 @@
 /** Event retention, and changes made with `EVENTS=off`. A reader that misses an event always gets an error. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { describe, expect, test } from 'bun:test';
 import { dayMs, minuteMs } from '../../src/domain/clock.ts';
 import { Sweeper } from '../../src/operations/sweeper.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { sqlitePlace, storeTests } from '../storage/place.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { patientSettings } from '../support/cluster.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { newStores } from '../support/new-stores.ts';
 import { linksOf, newPet, relative } from '../support/pets.ts';
-import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
-type Settings = Readonly<Record<string, string>>;
-
-/** The settings of a new store. */
-const stores: Record<string, () => Promise<{ readonly settings: Settings } & AsyncDisposable>> = {
-  SQLite: async () => {
-    const folder = await temporaryFolder();
-    const settings = { DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}` };
-    return { settings, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
-  },
-  ...(servers && {
-    'PostgreSQL and Redis': async () => {
-      const schema = await servers.makeSchema();
-      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
-      const settings = { ...redis, DATABASE_URL: schema.url, ADMIN_PORT: 'off', REDIS_TIMEOUT_MS: '60000' };
-      return { settings, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
-    },
-  }),
-};
 
 const add = async (app: TestApp) =>
   expect((await app.call('POST', '/pets', { body: newPet() })).status).toBe(201);
@@ -51,7 +26,7 @@ async function end(app: TestApp): Promise<string> {
   return new URLSearchParams(relative(link).split('?')[1]).get('after') ?? '';
 }
 
-describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
+describe.each(await newStores())('on %s', (_name, makeStore) => {
   test('every reader, whenever it started, gets an error after changes made with EVENTS=off', async () => {
     await using store = await makeStore();
     const running = (EVENTS: 'on' | 'off') => startTestApp({ ...store.settings, EVENTS });

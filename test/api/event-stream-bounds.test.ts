@@ -1,13 +1,12 @@
 /** Limits on the streams of an account and on the backlog of a reader. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { maxStreams } from '../../src/contract/events.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { EventSource } from '../support/event-source.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 test('an account may have 10 streams, and an additional stream gets 429 too_many_streams until one of the 10 ends', async () => {
   const { account, key } = await app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });

@@ -1,14 +1,13 @@
 /** The stream of events, read by an independent parser. Its limits are tested in event-stream-bounds.test.ts. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { parseJson } from '../../src/contract/json.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { EventSource } from '../support/event-source.ts';
 import { keyLosses, keyLossNames, losingKey } from '../support/key-losses.ts';
 import { newPet } from '../support/pets.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 interface Opened {
   readonly key?: string;

@@ -1,12 +1,11 @@
 /** Requests that wait for an event, and the reasons why they end early. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { keyLosses, keyLossNames, losingKey } from '../support/key-losses.ts';
 import { newPet } from '../support/pets.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const wait = (of: TestApp, key: string, query = '') =>
   of.call('GET', `/events?after=0&wait=30${query}`, { key });

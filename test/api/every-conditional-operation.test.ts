@@ -2,15 +2,14 @@
  * Conditional requests (RFC 9110, section 13) to every operation that supports them. These tests complement
  * test/storage/every-operation.test.ts.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { isRead } from '../../src/contract/operation.ts';
 import { allOperations, hasEntityTag } from '../../src/contract/operations.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { type Sample, sampleOf, send } from '../support/requests.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const withHeader = (name: string, value: string) => ({ headers: { [name]: value } });
 

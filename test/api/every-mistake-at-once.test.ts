@@ -1,11 +1,10 @@
 /** A 400 response lists all errors in a request, even if the body cannot be read. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { faulty, newPet } from '../support/pets.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 await app.call('POST', '/pets', { body: newPet() });
 
 const withBody = allOperations.filter(({ body }) => body !== undefined);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { errors } from '../../src/contract/errors.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { isRead } from '../../src/contract/operation.ts';
-import { allOperations, allowedMethods, basePath } from '../../src/contract/operations.ts';
+import { allOperations, allowedMethods } from '../../src/contract/operations.ts';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
 import { generateKey } from '../../src/domain/key.ts';
 import type { Scope } from '../../src/domain/scope.ts';
@@ -244,17 +244,6 @@ describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path,
       expect((await app.call('GET', target + beyond)).error.code).toBe('route_not_found');
     }
   });
-});
-
-test('pages from configured origins may use the method of every operation', async () => {
-  const origin = 'https://shop.example';
-  await using open = await startTestApp({ CORS_ORIGINS: origin });
-  for (const { method, path } of allOperations) {
-    const headers = { Origin: origin, 'Access-Control-Request-Method': method };
-    const { status, headers: sent } = await fetch(open.url + basePath + path, { method: 'OPTIONS', headers });
-    expect([path, status]).toEqual([path, 204]);
-    expect(sent.get('access-control-allow-methods')?.split(', ')).toContain(method);
-  }
 });
 
 describe('X-Request-Id', () => {

@@ -2,14 +2,13 @@
  * `Idempotency-Key` in concurrent requests to every operation that supports it. The random walk in
  * test/storage/every-operation.test.ts repeats requests one after the other.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { freshKey, isReplayed, said, under } from '../support/idempotency.ts';
 import { sampleOf, send } from '../support/requests.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 describe.each(allOperations.filter(isRepeatable))('$operationId', (operation) => {
   test('a request sent many times concurrently is applied exactly once, and every copy gets the same response or a 409 that says to retry', async () => {

@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { generateKey } from '../../src/domain/key.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 interface Shown {
   readonly plan: string;
@@ -40,26 +39,6 @@ describe("a key's rate limit", () => {
       expect(answer.header('RateLimit')).toBe('"minute";r=4;t=60, "day";r=8;t=86400');
     }
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
-  });
-
-  test('can be read without starting a rate limit window', async () => {
-    const { key } = await app.tenant('free');
-    expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
-    app.clock.advance(30);
-    expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 60));
-    const counted = await spend(app, key);
-    expect(counted.number('X-RateLimit-Reset')).toBe(app.clock.seconds + 60);
-    app.clock.advance(30);
-    expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 30));
-  });
-
-  test('reports a new window after the previous one has ended', async () => {
-    const { key } = await app.tenant('free');
-    await spend(app, key);
-    app.clock.advance(60);
-    const { minute, day } = shown(await look(app, key));
-    expect([minute.remaining, day.remaining]).toEqual([60, 999]);
-    expect(day.resetAt).toBe(at(app, 86_400 - 60));
   });
 
   test('reports zero remaining requests and the reset time while the limit is exhausted', async () => {

@@ -1,13 +1,12 @@
 /** Lifetime of the stored response to a POST with an `Idempotency-Key`. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 import { expectReplay, isReplayed, under } from '../support/idempotency.ts';
 import { buyerOf, type ShownOrder } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 
 /** Each test advances the clock and creates a new account. */
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 describe('a response is stored for 24 hours', () => {
   test.each([

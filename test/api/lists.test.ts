@@ -2,23 +2,22 @@
  * Behavior of pages and filters not covered by the random walk in `test/storage/every-operation.test.ts` or by
  * `every-mistake.test.ts`.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { encodeCursor } from '../../src/contract/cursor.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import type { ErrorAnswer } from '../support/call.ts';
 import { addPets, faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 // 111 animals: more than the largest page, and not a multiple of the default page size.
 const pets: Pet[] = [];
 for (let n = 0; n < 111; n++) {
   const body = newPet(`Animal ${n}`, String(n % 4), petStatuses[n % 3]);
   pets.push((await app.call('POST', '/pets', { body })).json as Pet);
 }
-afterAll(() => app[Symbol.asyncDispose]());
 
 const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
 const list = async (query: string) => (await app.call('GET', `/pets?${query}`)).json;

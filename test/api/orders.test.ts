@@ -2,14 +2,13 @@
  * Order behavior not covered by the random walk in `test/storage/every-operation.test.ts` or by
  * `every-mistake.test.ts`.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 import { buyerOf } from '../support/orders.ts';
 import { faulty } from '../support/pets.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 const buyer = await buyerOf(app);
-afterAll(() => app[Symbol.asyncDispose]());
 
 const rounds = 10;
 

@@ -2,19 +2,16 @@
  * The scopes of a key, for every operation of the contract. In every-operation.test.ts, each operation is called with
  * only its scope.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
+import { describe, expect, test } from 'bun:test';
 import { allOperations } from '../../src/contract/operations.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../src/domain/scope.ts';
-import { oldKey, writeOldStore } from '../storage/old-store.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
-import { temporaryFolder } from '../support/folder.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 import { sampleOf, send } from '../support/requests.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 const owner = await buyerOf(app);
 /** For each scope, a key with all other scopes. */
 const allBut = new Map<Scope, Buyer>();
@@ -23,7 +20,6 @@ for (const scope of allScopes) {
   const others = allScopes.filter((other) => other !== scope);
   allBut.set(scope, await buyerOf(app, others));
 }
-afterAll(() => app[Symbol.asyncDispose]());
 
 function expectRefused(answer: Answer, scope: Scope): void {
   if (answer.text !== '') expect(answer.error).toMatchObject({ status: 403, code: 'insufficient_scope' });
@@ -106,19 +102,5 @@ describe('the scopes of a key', () => {
     await app.operator.keys.setScopes(own.keyId, []);
     expect(await may(app, own.key)).toEqual([]);
     expect(await may(app, successor.key)).toEqual(['pets:write', 'orders:read']);
-  });
-
-  test('are the default scopes after an upgrade from a version without scopes', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    await writeOldStore(path, join(folder.path, 'store.limits.db'));
-    await using old = await startTestApp({ DATABASE_URL: `sqlite:${path}` });
-    expect(await may(old, oldKey)).toEqual([...defaultScopes]);
-    // Excludes the key created for this test.
-    const former = (await old.operator.storage.keys.list(0, 100)).filter(
-      ({ lastFour }) => !old.key.endsWith(lastFour),
-    );
-    expect(former.length).toBeGreaterThan(0);
-    for (const { scopes } of former) expect(scopes).toEqual(defaultScopes);
   });
 });

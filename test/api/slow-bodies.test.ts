@@ -8,14 +8,10 @@ import { connect } from 'node:net';
 import pino from 'pino';
 import type { Scope } from '../../src/domain/scope.ts';
 import { publicly, startTestApp, type TestApp } from '../support/app.ts';
-import { patientSettings } from '../support/cluster.ts';
+import { newStores } from '../support/new-stores.ts';
 import { newPet } from '../support/pets.ts';
 import { type RawResponse, responsesOf } from '../support/raw.ts';
-import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const silent = pino({ level: 'silent' });
 /** Hosts that are being resolved, each with a function that completes the resolution. */
@@ -25,18 +21,6 @@ async function resolveSlowly(host: string): Promise<readonly string[]> {
   if (host.startsWith('slow')) await new Promise<void>((resolve) => resolving.set(host, resolve));
   return publicly();
 }
-
-async function onPostgres(): Promise<TestApp> {
-  if (servers === undefined) throw new Error('There are no servers.');
-  const schema = await servers.makeSchema();
-  const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
-  return startTestApp({ DATABASE_URL: schema.url, ...redis }, silent, resolveSlowly);
-}
-
-const places: [string, () => Promise<TestApp>][] = [
-  ['SQLite', () => startTestApp({}, silent, resolveSlowly)],
-  ...(servers === undefined ? [] : [['PostgreSQL', onPostgres] as [string, typeof onPostgres]]),
-];
 
 const scopes: readonly Scope[] = ['pets:read', 'pets:create', 'events:read', 'webhooks:write'];
 const webhook = '{"url":"https://shop.example/","types":["pet.*"]}';
@@ -64,9 +48,13 @@ async function begin(app: TestApp, key: string, [method, target, body]: readonly
   };
 }
 
-describe.each(places)('on %s', (_name, start) => {
-  const started = start();
-  afterAll(async () => (await started)[Symbol.asyncDispose]());
+describe.each(await newStores())('on %s', (_name, makeStore) => {
+  const store = makeStore();
+  const started = store.then(({ settings }) => startTestApp(settings, silent, resolveSlowly));
+  afterAll(async () => {
+    await (await started)[Symbol.asyncDispose]();
+    await (await store)[Symbol.asyncDispose]();
+  });
 
   async function keyOf(app: TestApp, perMinute = 1_000) {
     const { account } = await app.tenant('enterprise', { perMinute, perDay: 1_000 });

@@ -1,17 +1,16 @@
 /**
  * A webhook acts after the request that configures it, so a key needs the scopes for everything that the webhook does.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { webhookOperations } from '../../src/contract/webhooks.ts';
-import { leaseLevels } from '../../src/domain/delivery.ts';
 import type { Scope } from '../../src/domain/scope.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/call.ts';
 import { freshKey, isReplayed, under } from '../support/idempotency.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const { storage } = app.operator;
 
 type WebhookCall = (key: Pick<Buyer, 'call'>, id: bigint, options?: CallOptions) => Promise<Answer>;
@@ -29,25 +28,10 @@ const patch =
 
 /** Creates the webhook's deliveries of all events, and returns the latest. */
 async function deliveryOf(webhookId: bigint): Promise<bigint> {
-  const now = app.clock.now();
-  const take = {
-    now,
-    leasedUntil: now,
-    room: 0,
-    held: {},
-    heldOfAccounts: {},
-    heldOfOthers: {},
-    limits: leaseLevels[0],
-    full: [],
-    fast: [],
-    waiting: [],
-    perSecond: 10_000,
-    round: 0,
-  };
-  // Without room, a round only creates deliveries, for the first webhooks after `after`.
+  // A round creates deliveries for the first webhooks after `after`.
   for (let isMore = true; isMore; ) {
-    const request = { settled: [], lease: { ...take, after: webhookId - 1n } };
-    ({ isMore } = await storage.write('dispatchDeliveries', request));
+    const lease = leaseRequest(app.clock.now(), { after: webhookId - 1n });
+    ({ isMore } = await storage.write('dispatchDeliveries', { settled: [], lease }));
   }
   const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId });
   return delivery?.id ?? 0n;

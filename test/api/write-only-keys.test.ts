@@ -1,21 +1,17 @@
 /** A key that can change a resource but not read it receives no data in the response. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { isRead } from '../../src/contract/operation.ts';
 import { allOperations } from '../../src/contract/operations.ts';
 import type { OrderTransition } from '../../src/domain/order-status.ts';
 import type { Scope } from '../../src/domain/scope.ts';
-import { startTestApp } from '../support/app.ts';
-import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
+import { startAppForFile } from '../support/app.ts';
+import { buyerOf, clientOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
-let owner: Buyer;
-beforeAll(async () => {
-  owner = await buyerOf(app);
-});
+const owner = await buyerOf(app);
 
 type Row = (typeof allOperations)[number];
 /** A single scope allows both reading and changing webhooks. */

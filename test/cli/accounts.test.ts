@@ -65,14 +65,6 @@ test('accounts show prints the limits of an account', async () => {
   expect(stdout).toMatch(/^Account \d+ \(Told\), plan free: 60 requests per minute, 1,000 per day\.\n$/);
 });
 
-test('set-plan fails for an unknown account', async () => {
-  const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
-  expect({ exitCode, stderr }).toEqual({
-    exitCode: 1,
-    stderr: 'animal-store: There is no account 99. For a list, run "animal-store accounts list".\n',
-  });
-});
-
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   [
     'an enterprise plan without limits',

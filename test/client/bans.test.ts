@@ -1,11 +1,10 @@
 /** Protection of keys from bans, even if several programs share a key. Uses the real service, in virtual time. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { describe, expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 import { freeClientOf } from '../support/free-client.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 describe('pacing', () => {
   test('avoids 429 with many concurrent calls, even if another program has used part of the limit', async () => {

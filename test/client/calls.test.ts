@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import packageJson from '../../client/package.json' with { type: 'json' };
 import {
   AnimalStore,
@@ -9,11 +9,10 @@ import {
   PermissionError,
   RemovedError,
 } from '../../client/src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const store = new AnimalStore({ key: app.key, url: app.url });
 const ozzy: NewPet = { name: 'Ozzy', categoryId: 7 };
 

@@ -1,17 +1,16 @@
 /** Consistency of the client with contract/openapi.json. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { createError } from '../../client/src/create-error.ts';
 import { AnimalStore, type AnimalStoreError, type ErrorCode } from '../../client/src/index.ts';
 import { List } from '../../client/src/list.ts';
 import { generateClientTypes } from '../../scripts/client-types.ts';
 import { clientErrors } from '../../src/contract/errors.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { root } from '../support/process.ts';
 
 const openapi = await Bun.file(join(root, 'contract/openapi.json')).text();
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 test('the committed types equal the output of npm run contract', async () => {
   expect(await Bun.file(join(root, 'client/src/contract.ts')).text()).toBe(generateClientTypes(openapi));

@@ -1,5 +1,5 @@
 /** Listing and following events with the real service. Long waits run in virtual time. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
   AuthenticationError,
@@ -7,13 +7,13 @@ import {
   EventsExpiredError,
   type FollowOptions,
 } from '../../client/src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 let waits = 0;
 const store = new AnimalStore({
   key: app.key,
@@ -22,7 +22,6 @@ const store = new AnimalStore({
     if (url.includes('wait=30')) waits++;
   },
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const add = (count: number, of = store) =>
   Promise.all(Array.from({ length: count }, () => of.pets.create({ name: 'Ozzy', categoryId: 7n })));

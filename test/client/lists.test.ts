@@ -1,12 +1,11 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { AnimalStore, type Pet } from '../../client/src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
 // Clients use a different URL than the one in pagination links.
-const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile({ PUBLIC_URL: 'https://animals.example.com' });
 const urls: string[] = [];
 const store = new AnimalStore({ key: app.key, url: app.url, onRequest: ({ url }) => urls.push(url) });
 const pets = await addPets(app, 205, 'available', 'sold');

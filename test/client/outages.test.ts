@@ -1,5 +1,5 @@
 /** Outages and restarts of the service in virtual time. `npm run stress -- --only once` tests real outages. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
   type AnimalStoreError,
@@ -11,12 +11,11 @@ import {
   type UnavailableError,
 } from '../../client/src/index.ts';
 import { isUncertain } from '../../client/src/retry.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const json = { 'content-type': 'application/json' };

@@ -1,11 +1,10 @@
 /** Convenience methods: `pets.find` and `pets.updateWith`. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { AnimalStore, type Pet, PreconditionError, ServerError } from '../../client/src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const store = new AnimalStore({ key: app.key, url: app.url });
 const create = (name: string) => store.pets.create({ name, categoryId: 7 });
 const extended = ({ name }: Pet) => ({ name: `${name}+` });

@@ -1,5 +1,5 @@
 /** Streaming events with the real service. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../client/src/clock.ts';
 import {
   AnimalStore,
@@ -9,13 +9,12 @@ import {
   ServerError,
   type StreamOptions,
 } from '../../client/src/index.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 const store = new AnimalStore({ key: app.key, url: app.url });
 
 /** Ends the wait for data of each open stream. */

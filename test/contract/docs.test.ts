@@ -1,16 +1,14 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import version from '../../assets/reference/version.json' with { type: 'json' };
 import packageJson from '../../client/package.json' with { type: 'json' };
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 
 const publicUrl = 'https://animals.example.com/store';
-const app = await startTestApp({ PUBLIC_URL: publicUrl, STAGING_URL: 'https://staging.example.com' });
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile({ PUBLIC_URL: publicUrl, STAGING_URL: 'https://staging.example.com' });
 
-const bare = await startTestApp();
-afterAll(() => bare[Symbol.asyncDispose]());
+const bare = await startAppForFile();
 
 /** Fetches without following redirects or decompressing, to see the response as sent. */
 function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {

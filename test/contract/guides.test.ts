@@ -1,17 +1,16 @@
 /** The guides, as served by the service. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientErrors } from '../../src/contract/errors.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
 import { root } from '../support/process.ts';
 
-const app = await startTestApp({
+const app = await startAppForFile({
   CORS_ORIGINS: 'https://shop.example',
   PUBLIC_REQUESTS_PER_MINUTE: '100000',
 });
-afterAll(() => app[Symbol.asyncDispose]());
 
 const page = (path: string) => fetch(app.url + path, { headers: { Accept: 'text/html' } });
 

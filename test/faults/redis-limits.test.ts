@@ -3,7 +3,7 @@
  * proxy.
  */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import { troubles } from '../../src/domain/troubles.ts';
@@ -11,17 +11,13 @@ import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';
 import { FakeClock } from '../support/clock.ts';
-import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
+import { type OwnServer, ownRedis } from '../support/servers.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
 import { ban, caller, type LimitBench, type LimitInstance, limitBench, take, takes } from './limit-bench.ts';
 
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
-describe.skipIf(servers === undefined)('limits and bans', () => {
-  // These tests are skipped if no database servers are available.
-  const there = servers ?? ({} as NonNullable<typeof servers>);
+await describeWithServers('limits and bans', (there) => {
   const bench = () => limitBench(there);
 
   test('survive an emptied Redis even if PostgreSQL takes longer to respond than the Redis timeout', async () => {

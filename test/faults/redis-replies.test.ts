@@ -1,11 +1,8 @@
 /** An unexpected reply from Redis is treated as a failure of Redis, not as a decision about a request. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { testServers } from '../support/servers.ts';
+import { expect, test } from 'bun:test';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { until } from '../support/wait.ts';
 import { caller, limitBench, take } from './limit-bench.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /** Matches the start of Redis's reply for an accepted request. The first number is the decision. */
 const decision = /\*1[13]\r\n:0\r\n/;
@@ -16,10 +13,7 @@ const replies: Readonly<Record<string, string>> = {
   'no decision': '*11\r\n_\r\n',
 };
 
-describe.skipIf(servers === undefined)('an unrecognized reply from Redis', () => {
-  // These tests are skipped if no database servers are available.
-  const there = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('an unrecognized reply from Redis', (there) => {
   for (const [name, reply] of Object.entries(replies)) {
     test(`with ${name} is treated as a failure: the instance uses local counts, and tries Redis again later`, async () => {
       await using bench = await limitBench(there);

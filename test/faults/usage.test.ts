@@ -1,5 +1,5 @@
 /** Usage is counted exactly once, even if the response to a commit is lost. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { openStore } from '../../src/app/store.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
@@ -8,19 +8,13 @@ import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
 const caller = callerWith({});
 
-describe.skipIf(servers === undefined)('a usage report whose commit got no response', () => {
-  // These tests are skipped if no database servers are available.
-  const there = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('a usage report whose commit got no response', (there) => {
   /** Creates a usage recorder with a store behind a proxy, and a function that returns the recorded totals. */
   async function recording() {
     await using made = new AsyncDisposableStack();

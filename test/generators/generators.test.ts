@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cp } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { int64Max } from '../../src/contract/json.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { packagesInstalled } from '../support/packages.ts';
 import { type Ended, finished, root } from '../support/process.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const guide = await Bun.file(join(root, 'docs/guides/generated-clients.md')).text();
 const [introduction = '', ...recipes] = guide.split(/^### /m);

@@ -2,18 +2,17 @@
  * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even after the service's
  * response. A proxy would assign that 400 to another client's request.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxDroppedBytes, maxDroppedChunks } from '../../src/http/listener/unread-body.ts';
 import { adminUrl } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { type RawResponse, responsesOf } from '../support/raw.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const json = 'Content-Type: application/json\r\n';
 const authorization = `Authorization: Bearer ${app.key}\r\n`;

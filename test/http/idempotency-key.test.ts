@@ -1,17 +1,16 @@
 /** Parsing of `Idempotency-Key` headers as sent by client libraries, curl users and attackers. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';
 import { readIdempotencyKey } from '../../src/http/pipeline/idempotency.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { buyerOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 import { always } from '../support/property.ts';
 import { exchange } from '../support/raw.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 const { key } = await buyerOf(app);
-afterAll(() => app[Symbol.asyncDispose]());
 
 /** The parsed header value. Null if the header is rejected. */
 function read(value: string | undefined): string | null | undefined {

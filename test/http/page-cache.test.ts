@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { RequestContext } from '../../src/http/pipeline/context.ts';
 import { handleRequest } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { clientDependencies, incomingOf, requestContextOf } from '../support/request-context.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 await addPets(app, 3);
-afterAll(() => app[Symbol.asyncDispose]());
 
 let made = 0;
 /** The app's operations, with a count of their calls. */

@@ -2,14 +2,13 @@
  * Requests that fetch cannot send. The service responds to a malformed request at most once, never treats bytes of the
  * request's body as another request, and keeps working.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { adminUrl } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { exchange, type RawResponse } from '../support/raw.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const host = 'Host: animals.example\r\n';
 const authorization = `Authorization: Bearer ${app.key}\r\n`;

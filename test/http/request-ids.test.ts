@@ -1,13 +1,12 @@
 /** Every response has a request id for operators, including errors and paths outside /v1. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { handleRequest } from '../../src/http/pipeline/pipeline.ts';
 import { createPublicRoutes } from '../../src/http/public/public-routes.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { incomingOf, requestContextOf, serve } from '../support/request-context.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const paths = [
   ...['/', '/docs', '/docs/scalar.js', '/openapi.json', '/livez', '/readyz', '/.well-known/api-catalog'],

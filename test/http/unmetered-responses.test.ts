@@ -2,17 +2,16 @@
  * Responses that do not count against a rate limit are limited per connection, because pipelining makes them cheap to
  * request.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { maxUnmeteredPerMinute, UnmeteredResponses } from '../../src/http/listener/unmetered-responses.ts';
 import { Connection } from '../process/connection.ts';
 import { adminUrl } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { FakeClock } from '../support/clock.ts';
 import { exchange } from '../support/raw.ts';
 
 const origin = 'https://shop.example';
-const app = await startTestApp({ CORS_ORIGINS: origin, AUTH_FAILURES_PER_MINUTE: '10' });
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile({ CORS_ORIGINS: origin, AUTH_FAILURES_PER_MINUTE: '10' });
 
 const limited = await app.tenant('enterprise', { perMinute: 1, perDay: 1 });
 const host = 'Host: 127.0.0.1\r\n';

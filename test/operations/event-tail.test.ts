@@ -1,17 +1,16 @@
 /** The event reader shared by all waiting requests and streams of a process, tested on a real store. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { operations } from '../../src/contract/operations.ts';
 import type { EventRepresentation } from '../../src/contract/representations.ts';
 import type { Authenticated } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { type EndReason, EventTail } from '../../src/operations/events/tail.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile } from '../support/app.ts';
 import { clientDependencies, requestContextOf } from '../support/request-context.ts';
 import { until } from '../support/wait.ts';
 
-const app = await startTestApp();
+const app = await startAppForFile();
 const { storage } = app.app.admin;
-afterAll(() => app[Symbol.asyncDispose]());
 
 async function add(count = 1): Promise<void> {
   const body = { name: 'Ozzy', categoryId: 1n, status: 'available' } as const;

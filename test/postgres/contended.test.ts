@@ -1,18 +1,12 @@
 /** Changes to one heavily contended animal succeed, and other requests do not wait for them. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { openCatalogue, rename } from '../storage/catalogue-kit.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
-describe.skipIf(servers === undefined)('contended changes to an animal on PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('contended changes to an animal on PostgreSQL', ({ makeSchema }) => {
   /**
    * A unit of work that lets another session change its animal between the read and the commit, unless the animal is
    * locked.

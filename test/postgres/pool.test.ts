@@ -1,5 +1,5 @@
 /** A process's PostgreSQL connection pool: effects of locks, lost sessions and slow statements. */
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import { units } from '../../src/operations/units.ts';
@@ -18,18 +18,13 @@ import {
   untilDone,
 } from '../storage/postgres-kit.ts';
 import { newPet } from '../storage/samples.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
 const poolSize = 4;
 
-describe.skipIf(servers === undefined)('the PostgreSQL connection pool', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema, makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
+await describeWithServers('the PostgreSQL connection pool', ({ makeSchema, makeDatabase }) => {
   const notices: string[] = [];
   const notice = (text: string) => void notices.push(text);
   beforeEach(() => void notices.splice(0));

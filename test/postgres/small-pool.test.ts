@@ -1,23 +1,17 @@
 /** Concurrent requests of many kinds do not cause a deadlock, even with few connections to PostgreSQL. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { patientSettings } from '../support/cluster.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { type Buyer, buyerOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 import { ownPgBouncer, pgBouncerProgram, throughPgBouncer } from '../support/pgbouncer.ts';
-import { testServers } from '../support/servers.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /** More clients than connections, each with a request in flight. */
 const clients = 24;
 const roundsPerClient = 4;
 
-describe.skipIf(servers === undefined)('with few PostgreSQL connections', () => {
-  // These tests are skipped if no servers are available.
-  const { makeDatabase, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('with few PostgreSQL connections', ({ makeDatabase, makePrefix, redisUrl }) => {
   for (const [name, poolSize, isBehind] of [
     ['1', 1],
     ['2', 2],

@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { encodeCursor } from '../../src/contract/cursor.ts';
 import { answerOf, type CallOptions } from '../support/call.ts';
-import { ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import type { Service } from '../support/process.ts';
+import { ended, type ImportReport, newWorkplace } from '../support/cli.ts';
 import { until } from '../support/wait.ts';
 
-let place: Workplace;
-let service: Service;
-beforeAll(async () => {
-  place = await newWorkplace();
-  service = await place.serve({ BAN_STRIKES: '1' });
-});
+const place = await newWorkplace();
+const service = await place.serve({ BAN_STRIKES: '1' });
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
   await place[Symbol.asyncDispose]();

@@ -1,37 +1,19 @@
 /** The command `events tail`, while a service records events. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { commandLine, newWorkplace } from '../support/cli.ts';
-import { patientSettings } from '../support/cluster.ts';
+import { newStores } from '../support/new-stores.ts';
 import { start } from '../support/process.ts';
-import { testServers } from '../support/servers.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
-type Settings = Readonly<Record<string, string>>;
-
-const stores: Record<string, () => Promise<{ readonly settings: Settings } & AsyncDisposable>> = {
-  SQLite: async () => ({ settings: {}, [Symbol.asyncDispose]: async () => {} }),
-  ...(servers && {
-    'PostgreSQL and Redis': async () => {
-      const schema = await servers.makeSchema();
-      const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix(), ...patientSettings };
-      const settings = { ...redis, DATABASE_URL: schema.url, ADMIN_PORT: 'off' };
-      return { settings, [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose]() };
-    },
-  }),
-};
 
 interface ShownEvent {
   readonly id: number;
   readonly type: string;
 }
 
-describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
+describe.each(await newStores())('on %s', (_name, makeStore) => {
   test('events tail prints each event as it is recorded, and Ctrl+C ends it with exit code 0', async () => {
     await using store = await makeStore();
     await using place = await newWorkplace();
-    const environment = store.settings;
+    const environment = { ...store.settings, ADMIN_PORT: 'off' };
     const run = async (...args: string[]) => {
       const { exitCode, stdout, stderr } = await place.run(args, { environment });
       expect([args, exitCode, stderr.replace(/^Created a new store.*\n/, '')]).toEqual([args, 0, '']);
@@ -40,7 +22,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     const follow = (...args: string[]) =>
       start([...commandLine, 'events', 'tail', ...args], {
         cwd: place.folder,
-        environment: { DATABASE_URL: `sqlite:${place.path('store.db')}`, ...environment },
+        environment,
       });
     await run('import', await place.write('pets.csv', 'name,categoryId\nOzzy,1\nMaple,1\n'));
     await using service = await place.serve(environment);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -20,14 +20,11 @@ import { findProgram } from '../support/server-process.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { bareRoot, bareRoots, dataFolder } from './bare-root.ts';
-import { buildExecutable, EmptyPlace, type Executable } from './executable.ts';
+import { buildExecutable, EmptyPlace } from './executable.ts';
 
 const testBareRoot = testWith(...bareRoots);
 
-let executable: Executable;
-beforeAll(async () => {
-  executable = await buildExecutable();
-});
+const executable = await buildExecutable();
 afterAll(() => executable[Symbol.asyncDispose]());
 
 const servers = await testServers();

@@ -1,13 +1,10 @@
 /** Commands whose standard output cannot be written. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { afterAll, expect, test } from 'bun:test';
+import { newWorkplace } from '../support/cli.ts';
 import { commandLine } from '../support/command.ts';
 import { finished, settingsIn } from '../support/process.ts';
 
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
+const place = await newWorkplace();
 afterAll(() => place[Symbol.asyncDispose]());
 
 /** Runs a command in a shell, with its standard output redirected. */

@@ -1,5 +1,5 @@
 /** The service behind real proxies with the configurations in deploy/. */
-import { afterAll, describe, expect } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { once } from 'node:events';
 import { chmodSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import { maxStreams } from '../../src/contract/events.ts';
 import { deliveredProxy, replaced } from '../stress/rolling-proxy.ts';
-import { startTestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { newPet } from '../support/pets.ts';
 import { exchange, sendAndHalfClose } from '../support/raw.ts';
@@ -18,8 +18,7 @@ import { findProgram } from '../support/server-process.ts';
 import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 const authorization = `Bearer ${app.key}`;
 

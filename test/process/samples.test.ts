@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
 import { installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -21,8 +21,7 @@ function blockBelow(marker: string, markdown: string): string {
   return block[1];
 }
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 /** A project in which the TypeScript client is installed. */
 const project = await temporaryFolder();

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { countsIn } from '../support/limit-file.ts';
-import { dataFileIn, issueKey, limitFileIn, startService } from '../support/process.ts';
+import { dataFileIn, startService } from '../support/process.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
 
@@ -53,26 +52,5 @@ describe('draining', () => {
     expect(await service.exited).toBe(0);
     await expect(endless.reply()).rejects.toThrow('No answer');
     expect(rowsOf(dataFileIn(folder.path), 'SELECT name FROM pets')).toEqual([{ name: 'Ozzy' }]);
-  });
-});
-
-describe('shutdown', () => {
-  test('saves exact counts, which are used after a restart', async () => {
-    await using folder = await temporaryFolder();
-    let key: string;
-    {
-      await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-      // The daily limit equals the per-minute limit, because the minute may end during the test.
-      key = await issueKey(folder.path, 'enterprise', { perMinute: 500, perDay: 500 });
-      const client = clientOf(service.url, key);
-      for (let request = 0; request < 6; request++) await client.get('/pets');
-      expect((await client.add('Ozzy')).remaining).toBe(493);
-      service.signal('SIGTERM');
-      expect(await service.exited).toBe(0);
-    }
-    expect(countsIn(limitFileIn(folder.path), 2).day).toBe(7);
-
-    await using again = await startService(folder.path);
-    expect((await clientOf(again.url, key).get('/pets')).remaining).toBe(492);
   });
 });

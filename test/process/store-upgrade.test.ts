@@ -9,7 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { laterMigrations, oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
-import { digests, rowsOf } from '../storage/sqlite-files.ts';
+import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
@@ -77,23 +77,6 @@ test('"migrate" of a newer version upgrades a store that no service is using, ev
   expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
   // The upgraded store is newer than this version of the service.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
-});
-
-test('a command of a newer version leaves a stopped store unchanged, and the older version still starts', async () => {
-  await using folder = await temporaryFolder();
-  const path = dataFileIn(folder.path);
-  {
-    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-    service.signal('SIGTERM');
-    expect(await service.exited).toBe(0);
-  }
-  const before = digests(folder.path);
-  expect(() => openLater(path, false, false)).toThrow(
-    /from an older version of the service; .* Nothing was changed\./,
-  );
-  expect(digests(folder.path)).toEqual(before);
-  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
 });
 
 test('a running command of an older version does not write to an upgraded store', async () => {

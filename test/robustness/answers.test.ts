@@ -1,9 +1,8 @@
 /** Error responses stay small, even if a request contains many errors. */
-import { afterAll, expect, test } from 'bun:test';
-import { startTestApp } from '../support/app.ts';
+import { expect, test } from 'bun:test';
+import { startAppForFile } from '../support/app.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
+const app = await startAppForFile();
 
 test.each(['a=&', '=&', 'limit=1&'])(
   'the same error repeated throughout a 14,000-byte query is reported only once (%s)',

@@ -1,15 +1,12 @@
 /** The routes under `/sandbox`. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import type { SandboxAccount } from '../../sandbox/accounts.ts';
 import type { RequestEntry } from '../../sandbox/requests.ts';
 import { exchange } from '../support/raw.ts';
-import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
 import { until } from '../support/wait.ts';
 
-let sandbox: TestSandbox;
-beforeAll(async () => {
-  sandbox = await startTestSandbox();
-});
+const sandbox = await startTestSandbox();
 afterEach(() => sandbox.steered('POST', '/reset'));
 afterAll(() => sandbox[Symbol.asyncDispose]());
 

@@ -1,15 +1,12 @@
 /** Every fault, from the client's point of view. All responses are checked against the contract. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, possibleErrors } from '../../src/contract/operations.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { until } from '../support/wait.ts';
 
-let sandbox: TestSandbox;
-beforeAll(async () => {
-  sandbox = await startTestSandbox();
-});
+const sandbox = await startTestSandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const ozzy = { body: '{"name":"Ozzy","categoryId":1}' };

@@ -1,13 +1,10 @@
 /** The reply fault, which simulates the responses of proxies. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { type SandboxUser, startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { type SandboxUser, startTestSandbox } from '../support/sandbox.ts';
 
-let sandbox: TestSandbox;
-beforeAll(async () => {
-  sandbox = await startTestSandbox();
-});
+const sandbox = await startTestSandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const namesOf = async ({ call }: SandboxUser) =>

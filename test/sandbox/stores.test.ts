@@ -1,16 +1,13 @@
 /** Isolated stores of a sandbox. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import type { RequestEntry } from '../../sandbox/requests.ts';
 import { maxStores, type StoreEntry, Stores } from '../../sandbox/stores.ts';
 import type { ApiError } from '../../src/contract/api-error.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { startTestSandbox } from '../support/sandbox.ts';
 
-let sandbox: TestSandbox;
-beforeAll(async () => {
-  sandbox = await startTestSandbox();
-});
+const sandbox = await startTestSandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 const clientOf = ({ url, accounts }: Pick<StoreEntry, 'url' | 'accounts'>) =>

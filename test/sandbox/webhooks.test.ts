@@ -1,16 +1,13 @@
 /** Webhooks of a sandbox, with a receiver on loopback that verifies deliveries with the Standard Webhooks library. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { StoreEntry } from '../../sandbox/stores.ts';
 import { answerOf } from '../support/call.ts';
-import { type SandboxUser, startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { type SandboxUser, startTestSandbox } from '../support/sandbox.ts';
 import { until } from '../support/wait.ts';
 import { response, startReceiver } from '../webhooks/receiver.ts';
 
-let sandbox: TestSandbox;
-beforeAll(async () => {
-  sandbox = await startTestSandbox();
-});
+const sandbox = await startTestSandbox();
 afterEach(() => sandbox.steered('POST', '/reset'));
 afterAll(() => sandbox[Symbol.asyncDispose]());
 

@@ -1,5 +1,5 @@
 /** Cached pages on PostgreSQL. A change discards only the pages that could show it. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Pet } from '../../src/contract/representations.ts';
 import type { IdSpan } from '../../src/domain/changed-ids.ts';
@@ -9,13 +9,10 @@ import { petReaders } from '../../src/operations/resources/pets.ts';
 import { PostgresChangedIds } from '../../src/storage/postgres/changed-ids.ts';
 import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { randomFrom } from '../support/random.ts';
-import { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const catalogue = {
   add: { writes: ['pets'], all: ({ pets }: Transaction, given: readonly NewPet[]) => pets.add(given) },
@@ -35,10 +32,7 @@ const catalogue = {
   },
 } as const satisfies Units;
 
-describe.skipIf(servers === undefined)('cached pages on PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('cached pages on PostgreSQL', ({ makeSchema }) => {
   /** A store with animals in several id ranges, and a process that tracks its changes. */
   async function opened() {
     await using made = new AsyncDisposableStack();

@@ -150,6 +150,7 @@ export function limitStoreConforms(check: StoreTest): void {
           const refused = await take(store.limits, two);
           expect(refused.errorCode).toBe('rate_limit_exceeded');
           expect(refused.resetAt).toBe(Math.ceil(clock.now() / 1_000) + refused.retryAfterSeconds - 1);
+          expect(refused.minute.resetAt).toBe(refused.resetAt);
         }
         clock.step(stepSeconds);
         clock.advance(0.001);

@@ -1,24 +1,18 @@
 /** The ids of rows that a group adds on PostgreSQL, which are assigned when the group is stored. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/representations.ts';
 import { retentionMs } from '../../src/operations/changes/idempotency.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { now, openCatalogue } from './catalogue-kit.ts';
 import { newPet } from './samples.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const preconditions = {};
 
 const orderFor = (petId: bigint) => ({ body: { petId }, now });
 const onceFor = (key: string) => ({ accountId: 1, key, request: 'r' });
 
-describe.skipIf(servers === undefined)('the ids of added rows on PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('the ids of added rows on PostgreSQL', ({ makeSchema }) => {
   const opened = <All extends Units>(registry: All) => openCatalogue(makeSchema, registry, 1);
 
   test('results, events, stored responses and audit entries contain the final ids', async () => {

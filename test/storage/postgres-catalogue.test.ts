@@ -2,16 +2,13 @@
  * Concurrent catalog changes by several instances on PostgreSQL. Changes are computed in memory, and stored only if the
  * rows they are based on have not changed.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { ApiError } from '../../src/contract/api-error.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { until } from '../support/wait.ts';
 import { now, openCatalogue, pausing, rename } from './catalogue-kit.ts';
 import { lockers } from './postgres-kit.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const preconditions = {};
 
@@ -23,10 +20,7 @@ const refusalOf = (done: Promise<unknown> | undefined) =>
     (error) => (error instanceof ApiError ? error.code : error),
   );
 
-describe.skipIf(servers === undefined)('changes to the catalog on PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('changes to the catalog on PostgreSQL', ({ makeSchema }) => {
   const opened = <All extends Units>(
     registry: All,
     instances?: number,

@@ -1,15 +1,15 @@
 /** Deliveries that another session has locked, or is leasing, on PostgreSQL. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import {
-  type DispatchResult,
-  type LeasedDelivery,
-  type LeaseRequest,
-  leaseLevels,
-  type SettledDelivery,
+import type {
+  DispatchResult,
+  LeasedDelivery,
+  LeaseRequest,
+  SettledDelivery,
 } from '../../src/domain/delivery.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import { now, openCatalogue } from './catalogue-kit.ts';
 
 const servers = await testServers();
@@ -50,21 +50,8 @@ async function openDeliveries() {
     settled: readonly SettledDelivery[] = [],
     more: Partial<LeaseRequest> = {},
   ) => {
-    const request = {
-      now,
-      leasedUntil,
-      room,
-      after: 0n,
-      held: {},
-      heldOfAccounts: {},
-      heldOfOthers: {},
-      limits: leaseLevels[0],
-      full: [],
-      fast: [],
-      waiting: [],
-    };
-    const take = { ...request, perSecond: 10_000, round: 0, ...more };
-    return write('dispatchDeliveries', { settled, lease: take }) as Promise<DispatchResult>;
+    const lease = leaseRequest(now, { leasedUntil, room, ...more });
+    return write('dispatchDeliveries', { settled, lease }) as Promise<DispatchResult>;
   };
   const redeliver = (deliveryId: bigint) =>
     write('redeliver', { params: { webhookId: 1n, deliveryId }, caller, now });

@@ -1,21 +1,15 @@
 /** Instances of version 1.1.0 lock counters before rows. During a rolling upgrade, this must not cause deadlocks. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { units } from '../../src/operations/units.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { now } from './catalogue-kit.ts';
 import { lockAwaited, openDatabase, openSession, writeStoreOf11 } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
-describe.skipIf(servers === undefined)('while an instance of version 1.1.0 is running', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('while an instance of version 1.1.0 is running', ({ makeSchema }) => {
   /** A store with an animal, and a session that locks like version 1.1.0. */
   async function opened() {
     await using made = new AsyncDisposableStack();

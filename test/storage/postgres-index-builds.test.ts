@@ -1,15 +1,12 @@
 /** Upgrades of a PostgreSQL store build indexes while instances of an older version change the tables. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { apply, applyWithIndexes, migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { formatOf11, openDatabase, openSession, writeStoreOf11, writeStoreOfFormat } from './postgres-kit.ts';
 import { demand } from './schema.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const index = 'orders_by_reference';
 /** The format whose next step begins with the index. */
@@ -47,10 +44,7 @@ async function relationsOf(session: SQL) {
   return new Map(rows.map((row) => [row.name, row]));
 }
 
-describe.skipIf(servers === undefined)('building indexes during an upgrade of PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('building indexes during an upgrade of PostgreSQL', ({ makeSchema }) => {
   /** A store without the index, and a transaction that the build of the index waits for. */
   async function openStore() {
     await using made = new AsyncDisposableStack();

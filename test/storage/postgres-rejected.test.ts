@@ -1,15 +1,12 @@
 /** Catalog changes that PostgreSQL rejects. The rest of their group is stored. */
-import { afterAll, describe, expect, spyOn, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { until } from '../support/wait.ts';
 import { openCatalogue, pausing, rename } from './catalogue-kit.ts';
 import { lockers } from './postgres-kit.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /** Gives an animal a status that the table does not allow. */
 const spoil = {
@@ -20,10 +17,7 @@ const spoil = {
   },
 } as const;
 
-describe.skipIf(servers === undefined)('changes to the catalog that PostgreSQL rejects', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('changes to the catalog that PostgreSQL rejects', ({ makeSchema }) => {
   const opened = <All extends Units>(registry: All, instances?: number) =>
     openCatalogue(makeSchema, registry, instances);
 

@@ -1,19 +1,16 @@
 /** Units of work on PostgreSQL: effects of locks, lost connections, failing commits and timeouts on a group. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { ApiError } from '../../src/contract/api-error.ts';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Awaitable } from '../../src/domain/awaitable.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { lockers, openDatabase, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const account = {
   name: 'shop',
@@ -36,10 +33,7 @@ const common = {
 const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) => Awaitable<Outcome>) =>
   ({ writes: [], run }) as const;
 
-describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('units of work on PostgreSQL', ({ makeSchema }) => {
   /** A store with a writer for each registry, and an additional session. */
   async function opened(registries: readonly Units[], statementTimeoutMs = 20_000) {
     await using made = new AsyncDisposableStack();

@@ -1,13 +1,13 @@
 /** Upgrades of a PostgreSQL store while instances of an older version are running. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { openTables } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import { createReads } from '../../src/storage/postgres/reads.ts';
 import { foldCase } from '../../src/tables/accounts.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testServers } from '../support/servers.ts';
 import {
   formatOf11,
   inventories,
@@ -19,9 +19,6 @@ import {
   writeStoreOf11,
   writeStoreOfFormat,
 } from './postgres-kit.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 /** Adds an animal the way a version without the inventory does. */
 async function addAsBefore(session: SQL, name: string): Promise<void> {
@@ -48,10 +45,7 @@ async function addKeyAsBefore(session: SQL, accountId: number, fingerprint: stri
     SELECT last, ${accountId}, 'key', ${fingerprint}, 'wxyz', 'pets:read', 0, NULL FROM taken`;
 }
 
-describe.skipIf(servers === undefined)('upgrading a PostgreSQL store', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('upgrading a PostgreSQL store', ({ makeSchema }) => {
   test('counts the animals, including those that an older instance adds during and after the upgrade', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);

@@ -1,17 +1,14 @@
 /** Instances and Redis stay consistent when a clock changes. In these tests, each instance has a separate clock. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { openStore } from '../../src/app/store.ts';
 import { defaultBanRules } from '../../src/limits/limit.ts';
 import { FakeClock } from '../support/clock.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { patient } from './cluster-place.ts';
 import { callerWith } from './samples.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
 const quota = { perMinute: 2, perDay: 100 };
@@ -29,10 +26,7 @@ interface Bench extends AsyncDisposable {
   empty(): Promise<void>;
 }
 
-describe.skipIf(servers === undefined)('the Redis clock', () => {
-  // These tests are skipped if no servers are available.
-  const there = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('the Redis clock', (there) => {
   async function open(count: number): Promise<Bench> {
     await using opened = new AsyncDisposableStack();
     const schema = opened.use(await there.makeSchema());

@@ -1,29 +1,23 @@
 /** Guarantees of Redis in addition to those of every limit store. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/app/store.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
 import { troubles } from '../../src/domain/troubles.ts';
 import { FakeClock } from '../support/clock.ts';
-import { testServers } from '../support/servers.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { until } from '../support/wait.ts';
 import { clusterPlaceOn, patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
 import { callerWith, enterprise, newKey, newPet } from './samples.ts';
 
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
-
 /** Length of the store id between the prefix and the name of a Redis key. */
 const storeIdLength = 12;
 const caller = callerWith();
 
-describe.skipIf(servers === undefined)('Redis', () => {
-  // These tests are skipped if no servers are available.
-  const there = servers ?? ({} as NonNullable<typeof servers>);
-
+await describeWithServers('Redis', (there) => {
   async function command(...words: [string, ...string[]]): Promise<unknown> {
     const client = new RedisClient(there.redisUrl);
     const [name, ...args] = words;

@@ -2,11 +2,11 @@
 import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import type { Operation } from '../../src/contract/operation.ts';
 import { sharedOperations } from '../../src/contract/operations.ts';
-import { leaseLevels } from '../../src/domain/delivery.ts';
 import { resolveQuota } from '../../src/domain/plan.ts';
 import type { units } from '../../src/operations/units.ts';
 import type { KeyUsage } from '../../src/storage/admin.ts';
 import type { UnitInput } from '../../src/storage/transaction.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import { newKey, newPet } from './samples.ts';
 
 type AllUnits = typeof units;
@@ -142,21 +142,7 @@ const newWebhook = {
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const take = {
-  now,
-  leasedUntil: now + 9,
-  room: 9,
-  after: 0n,
-  held: {},
-  heldOfAccounts: {},
-  heldOfOthers: {},
-  limits: leaseLevels[0],
-  full: [],
-  fast: [],
-  waiting: [],
-  perSecond: 10_000,
-  round: 0,
-};
+const take = leaseRequest(now, { leasedUntil: now + 9, room: 9 });
 const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,

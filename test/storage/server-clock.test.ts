@@ -1,26 +1,24 @@
 /** Instances whose clocks differ agree on all times, because PostgreSQL's clock decides. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { SQL } from 'bun';
 import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
 import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Clock, hourMs, minuteMs, systemClock } from '../../src/domain/clock.ts';
-import { type LeasedDelivery, leaseLevels, type SettledDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery, SettledDelivery } from '../../src/domain/delivery.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { troubles } from '../../src/domain/troubles.ts';
 import { ServerClock } from '../../src/storage/postgres/server-clock.ts';
 import { answerOf } from '../support/call.ts';
 import { FakeClock, FakeMachine } from '../support/clock.ts';
 import { patientSettings } from '../support/cluster.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
 import { keptLog } from '../support/log.ts';
 import { ample } from '../support/process.ts';
-import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
-
-const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
+import { leaseRequest } from '../support/webhooks.ts';
 
 describe("the clock of PostgreSQL's server", () => {
   function opened(aheadMs = 0) {
@@ -143,9 +141,8 @@ const newPetJson = '{"name":"Rex","categoryId":1}';
 
 const offsetsMs = [0, 90_000, -25 * hourMs] as const;
 
-describe.skipIf(servers === undefined)('instances whose clocks differ from that of PostgreSQL', () => {
-  // These tests are skipped if no servers are available.
-  const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
+await describeWithServers('instances whose clocks differ from that of PostgreSQL', (servers) => {
+  const { makeSchema, makePrefix, redisUrl } = servers;
 
   async function startInstances(more: Readonly<Record<string, string>> = {}) {
     await using started = new AsyncDisposableStack();
@@ -229,21 +226,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
       settled: readonly SettledDelivery[] = [],
     ) => {
       const now = storage.clock.now();
-      const take = {
-        ...{
-          now,
-          leasedUntil: now + minuteMs,
-          room: 10,
-          held: {},
-          heldOfAccounts: {},
-          heldOfOthers: {},
-          limits: leaseLevels[0],
-          full: [],
-          fast: [],
-          after: 0n,
-        },
-        ...{ waiting: [], perSecond: 10_000, round: 0 },
-      };
+      const take = leaseRequest(now, { leasedUntil: now + minuteMs, room: 10 });
       // The first round only creates the delivery, or stores the outcome of the attempt.
       await storage.write('dispatchDeliveries', { settled, lease: { ...take, room: 0 } });
       return (await storage.write('dispatchDeliveries', { settled: [], lease: take })).deliveries;

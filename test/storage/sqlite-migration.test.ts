@@ -1,7 +1,6 @@
 /** Upgrades of the data file from the formats without counts and without operators. */
 import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
@@ -80,14 +79,6 @@ test('an upgrade counts the animals, keeps the scopes of keys and does not reuse
   ]);
 });
 
-test('an upgrade of an empty store counts no animals', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'store.db');
-  writeFormer(path, 1);
-  await using store = await open(path);
-  expect(await store.pets.inventory()).toEqual({ available: 0, pending: 0, sold: 0 });
-});
-
 test('after an upgrade, accounts are open and can be found by name, ignoring case', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
@@ -108,43 +99,4 @@ test('after an upgrade, accounts are open and can be found by name, ignoring cas
   expect((await keys.list(0, many, { accountId: 2 })).map(({ name }) => name)).toEqual(['till']);
   expect((await keys.findCaller('print'))?.accountId).toBe(2);
   expect(await store.operators.list()).toEqual([]);
-});
-
-test('an upgrade that fails halfway leaves the accounts unchanged', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'store.db');
-  {
-    using database = makeFormer(path, beforeOperators);
-    database.run("INSERT INTO accounts (name, plan, created_at) VALUES ('shop', 'free', 1)");
-    // Conflicts with the last table that the upgrade creates.
-    database.run('CREATE TABLE usage_days (day INTEGER) STRICT');
-  }
-  const state = () => [
-    rowsOf(path, 'SELECT * FROM accounts'),
-    rowsOf(path, 'SELECT name, sql FROM sqlite_schema ORDER BY name'),
-    rowsOf(path, 'PRAGMA user_version'),
-  ];
-  const before = state();
-  await expect(open(path)).rejects.toThrow(/usage_days already exists/);
-  expect(state()).toEqual(before);
-});
-
-test('a killed upgrade leaves the store unchanged, and is retried on the next start', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'store.db');
-  writeFormer(path, 60_000);
-  const script = join(import.meta.dir, 'sqlite-migration-script.ts');
-  const steps = dataMigrations.length - former;
-  for (let step = 1; step <= steps; step++) {
-    const upgrade = Bun.spawn([process.execPath, script, path, `${former + step}`]);
-    await upgrade.exited;
-    expect([step, upgrade.signalCode]).toEqual([step, 'SIGKILL']);
-    // Pages that did not fit into memory were written, but not committed.
-    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
-    expect(rowsOf(path, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-    expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: former }]);
-  }
-  await using store = await open(path);
-  expect(wrongCounts(path)).toEqual([]);
-  expect((await store.pets.list(58_000n, 9, { categoryId: lowest })).map(({ id }) => id)).toEqual([59_000n]);
 });

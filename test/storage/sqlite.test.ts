@@ -81,19 +81,6 @@ describe('the data file', () => {
     // SQLite's default limit is 1,000 pages of 4 KiB, checked after each commit.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
   });
-
-  test('a second process may manage the store but not serve it', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    {
-      await using _serving = await open(path);
-      await using managing = await open(path, false);
-      expect(totalAnimals(await managing.pets.inventory())).toBe(0);
-      await expect(open(path)).rejects.toThrow(/Another process is serving the store/);
-    }
-    await using again = await open(path);
-    expect(totalAnimals(await again.pets.inventory())).toBe(0);
-  });
 });
 
 describe('migration', () => {

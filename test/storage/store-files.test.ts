@@ -61,13 +61,6 @@ async function remaining({ limits }: Store): Promise<number | undefined> {
 }
 
 describe('a missing store', () => {
-  test('is not created by a management command, whose error says how to specify the store', async () => {
-    await expect(open('shop/store.db', false)).rejects.toThrow(
-      `No store found at ${pathOf('shop/store.db')}. Check DATABASE_URL`,
-    );
-    expect(readdirSync(folder.path)).toEqual([]);
-  });
-
   test('is also reported for an empty file', async () => {
     writeFileSync(pathOf('store.db'), '');
     const before = digests(folder.path);

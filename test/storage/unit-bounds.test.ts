@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
 import type { Caller } from '../../src/domain/caller.ts';
-import { leaseLevels, maxInFlight } from '../../src/domain/delivery.ts';
+import { maxInFlight } from '../../src/domain/delivery.ts';
 import { ImportOperations, type ImportRow } from '../../src/operations/imports/imports.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
@@ -21,6 +21,7 @@ import { groupIntoRuns } from '../../src/storage/unit-of-work.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import { filledRows, filledWebhooks, fillStore } from './filled-store.ts';
 import { openSession } from './postgres-kit.ts';
 import { type Call, sampleCalls, type UnitName } from './sample-calls.ts';
@@ -100,22 +101,7 @@ const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
   ...{ id: BigInt(filledRows + 1 + index), webhookId: filledWebhooks.leased, leasedUntil: 5, attempts: '[]' },
   ...({ status: 'succeeded', nextAttemptAt: null, finishedAt: now } as const),
 }));
-const take = {
-  ...{
-    now,
-    leasedUntil: now + 9,
-    room: 100,
-    after: 3n,
-    held: {},
-    heldOfAccounts: {},
-    heldOfOthers: {},
-    limits: leaseLevels[0],
-    full: [],
-    fast: [],
-    waiting: [],
-  },
-  ...{ perSecond: 10_000, round: 0 },
-};
+const take = leaseRequest(now, { leasedUntil: now + 9, room: 100, after: 3n });
 const ofPet = (petId: bigint) => ({ ...write, params: { petId } });
 const ofOrder = (orderId: bigint) => ({ ...write, params: { orderId } });
 const operator = {

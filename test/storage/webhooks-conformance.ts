@@ -2,7 +2,6 @@ import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
   type LeasedDelivery,
-  type LeaseRequest,
   type LeaseResult,
   leaseLevels,
   maxHeldEvents,
@@ -19,6 +18,7 @@ import { deliveryBatch, maxRedeliveredAtOnce } from '../../src/storage/delivery-
 import type { SweepPosition, UnitOfWork } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
 import { reschedule } from '../../src/webhooks/attempt.ts';
+import { leaseRequest } from '../support/webhooks.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -64,21 +64,7 @@ async function create({ write, accounts }: Store, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-const requestAt = (at: number, room: number): LeaseRequest => ({
-  now: at,
-  leasedUntil: at + leaseMs,
-  room,
-  after: 0n,
-  held: {},
-  heldOfAccounts: {},
-  heldOfOthers: {},
-  limits: leaseLevels[0],
-  full: [],
-  fast: [],
-  waiting: [],
-  perSecond: 10_000,
-  round: 0,
-});
+const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
 async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {

@@ -1,3 +1,4 @@
+import { afterAll } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
@@ -101,4 +102,11 @@ export async function startTestApp(
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** Starts the service for all tests of a file, and stops it after the last one. */
+export async function startAppForFile(...options: Parameters<typeof startTestApp>): Promise<TestApp> {
+  const app = await startTestApp(...options);
+  afterAll(() => app[Symbol.asyncDispose]());
+  return app;
 }

@@ -4,12 +4,12 @@ import { maxWebhooks } from '../../src/contract/bounds.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
-import { leaseLevels } from '../../src/domain/delivery.ts';
 import { computeFingerprint } from '../../src/domain/key.ts';
 import { allowedTransitions, statusAfter } from '../../src/domain/order-status.ts';
 import type { TestApp } from './app.ts';
 import type { CallOptions } from './call.ts';
 import { newPet } from './pets.ts';
+import { leaseRequest } from './webhooks.ts';
 
 /** A valid request that tests can modify. */
 export interface Sample {
@@ -58,24 +58,9 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
   deliveryId: async (app, { named }) => {
     const { storage } = app.operator;
     await idOf(app, 'POST', '/pets', newPet());
-    const now = app.clock.now();
     for (let after = 0n; ; ) {
-      const take = {
-        now,
-        leasedUntil: now,
-        room: 0,
-        after,
-        held: {},
-        heldOfAccounts: {},
-        heldOfOthers: {},
-        limits: leaseLevels[0],
-        full: [],
-        fast: [],
-        waiting: [],
-        perSecond: 10_000,
-        round: 0,
-      };
-      ({ after } = await storage.write('dispatchDeliveries', { settled: [], lease: take }));
+      const lease = leaseRequest(app.clock.now(), { after });
+      ({ after } = await storage.write('dispatchDeliveries', { settled: [], lease }));
       const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId: named.get('webhookId') });
       if (delivery !== undefined) return delivery.id;
     }

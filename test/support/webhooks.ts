@@ -3,6 +3,7 @@
 import { openStorage } from '../../src/app/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
+import { type LeaseRequest, leaseLevels } from '../../src/domain/delivery.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import type { NewRowOf } from '../../src/tables/table.ts';
 import type { deliveries, webhooks } from '../../src/tables/webhooks.ts';
@@ -32,6 +33,20 @@ async function write(url: string, change: (store: Awaited<ReturnType<typeof open
 
 const open = (url: string) =>
   openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, isServing: false, units });
+
+/** A round of a process that has leased no deliveries. It leases none, and only creates those of recent events. */
+export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
+  const none = {
+    held: {},
+    heldOfAccounts: {},
+    heldOfOthers: {},
+    limits: leaseLevels[0],
+    full: [],
+    fast: [],
+    waiting: [],
+  };
+  return { now, leasedUntil: now, room: 0, after: 0n, ...none, perSecond: 10_000, round: 0, ...more };
+}
 
 /** Adds a webhook that receives no events. The store assigns the id. */
 export async function addWebhook(
