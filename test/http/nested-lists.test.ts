@@ -28,19 +28,38 @@ test('links are short enough for proxies that limit response heads to 4 kB', () 
   expect(headers.Link).toMatch(/^<[^>]+&cursor=abc>; rel="next"$/);
 });
 
-test('the pages of a nested list are cached by request target, starting with the second request', () => {
+const versions = mapVersions(() => 1);
+
+/** Returns a function that requests a page from a new cache, and tells whether the page was read from the store. */
+function newCache() {
   const cache = new PageCache();
-  const versions = mapVersions(() => 1);
-  const read = (target: string, operation = nested, at = versions) => ({ operation, target, versions: at });
+  return (target: string, operation = nested, at = versions) => {
+    let isRead = false;
+    cache.getOrRead({ operation, target, versions: at }, undefined, () => {
+      isRead = true;
+      return { response: answer, span: undefined };
+    });
+    return isRead;
+  };
+}
+
+test('the pages of a nested list are cached by request target, starting with the second request', () => {
+  const reads = newCache();
   const page = '/v1/categories/7/pets';
-  cache.keeper(read(page), undefined)(answer, undefined);
+  expect(reads(page)).toBe(true);
   // Not cached on the first request, because most pages are requested only once.
-  expect(cache.get(read(page), undefined)).toBeUndefined();
-  cache.keeper(read(page), undefined)(answer, undefined);
-  expect(cache.get(read(page), undefined)).toBeDefined();
-  expect(cache.get(read('/v1/categories/8/pets'), undefined)).toBeUndefined();
-  expect(cache.get(read(page, nested, { ...versions, pets: 2 }), undefined)).toBeUndefined();
-  for (let request = 0; request < 2; request++)
-    cache.keeper(read('/v1/categories/7', operations.getCategory), undefined)(answer, undefined);
-  expect(cache.get(read('/v1/categories/7', operations.getCategory), undefined)).toBeUndefined();
+  expect(reads(page)).toBe(true);
+  expect(reads(page)).toBe(false);
+  expect(reads('/v1/categories/8/pets')).toBe(true);
+  expect(reads(page, nested, { ...versions, pets: 2 })).toBe(true);
+  const single = () => reads('/v1/categories/7', operations.getCategory);
+  expect([single(), single(), single()]).toEqual([true, true, true]);
+});
+
+test('a page is not answered with the cached page of another target with the same hash', () => {
+  const [one, other] = ['/v1/categories/34503/pets', '/v1/categories/110562/pets'] as const;
+  expect(Bun.hash.xxHash32(one)).toBe(Bun.hash.xxHash32(other));
+  const reads = newCache();
+  expect([reads(one), reads(one), reads(one)]).toEqual([true, true, false]);
+  expect([reads(other), reads(other), reads(one)]).toEqual([true, false, true]);
 });

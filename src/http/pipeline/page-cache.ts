@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { isRead, type Operation } from '../../contract/operation.ts';
-import type { Awaitable } from '../../domain/awaitable.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { ChangedIds, IdSpan } from '../../domain/changed-ids.ts';
 import type { Resource, Versions } from '../../domain/resources.ts';
 import type { PlainResponse } from './plain-response.ts';
@@ -13,6 +13,7 @@ const entrySize = 1_024;
 const recentTargets = 16_384;
 
 interface CachedPage {
+  readonly target: string;
   versions: Versions;
   readonly response: PlainResponse;
   readonly span: IdSpan | undefined;
@@ -27,6 +28,12 @@ interface PendingPage {
   readonly versions: Versions;
 }
 
+/** A response, and the range of ids on which it depends. */
+export interface ReadPage {
+  readonly response: PlainResponse;
+  readonly span: IdSpan | undefined;
+}
+
 /**
  * Cached responses to reads. A cached response is valid while its resources have the same versions as when it was read,
  * or if the store confirms that none of its rows has changed. Responses with a single resource are not cached, because
@@ -35,19 +42,43 @@ interface PendingPage {
 export class PageCache {
   hits = 0;
   misses = 0;
-  readonly #pages = new LRUCache<string, CachedPage>({ maxSize: maxCacheBytes });
+  /** By hash of the target, because a number is found faster than a text. */
+  readonly #pages = new LRUCache<number, CachedPage>({ maxSize: maxCacheBytes });
   /**
    * Hashes of recently requested targets. Each hash determines its slot, and replaces the previous hash in that slot.
    */
   readonly #recent = new Uint32Array(recentTargets);
 
-  get(
+  /**
+   * Returns the cached response, or reads it. Caches a response that was also requested recently: most pages are
+   * requested only once, by clients that follow links or look up ids, and cost neither a lookup nor memory.
+   */
+  getOrRead(
+    page: PendingPage,
+    changed: ChangedIds | undefined,
+    read: () => Awaitable<ReadPage>,
+  ): Awaitable<PlainResponse> {
+    if (!isCacheable(page.operation)) return andThen(read(), responseOf);
+    const hash = Bun.hash.xxHash32(page.target);
+    const slot = hash % recentTargets;
+    if (this.#recent[slot] !== hash) {
+      this.#recent[slot] = hash;
+      this.misses++;
+      return andThen(read(), responseOf);
+    }
+    const cached = this.#get(page, hash, changed);
+    const isHit = cached !== undefined && !(cached instanceof Promise);
+    return isHit ? cached : this.#orRead(cached, page, hash, changed, read);
+  }
+
+  #get(
     { operation, target, versions }: PendingPage,
+    hash: number,
     changed: ChangedIds | undefined,
   ): Awaitable<PlainResponse | undefined> {
-    if (!isCacheable(operation)) return undefined;
-    const page = this.#pages.get(target);
-    if (page === undefined || isCurrent(operation, page.versions, versions)) return this.#counted(page);
+    const page = this.#pages.get(hash);
+    if (page?.target !== target) return this.#counted(undefined);
+    if (isCurrent(operation, page.versions, versions)) return this.#counted(page);
     const [resource, ...others] = operation.reads as readonly Resource[];
     const { span, mark } = page;
     if (changed === undefined || span === undefined || resource === undefined || others.length > 0) {
@@ -60,35 +91,43 @@ export class PageCache {
     });
   }
 
-  /**
-   * Returns a function that caches the response, provided its target was requested recently. Most pages are requested
-   * only once, by clients that follow links or look up ids. Call `keeper` before reading the resources.
-   */
-  keeper({ operation, target, versions }: PendingPage, changed: ChangedIds | undefined) {
-    if (!isCacheable(operation) || !this.#remember(target)) return () => undefined;
-    const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
-    return (response: PlainResponse, span: IdSpan | undefined): void => {
-      // A `Response` with bytes costs 0.6 µs more than one with a Blob, because bytes are mutable and must be copied.
-      const body = new Blob([response.body ?? '']);
-      const size = body.size + target.length + entrySize;
-      this.#pages.set(target, { versions, response: { ...response, body }, span, mark }, { size });
-    };
-  }
-
-  /** Remembers the target. Returns whether the target was already remembered. */
-  #remember(target: string): boolean {
-    const hash = Bun.hash.xxHash32(target);
-    const place = hash % recentTargets;
-    if (this.#recent[place] === hash) return true;
-    this.#recent[place] = hash;
-    return false;
-  }
-
   #counted(page: CachedPage | undefined): PlainResponse | undefined {
     if (page === undefined) this.misses++;
     else this.hits++;
     return page?.response;
   }
+
+  /** Separate from `getOrRead`, because a function that creates a closure takes longer on every path. */
+  #orRead(
+    cached: Awaitable<PlainResponse | undefined>,
+    page: PendingPage,
+    hash: number,
+    changed: ChangedIds | undefined,
+    read: () => Awaitable<ReadPage>,
+  ): Awaitable<PlainResponse> {
+    return andThen(cached, (known) => known ?? this.#readAndKeep(page, hash, changed, read));
+  }
+
+  #readAndKeep(
+    { operation, target, versions }: PendingPage,
+    hash: number,
+    changed: ChangedIds | undefined,
+    read: () => Awaitable<ReadPage>,
+  ): Awaitable<PlainResponse> {
+    // Before the resources are read.
+    const mark = changed?.mark(operation.reads[0] as Resource) ?? 0;
+    return andThen(read(), ({ response, span }) => {
+      // A `Response` with bytes costs 0.6 µs more than one with a Blob, because bytes are mutable and must be copied.
+      const body = new Blob([response.body ?? '']);
+      const size = body.size + target.length + entrySize;
+      this.#pages.set(hash, { target, versions, response: { ...response, body }, span, mark }, { size });
+      return response;
+    });
+  }
+}
+
+function responseOf({ response }: ReadPage): PlainResponse {
+  return response;
 }
 
 /** Whether all resources in a cached response still have the same version. */

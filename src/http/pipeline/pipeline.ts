@@ -2,7 +2,6 @@ import { ApiError } from '../../contract/api-error.ts';
 import { isRead } from '../../contract/operation.ts';
 import { basePath } from '../../contract/operations.ts';
 import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
-import type { IdSpan } from '../../domain/changed-ids.ts';
 import {
   type Authenticated,
   CallerChanged,
@@ -15,6 +14,7 @@ import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
 import { toIdempotentRequest } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
+import type { ReadPage } from './page-cache.ts';
 import { notModified, type PlainResponse, successResponse, withoutBody } from './plain-response.ts';
 import { requestTarget } from './query.ts';
 import { countRequest, fallbackReply, reply, replyToPreflight, replyWithError } from './reply.ts';
@@ -108,20 +108,8 @@ function respond(
   admission: Authenticated,
 ): Awaitable<PlainResponse> {
   const { pageCache, changedIds } = context;
-  const read = { operation, target: requestTarget(incoming.request.url), versions: admission.versions };
-  return andThen(pageCache.get(read, changedIds), (cached) => {
-    if (cached !== undefined) return cached;
-    const keepResponse = pageCache.keeper(read, changedIds);
-    return andThen(runOperation(context, incoming, operation, admission), ({ response, span }) => {
-      keepResponse(response, span);
-      return response;
-    });
-  });
-}
-
-interface Shown {
-  readonly response: PlainResponse;
-  readonly span: IdSpan | undefined;
+  const page = { operation, target: requestTarget(incoming.request.url), versions: admission.versions };
+  return pageCache.getOrRead(page, changedIds, () => runOperation(context, incoming, operation, admission));
 }
 
 function runOperation(
@@ -129,7 +117,7 @@ function runOperation(
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
   admission: Authenticated,
-): Awaitable<Shown> {
+): Awaitable<ReadPage> {
   if (!isRead(operation)) return runChange(context, incoming, operation, admission);
   const { request, path } = incoming;
   return andThen(readInput(operation, request, path), (read) =>
@@ -147,7 +135,7 @@ async function runChange(
   incoming: IncomingRequest,
   operation: RoutedOperation['operation'],
   admission: Authenticated,
-): Promise<Shown> {
+): Promise<ReadPage> {
   const { request, path } = incoming;
   const read = await readInput(operation, request, path);
   let current = admission;
@@ -181,7 +169,7 @@ function toResponse(
   operation: RoutedOperation['operation'],
   { input }: Input,
   result: OperationResult,
-): Shown {
+): ReadPage {
   const base = (publicUrl ?? '') + basePath;
   const response = successResponse(operation, input.query, result, { base, params: input.params });
   return { response, span: result.span };

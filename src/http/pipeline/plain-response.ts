@@ -1,5 +1,5 @@
 import { cacheControl, computeEtag } from '../../contract/caching.ts';
-import { collectFilters, type ListQuery } from '../../contract/cursor.ts';
+import { filterText, type ListQuery } from '../../contract/cursor.ts';
 import type { Operation, StreamSource } from '../../contract/operation.ts';
 import { hasEntityTag } from '../../contract/operations.ts';
 import type { OperationResult } from '../../operations/client-operations.ts';
@@ -66,8 +66,8 @@ export function withoutBody({ headers: { ETag: _hidden, ...headers } }: PlainRes
   return { status: 204, body: null, headers };
 }
 
-function fillPath({ path }: Operation, params: Readonly<Record<string, bigint>>): string {
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
+function fillPath({ path, params: row }: Operation, params: Readonly<Record<string, bigint>>): string {
+  return row === undefined ? path : path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
 }
 
 interface FeedQuery {
@@ -87,8 +87,11 @@ interface PageQuery extends ListQuery {
   readonly limit: number;
 }
 
+/** Characters that `encodeURIComponent` keeps, and commas. Almost all values consist of these. */
+const unencoded = /^[\w.,~-]*$/;
+
 function encodeQueryValue(value: string): string {
-  return encodeURIComponent(value).replaceAll('%2C', ',');
+  return unencoded.test(value) ? value : encodeURIComponent(value).replaceAll('%2C', ',');
 }
 
 /** If a response head exceeds 4 kB, a proxy such as nginx considers the service failed and stops sending requests to it. */
@@ -99,8 +102,11 @@ const maxLinkBytes = 3_072;
  * page is linked.
  */
 function pageLinks(url: string, query: PageQuery, next: string | undefined): string {
-  const filters = collectFilters(query).map(([name, value]) => `&${name}=${encodeQueryValue(value)}`);
-  const first = `${url}?limit=${query.limit}${filters.join('')}`;
+  let first = `${url}?limit=${query.limit}`;
+  for (const name in query) {
+    const value = filterText(name, query[name]);
+    if (value !== undefined) first += `&${name}=${encodeQueryValue(value)}`;
+  }
   const links = `<${first}>; rel="first"`;
   if (next === undefined) return links;
   const nextLink = `<${first}&cursor=${next}>; rel="next"`;
