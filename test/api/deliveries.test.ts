@@ -36,7 +36,7 @@ async function withDeliveries(count: number) {
       room: 0,
       after: 0n,
       held: {},
-      heldOfAccounts: {},
+      heldOfFast: {},
       heldOfOthers: {},
       limits: leaseLevels[0],
       full: [],

@@ -35,7 +35,7 @@ async function deliveryOf(webhookId: bigint): Promise<bigint> {
     leasedUntil: now,
     room: 0,
     held: {},
-    heldOfAccounts: {},
+    heldOfFast: {},
     heldOfOthers: {},
     limits: leaseLevels[0],
     full: [],

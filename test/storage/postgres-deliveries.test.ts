@@ -56,7 +56,7 @@ async function openDeliveries() {
       room,
       after: 0n,
       held: {},
-      heldOfAccounts: {},
+      heldOfFast: {},
       heldOfOthers: {},
       limits: leaseLevels[0],
       full: [],

@@ -148,7 +148,7 @@ const take = {
   room: 9,
   after: 0n,
   held: {},
-  heldOfAccounts: {},
+  heldOfFast: {},
   heldOfOthers: {},
   limits: leaseLevels[0],
   full: [],

@@ -235,7 +235,7 @@ describe.skipIf(servers === undefined)('instances whose clocks differ from that 
           leasedUntil: now + minuteMs,
           room: 10,
           held: {},
-          heldOfAccounts: {},
+          heldOfFast: {},
           heldOfOthers: {},
           limits: leaseLevels[0],
           full: [],

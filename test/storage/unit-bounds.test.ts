@@ -107,7 +107,7 @@ const take = {
     room: 100,
     after: 3n,
     held: {},
-    heldOfAccounts: {},
+    heldOfFast: {},
     heldOfOthers: {},
     limits: leaseLevels[0],
     full: [],

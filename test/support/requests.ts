@@ -66,7 +66,7 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
         room: 0,
         after,
         held: {},
-        heldOfAccounts: {},
+        heldOfFast: {},
         heldOfOthers: {},
         limits: leaseLevels[0],
         full: [],
