@@ -64,8 +64,8 @@ export interface LeaseRequest {
    * other process leases deliveries of these webhooks.
    */
   readonly held: Readonly<Record<string, number>>;
-  /** Number of deliveries to lease, by account id, for accounts that already have deliveries leased by this process. */
-  readonly heldOfAccounts: Readonly<Record<string, number>>;
+  /** The part of `limits.fast` that is left, by account id, for accounts that have used some of it or get less. */
+  readonly heldOfFast: Readonly<Record<string, number>>;
   /** The part of `limits.others` that is left, by account id, for accounts that have used some of it. */
   readonly heldOfOthers: Readonly<Record<string, number>>;
   /** Webhooks whose receivers have recently responded quickly. */
@@ -169,18 +169,22 @@ export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 /** Number of deliveries that a process leases, in flight or queued. */
 export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 
-/** How many deliveries a process leases while it has a certain amount of room. */
+/** Number of deliveries that a process leases for a fast webhook. More than can be in flight are leased in advance. */
+export const maxLeasedPerFast = 32;
+
+/**
+ * How many deliveries a process leases per account while it has a certain amount of room. Fast webhooks and others have
+ * separate limits, so that the hung receivers of an account do not delay its fast ones.
+ */
 export interface LeaseLimits {
   /** The limits apply while there is more room than this, and leave this much. */
   readonly above: number;
-  /** Number of deliveries per account. */
-  readonly account: number;
-  /** Number of deliveries per account to webhooks that are not fast. If it is 0, only fast webhooks are examined. */
+  /** Number of deliveries to fast webhooks. */
+  readonly fast: number;
+  /** The same for an account whose receivers have recently not responded for seconds. */
+  readonly distrusted: number;
+  /** Number of deliveries to other webhooks. If it is 0, only fast webhooks are examined. */
   readonly others: number;
-  /** Number of deliveries per webhook. */
-  readonly webhook: number;
-  /** Number of deliveries per fast webhook. More than can be in flight are leased in advance. */
-  readonly fastWebhook: number;
 }
 
 /**
@@ -189,23 +193,23 @@ export interface LeaseLimits {
  * all of them.
  */
 export const leaseLevels = [
-  { above: 50, account: 32, others: 32, webhook: maxInFlight.perWebhook, fastWebhook: 32 },
-  { above: 20, account: 4, others: 1, webhook: 1, fastWebhook: 4 },
-  { above: 0, account: 2, others: 0, webhook: 0, fastWebhook: 2 },
+  { above: 50, fast: 32, distrusted: 32, others: 32 },
+  { above: 20, fast: 4, distrusted: 1, others: 1 },
+  { above: 0, fast: 2, distrusted: 0, others: 0 },
 ] as const satisfies readonly LeaseLimits[];
 
 export const leaseLimitsAt = (room: number): LeaseLimits =>
   leaseLevels.find(({ above }) => room > above) ?? leaseLevels[2];
 
 /** Maximum number of additional deliveries that the process leases for a webhook. */
-export function maxWebhookLeases({ held, fast, limits }: LeaseRequest, webhookId: bigint): number {
-  return held[String(webhookId)] ?? (fast.includes(webhookId) ? limits.fastWebhook : limits.webhook);
+export function maxWebhookLeases({ held }: LeaseRequest, webhookId: bigint, isFast: boolean): number {
+  return held[String(webhookId)] ?? (isFast ? maxLeasedPerFast : maxInFlight.perWebhook);
 }
 
-/** Maximum number of additional deliveries that the process leases for an account, and for those that are not fast. */
-export function maxAccountLeases({ heldOfAccounts, heldOfOthers, limits }: LeaseRequest, accountId: bigint) {
+/** Maximum number of additional deliveries that the process leases for an account. */
+export function maxAccountLeases({ heldOfFast, heldOfOthers, limits }: LeaseRequest, accountId: bigint) {
   const id = String(accountId);
-  return { all: heldOfAccounts[id] ?? limits.account, others: heldOfOthers[id] ?? limits.others };
+  return { fast: heldOfFast[id] ?? limits.fast, others: heldOfOthers[id] ?? limits.others };
 }
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */

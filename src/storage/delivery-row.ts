@@ -206,23 +206,31 @@ interface LeaseShare {
   readonly pace: ReturnType<typeof deliverySchedule>;
 }
 
-/** Divides the pace and the leases of each account among its webhooks, which take turns being the first. */
+/**
+ * Divides the pace and the leases of each account among its webhooks, which take turns being the first. Fast webhooks
+ * and others have separate leases.
+ */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
   const shares = new Map<bigint, LeaseShare>();
   const fast = new Set(request.fast);
   for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
     const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const first = request.round % webhooks.length;
-    const { all, others } = maxAccountLeases(request, accountId);
-    let left = Math.min(pace.allowed, all);
-    let leftOfOthers = others;
-    for (const [at, webhook] of [...webhooks.slice(first), ...webhooks.slice(0, first)].entries()) {
-      const isFast = fast.has(webhook.id);
-      const share = Math.ceil(left / (webhooks.length - at));
-      const most = Math.min(maxWebhookLeases(request, webhook.id), share, isFast ? share : leftOfOthers);
-      left -= most;
-      if (!isFast) leftOfOthers -= most;
-      shares.set(webhook.id, { most, pace });
+    const limits = maxAccountLeases(request, accountId);
+    const fastCount = webhooks.filter(({ id }) => fast.has(id)).length;
+    const ofAll = { left: pace.allowed, webhooks: webhooks.length };
+    const ofFast = { left: limits.fast, webhooks: fastCount };
+    const ofOthers = { left: limits.others, webhooks: webhooks.length - fastCount };
+    for (const { id } of [...webhooks.slice(first), ...webhooks.slice(0, first)]) {
+      const isFast = fast.has(id);
+      const divided = [ofAll, isFast ? ofFast : ofOthers];
+      const ownShares = divided.map((one) => Math.ceil(one.left / one.webhooks));
+      const most = Math.min(maxWebhookLeases(request, id, isFast), ...ownShares);
+      for (const one of divided) {
+        one.left -= most;
+        one.webhooks--;
+      }
+      shares.set(id, { most, pace });
     }
   }
   return shares;

@@ -2,8 +2,10 @@
 import {
   type LeasedDelivery,
   type LeaseLimits,
+  leaseLevels,
   leaseLimitsAt,
   maxInFlight,
+  maxLeasedPerFast,
   maxLeasedTotal,
 } from '../domain/delivery.ts';
 
@@ -13,10 +15,17 @@ export interface Loaded {
   readonly body: string | undefined;
 }
 
+interface Attempt {
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** Whether the webhook was fast at the start. A receiver that hangs thus frees no place for another fast one. */
+  readonly isFast: boolean;
+}
+
 interface Lane {
   readonly accountId: number;
-  /** The attempts in flight with their start (Unix ms), earliest first. */
-  readonly inFlight: Map<LeasedDelivery, number>;
+  /** The attempts in flight, earliest first. */
+  readonly inFlight: Map<LeasedDelivery, Attempt>;
   readonly waiting: Loaded[];
 }
 
@@ -26,13 +35,12 @@ const fastMs = 1_000;
 const maxFast = 1_000;
 /**
  * While room is scarce, receivers that respond within this time count as fast. This is more than `fastMs`, because a
- * busy process takes longer to read a response. An account with a slower receiver loses its preference.
+ * busy process takes longer to read a response. Accounts with slower receivers are distrusted.
  */
 const stalledMs = 3_000;
-/** Duration of this loss. */
 const distrustMs = 300_000;
-/** Maximum number of such accounts that are remembered. */
-const maxStalled = 10_000;
+/** Maximum number of distrusted accounts that are remembered. */
+const maxDistrusted = 10_000;
 /** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
 const maxSuspended = 1_000;
 
@@ -43,8 +51,8 @@ export class DeliveryLanes {
    * deliveries are leased, because otherwise no more than four would ever be leased at a time.
    */
   readonly #fast = new Map<bigint, { readonly accountId: number; readonly milliseconds: number }>();
-  /** Accounts with slower receivers, and the time until which they count as such (Unix ms), earliest first. */
-  readonly #stalled = new Map<number, number>();
+  /** Distrusted accounts with the time until which they are distrusted (Unix ms), earliest first. */
+  readonly #distrusted = new Map<number, number>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
   readonly #suspended = new Map<bigint, number>();
   #inFlight = 0;
@@ -65,34 +73,44 @@ export class DeliveryLanes {
    * webhooks without leases.
    */
   get held(): Record<string, number> {
-    const { limits } = this;
-    const fast = new Set(this.fast);
     const rooms = [...this.#lanes].map(([id, lane]) => {
-      const most = (fast.has(id) ? limits.fastWebhook : limits.webhook) - taken(lane);
-      return [id, Math.max(0, most)];
+      const most = this.#isFast(id) ? maxLeasedPerFast : maxInFlight.perWebhook;
+      return [id, Math.max(0, most - taken(lane))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
-  /** Number of additional deliveries that can be leased, by account. Omits accounts without leases. */
-  get heldOfAccounts(): Record<string, number> {
-    return roomsOfAccounts([...this.#lanes.values()], this.limits.account);
+  /** Number of additional deliveries to fast webhooks, by account. Omits trusted accounts without such leases. */
+  get heldOfFast(): Record<string, number> {
+    const { fast, distrusted } = this.limits;
+    const accounts = [...this.#fast.values()].map(({ accountId }) => accountId);
+    const rooms = accounts.filter((id) => this.#distrusted.has(id)).map((id) => [id, distrusted]);
+    return this.#subtractTaken(Object.fromEntries(rooms), true, fast);
   }
 
-  /** Number of additional deliveries to webhooks that are not fast. Omits accounts without such leases. */
+  /** Number of additional deliveries to other webhooks, by account. Omits accounts without such leases. */
   get heldOfOthers(): Record<string, number> {
-    const fast = new Set(this.fast);
-    const others = [...this.#lanes].filter(([id]) => !fast.has(id)).map(([, lane]) => lane);
-    return roomsOfAccounts(others, this.limits.others);
+    return this.#subtractTaken({}, false, this.limits.others);
   }
 
-  /** Webhooks that have a fast receiver. If room is scarce, omits those of accounts that also have slow receivers. */
+  /** Subtracts the leases of fast webhooks, or of others, from the numbers that are allowed by account. */
+  #subtractTaken(rooms: Record<string, number>, ofFast: boolean, most: number): Record<string, number> {
+    for (const [webhookId, { accountId, inFlight, waiting }] of this.#lanes) {
+      const started = inFlight.values().filter(({ isFast }) => isFast === ofFast);
+      const count = [...started].length + (this.#isFast(webhookId) === ofFast ? waiting.length : 0);
+      if (count > 0) rooms[accountId] = Math.max(0, (rooms[accountId] ?? most) - count);
+    }
+    return rooms;
+  }
+
+  /** Webhooks that have a fast receiver. */
   get fast(): bigint[] {
-    const { others, account } = this.limits;
-    const isScarce = others < account;
-    return [...this.#fast]
-      .filter(([, last]) => (isScarce ? !this.#stalled.has(last.accountId) : last.milliseconds < fastMs))
-      .map(([id]) => id);
+    return [...this.#fast.keys()].filter((id) => this.#isFast(id));
+  }
+
+  #isFast(webhookId: bigint): boolean {
+    const { milliseconds = Number.POSITIVE_INFINITY } = this.#fast.get(webhookId) ?? {};
+    return milliseconds < (this.limits === leaseLevels[0] ? fastMs : stalledMs);
   }
 
   /** Webhooks with leased deliveries that are queued. */
@@ -120,9 +138,9 @@ export class DeliveryLanes {
   }
 
   #distrust(accountId: number, now: number): void {
-    this.#stalled.delete(accountId);
-    this.#stalled.set(accountId, now + distrustMs);
-    deleteOldest(this.#stalled, maxStalled);
+    this.#distrusted.delete(accountId);
+    this.#distrusted.set(accountId, now + distrustMs);
+    deleteOldest(this.#distrusted, maxDistrusted);
   }
 
   /** Removes and returns the queued deliveries of a webhook that do not satisfy the condition. */
@@ -150,10 +168,10 @@ export class DeliveryLanes {
     return true;
   }
 
-  /** Ends the suspensions, and the exclusions from reserved places, that expire by `now` (Unix ms). */
+  /** Ends the suspensions and the distrust that expire by `now` (Unix ms). */
   resume(now: number): void {
     deleteUntil(this.#suspended, now);
-    deleteUntil(this.#stalled, now);
+    deleteUntil(this.#distrusted, now);
   }
 
   add(loaded: Loaded): void {
@@ -174,7 +192,7 @@ export class DeliveryLanes {
     if (this.#inFlight === maxInFlight.perProcess) return undefined;
     const loaded = lane.waiting.shift();
     if (loaded === undefined) return undefined;
-    lane.inFlight.set(loaded.delivery, now);
+    lane.inFlight.set(loaded.delivery, { startedAt: now, isFast: this.#isFast(webhookId) });
     this.#inFlight++;
     return loaded;
   }
@@ -206,16 +224,8 @@ const taken = ({ inFlight, waiting }: Lane) => inFlight.size + waiting.length;
 
 /** Whether a request in flight has not been answered for this time. */
 function hasWaited({ inFlight }: Lane, now: number, milliseconds: number): boolean {
-  const [startedAt = now] = inFlight.values();
-  return now - startedAt >= milliseconds;
-}
-
-/** The parts of a limit per account that these lanes leave. */
-function roomsOfAccounts(lanes: readonly Lane[], most: number): Record<string, number> {
-  const rooms: Record<string, number> = {};
-  for (const lane of lanes)
-    rooms[lane.accountId] = Math.max(0, (rooms[lane.accountId] ?? most) - taken(lane));
-  return rooms;
+  const [first] = inFlight.values();
+  return first !== undefined && now - first.startedAt >= milliseconds;
 }
 
 function deleteOldest<Key>(map: Map<Key, unknown>, most: number): void {

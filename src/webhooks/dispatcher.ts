@@ -224,9 +224,9 @@ export class Dispatcher {
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
     this.#isWoken = false;
     this.#lanes.resume(now);
-    const { limits, held, heldOfAccounts, heldOfOthers, fast, waiting } = this.#lanes;
+    const { limits, held, heldOfFast, heldOfOthers, fast, waiting } = this.#lanes;
     const room = this.#isStopping ? 0 : this.#lanes.room - limits.above;
-    const leases = { leasedUntil: now + leaseMs, room, limits, held, heldOfAccounts, heldOfOthers, fast };
+    const leases = { leasedUntil: now + leaseMs, room, limits, held, heldOfFast, heldOfOthers, fast };
     const turn = { after: this.#after.get(limits) ?? 0n, round: this.#round++ };
     const request = { now, ...leases, waiting, full: this.#listFull(settled), perSecond, ...turn };
     const dispatched = await store.dispatch(settled, request).catch((error) => {

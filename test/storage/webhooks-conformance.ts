@@ -2,8 +2,10 @@ import { expect } from 'bun:test';
 import { maxWebhooks } from '../../src/contract/bounds.ts';
 import {
   type LeasedDelivery,
+  type LeaseRequest,
   type LeaseResult,
   leaseLevels,
+  leaseLimits,
   maxHeldEvents,
   maxInFlight,
   maxPending,
@@ -101,6 +103,17 @@ function ended({ id, webhookId, leasedUntil }: LeasedDelivery): SettledDelivery 
   const done = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
   return { ...done, id, webhookId, leasedUntil };
 }
+
+/** Makes leased deliveries due again. */
+const release = ({ write }: UnitWriter, { deliveries }: LeaseResult) =>
+  write('dispatchDeliveries', {
+    settled: deliveries.map((delivery) => reschedule(delivery, now)),
+    lease: requestAt(now, 0),
+  });
+
+/** Number of leased deliveries of each webhook. */
+const countLeases = ({ deliveries }: LeaseResult, webhooks: readonly { readonly id: bigint }[]) =>
+  webhooks.map(({ id }) => deliveries.filter(({ webhookId }) => webhookId === id).length);
 
 /** Sends all due deliveries. Returns their number. */
 async function takeRest(
@@ -750,19 +763,23 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    "a process leases at most its limit for an account, which the account's webhooks share",
+    "a process leases at most its limits for an account's fast webhooks and for the others, which share them",
     async ({ store }) => {
-      const [{ id }, second, other] = [await create(store), await create(store), await create(store, 2)];
+      const made = [await create(store), await create(store), await create(store), await create(store)];
+      const other = await create(store, 2);
+      const fast = made.slice(0, 2).map(({ id }) => id);
       await addPets(store, 9);
       await take(store);
-      const takeWith = async (heldOfAccounts: Record<string, number>) => {
-        const takeFast = { ...requestAt(now, 100), heldOfAccounts, fast: [id, second.id] };
-        const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease: takeFast });
-        const counts = Map.groupBy(deliveries, ({ webhookId }) => webhookId);
-        return [id, second.id, other.id].map((webhookId) => counts.get(webhookId)?.length ?? 0);
+      const takeWith = async (limits: Partial<LeaseRequest>) => {
+        const taking = { ...requestAt(now, 100), fast, ...limits };
+        const taken = await store.write('dispatchDeliveries', { settled: [], lease: taking });
+        await release(store, taken);
+        return countLeases(taken, [...made, other]);
       };
-      expect(await takeWith({ '1': 0, '2': 0 })).toEqual([0, 0, 0]);
-      expect(await takeWith({ '1': 6 })).toEqual([3, 3, 4]);
+      expect(await takeWith({ heldOfFast: { '1': 6 } })).toEqual([3, 3, 4, 4, 4]);
+      expect(await takeWith({ heldOfOthers: { '1': 6 } })).toEqual([9, 9, 3, 3, 4]);
+      expect(await takeWith({ heldOfFast: { '1': 0 }, heldOfOthers: { '2': 0 } })).toEqual([0, 0, 4, 4, 0]);
+      expect(await takeWith({ heldOfFast: { '1': 6 }, heldOfOthers: { '1': 0 } })).toEqual([3, 3, 0, 0, 4]);
     },
   );
 
@@ -770,23 +787,40 @@ export function webhooksConform(check: StoreTest): void {
     'while places are scarce, a process leases one delivery per account to webhooks that are not fast, and then none',
     async ({ store }) => {
       const made = [await create(store), await create(store), await create(store), await create(store, 2)];
-      const [fast, ...others] = made.map(({ id }) => id) as [bigint, ...bigint[]];
       await addPets(store, 9);
       await take(store);
       const takeAt = async (level: number, heldOfOthers: Record<string, number> = {}) => {
         const limits = leaseLevels[level] ?? leaseLevels[0];
-        const taking = { ...requestAt(now, 100), limits, heldOfOthers, fast: [fast] };
+        const taking = { ...requestAt(now, 100), limits, heldOfOthers, fast: [made[0]?.id ?? 0n] };
         const taken = await store.write('dispatchDeliveries', { settled: [], lease: taking });
-        const countOf = (id: bigint) => taken.deliveries.filter(({ webhookId }) => webhookId === id).length;
-        await store.write('dispatchDeliveries', {
-          settled: taken.deliveries.map((delivery) => reschedule(delivery, now)),
-          lease: requestAt(now, 0),
-        });
-        return [countOf(fast), others.map(countOf), taken.isMore];
+        await release(store, taken);
+        return [countLeases(taken, made), taken.isMore];
       };
-      expect(await takeAt(1)).toEqual([2, [1, 0, 1], false]);
-      expect(await takeAt(1, { '1': 0 })).toEqual([4, [0, 0, 1], false]);
-      expect(await takeAt(2)).toEqual([2, [0, 0, 0], false]);
+      expect(await takeAt(1)).toEqual([[4, 1, 0, 1], false]);
+      expect(await takeAt(1, { '1': 0 })).toEqual([[4, 0, 0, 1], false]);
+      expect(await takeAt(2)).toEqual([[2, 0, 0, 0], false]);
+    },
+  );
+
+  check(
+    'webhooks of accounts that have used up their limits do not take the place of others in a round',
+    async ({ store, besideWith }) => {
+      const { write } = await besideWith({ addDeliveries });
+      const made: bigint[] = [];
+      for (let at = 0; at <= leaseLimits.webhooks; at++)
+        made.push((await create(store, 1 + Math.floor(at / 10))).id);
+      for (const webhookId of made) await write('addDeliveries', { webhookId, count: 1 });
+      const usedUp = { '1': 0, '2': 0, '3': 0, '4': 0, '5': 0 };
+      const takeWith = async (limits: Partial<LeaseRequest>) => {
+        const lease = { ...requestAt(now, 100), ...limits };
+        const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease });
+        return deliveries.map(({ webhookId }) => webhookId);
+      };
+      const last = made.at(-1) ?? 0n;
+      expect(await takeWith({ heldOfOthers: usedUp })).toEqual([last]);
+      await write('addDeliveries', { webhookId: last, count: 1 });
+      const held = { [`${last}`]: 1 };
+      expect(await takeWith({ held, heldOfFast: usedUp, fast: made })).toEqual([last]);
     },
   );
 

@@ -38,7 +38,7 @@ const open = (url: string) =>
 export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
   const none = {
     held: {},
-    heldOfAccounts: {},
+    heldOfFast: {},
     heldOfOthers: {},
     limits: leaseLevels[0],
     full: [],

