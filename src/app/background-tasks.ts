@@ -9,6 +9,9 @@ const frequentMs = 10_000;
 /** A task that runs every ten seconds. */
 const rareMs = 60_000;
 
+/** Failing statements take up to ten seconds, and several processes take turns. */
+const quietMs = 60_000;
+
 /** Failures of the store during which its tasks also fail. */
 const explanations: readonly string[] = [
   troubles.dataFile,
@@ -32,7 +35,7 @@ export function createBackgroundTasks(
     }
   };
   const task = (name: string, trouble: Trouble, afterMs: number) =>
-    new BackgroundTask({ name, trouble, afterMs, clock, notice, isStoreUsable });
+    new BackgroundTask({ name, trouble, afterMs, quietMs, clock, notice, isStoreUsable });
   const tasks = {
     webhooks: task('sending of webhooks', troubles.webhooks, frequentMs),
     events: task('reading of new events', troubles.events, frequentMs),

@@ -1,6 +1,10 @@
 /** One run of a background task. */
 export interface Attempt {
-  succeeded(): void;
+  /**
+   * `hasWorked` is false if there was nothing to do, which does not prove that the task would succeed: another process
+   * that fails may have locked its rows.
+   */
+  succeeded(hasWorked?: boolean): void;
   failed(error: unknown): void;
 }
 

@@ -61,7 +61,7 @@ export class Sweeper {
     const { succeeded, failed } = beginSweep();
     // After a failure, the next sweep removes the remaining rows.
     this.#sweeping = this.#sweep()
-      .then(succeeded, failed)
+      .then(() => succeeded(), failed)
       .finally(() => {
         this.#sweeping = undefined;
       });

@@ -10,6 +10,8 @@ interface BackgroundTaskOptions {
   readonly trouble: Trouble;
   /** How long the task must have failed before this is reported, in ms. */
   readonly afterMs: number;
+  /** How long a task that has found nothing to do must not have failed before its failure counts as ended, in ms. */
+  readonly quietMs: number;
   readonly clock: Pick<Clock, 'steady'>;
   readonly notice: Notify;
   /** Whether the store reports no failure that explains those of the task. */
@@ -20,8 +22,8 @@ interface BackgroundTaskOptions {
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #outage: Outage;
-  /** Monotonic time of the first failure since the last success, in ms. */
-  #failingSince: number | undefined;
+  /** Monotonic times of the first failure since the last success and of the last failure, in ms. */
+  #failing: { since: number; lastAt: number } | undefined;
 
   constructor(options: BackgroundTaskOptions) {
     this.#options = options;
@@ -35,22 +37,27 @@ export class BackgroundTask {
   readonly begin = (): Attempt => {
     // The store is examined before the run, because an error of the run can begin a short outage of the store. It is not
     // examined while the task works, because tasks may run thousands of times per second.
-    const isExplained = this.#failingSince !== undefined && !this.#options.isStoreUsable();
+    const isExplained = this.#failing !== undefined && !this.#options.isStoreUsable();
     return {
-      succeeded: () => {
-        this.#failingSince = undefined;
-        this.#outage.end();
-      },
+      succeeded: (hasWorked = true) => this.#succeed(hasWorked),
       failed: (error) => this.#fail(error, isExplained),
     };
   };
 
+  #succeed(hasWorked: boolean): void {
+    if (this.#failing === undefined) return;
+    const { clock, quietMs } = this.#options;
+    if (!hasWorked && clock.steady() - this.#failing.lastAt < quietMs) return;
+    this.#failing = undefined;
+    this.#outage.end();
+  }
+
   #fail(error: unknown, isExplained: boolean): void {
     const { clock, afterMs, trouble } = this.#options;
-    const now = clock.steady();
-    if (isExplained) this.#failingSince = now;
-    this.#failingSince ??= now;
-    if (now - this.#failingSince < afterMs) return;
+    const lastAt = clock.steady();
+    const { since } = (isExplained ? undefined : this.#failing) ?? { since: lastAt };
+    this.#failing = { since, lastAt };
+    if (lastAt - since < afterMs) return;
     const [heading] = trouble.split('.');
     // Unexpected errors of the writer thread contain a stack trace.
     const [reason] = describeError(error).split('\n');

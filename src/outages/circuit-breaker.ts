@@ -7,6 +7,8 @@ interface BreakerOptions {
   readonly probeEveryMs: number;
   readonly notice: Notify;
   readonly failsRequests?: boolean;
+  /** Whether an outage begins only if the first probe fails too, because a request may fail for a reason of its own. */
+  readonly confirms?: boolean;
 }
 
 /** Keeps requests from waiting for a server that is down, and probes the server until it works again. */
@@ -14,6 +16,7 @@ export class CircuitBreaker implements Disposable {
   readonly #options: BreakerOptions;
   readonly #outage: Outage;
   readonly #stopped = new AbortController();
+  #isProbing = false;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -25,9 +28,12 @@ export class CircuitBreaker implements Disposable {
   }
 
   trip(reason: unknown): void {
-    if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
-    this.#outage.begin(describeError(reason));
-    void this.#recover();
+    if (this.#isProbing || this.#stopped.signal.aborted) return;
+    this.#isProbing = true;
+    if (!this.#options.confirms) this.#outage.begin(describeError(reason));
+    void this.#recover().finally(() => {
+      this.#isProbing = false;
+    });
   }
 
   /** Ends the outage and stops probing a server that is no longer needed. */

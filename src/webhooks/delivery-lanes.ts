@@ -34,8 +34,9 @@ const fastMs = 1_000;
 /** Maximum number of fast receivers that are remembered. In every round, the store compares webhooks with them. */
 const maxFast = 1_000;
 /**
- * While room is scarce, receivers that respond within this time count as fast. This is more than `fastMs`, because a
- * busy process takes longer to read a response. Accounts with slower receivers are distrusted.
+ * While room is scarce, receivers that respond within this time also count as fast, because a busy process takes longer to
+ * read a response. They do not get reserved places, which several of them could occupy together for this long. Accounts
+ * with slower receivers are distrusted.
  */
 const stalledMs = 3_000;
 const distrustMs = 300_000;
@@ -110,7 +111,7 @@ export class DeliveryLanes {
 
   #isFast(webhookId: bigint): boolean {
     const { milliseconds = Number.POSITIVE_INFINITY } = this.#fast.get(webhookId) ?? {};
-    return milliseconds < (this.limits === leaseLevels[0] ? fastMs : stalledMs);
+    return milliseconds < (this.limits === leaseLevels[1] ? stalledMs : fastMs);
   }
 
   /** Webhooks with leased deliveries that are queued. */

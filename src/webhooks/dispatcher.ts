@@ -201,8 +201,8 @@ export class Dispatcher {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) {
         const startedAt = performance.now();
         attempt = begin();
-        const isMore = await this.#runRound();
-        attempt.succeeded();
+        const { isMore, hasWorked } = await this.#runRound();
+        attempt.succeeded(hasWorked);
         // A redelivery can examine all retained events. Pauses, so that other writes wait for at most one round.
         if (isMore) await sleep(performance.now() - startedAt, undefined, { ref: false });
       }
@@ -214,8 +214,11 @@ export class Dispatcher {
     }
   }
 
-  /** Returns whether there are more events to examine, or more webhooks after a round that found nothing to send. */
-  async #runRound(): Promise<boolean> {
+  /**
+   * Returns whether there are more events to examine, or more webhooks after a round that found nothing to send, and
+   * whether the round leased a delivery or stored an outcome.
+   */
+  async #runRound(): Promise<Readonly<Record<'isMore' | 'hasWorked', boolean>>> {
     const { store, clock, perSecond, count, notice } = this.#options;
     // The clock may be set forward and back between two polls.
     this.#noticeStep();
@@ -248,7 +251,11 @@ export class Dispatcher {
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round begins when an attempt ends, or at the next check.
     if (dispatched.isMore && this.#lanes.room > 0) this.#isWoken = true;
-    return dispatched.isBehind || (dispatched.isMore && dispatched.deliveries.length === 0);
+    const { isBehind, isMore, deliveries, locked } = dispatched;
+    return {
+      isMore: isBehind || (isMore && deliveries.length === 0),
+      hasWorked: deliveries.length > 0 || settled.length > locked.length,
+    };
   }
 
   /** The webhooks to skip in the round that stores these outcomes. */

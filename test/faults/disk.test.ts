@@ -19,6 +19,7 @@ import {
 import { untilReady } from '../support/ready.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
+import { addWebhook } from '../support/webhooks.ts';
 import {
   addAll,
   expectStored,
@@ -118,6 +119,24 @@ async function keysBeyond(folder: string): Promise<string[]> {
   rowsOf(dataFileIn(folder), "UPDATE sqlite_sequence SET seq = 50000 WHERE name = 'accounts'");
   return [await issueKey(folder, 'pro'), await issueKey(folder, 'pro')];
 }
+
+testLimited(
+  'while the disk rejects writes, /readyz reports it until a change is stored, even if the sending of webhooks finds nothing to change',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
+    await addWebhook(`sqlite:${dataFileIn(folder.path)}`, { accountId: 1 });
+    limitFileSize(service.pid, 0);
+    expectUnavailable(await client.add('refused'));
+    // Long enough for the dispatcher, which checks for events every second.
+    for (let reads = 0; reads < 600; reads++)
+      expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
+    limitFileSize(service.pid, 'unlimited');
+    await untilReady(service.url);
+    expect((await client.add('stored')).status).toBe(201);
+  },
+);
 
 testLimited(
   'while the limit file cannot grow, accounts that need more space get 503 and other requests succeed; the service recovers afterwards',

@@ -27,6 +27,7 @@ function taskOn(store: { isUsable: boolean }) {
     name: 'sending of webhooks',
     trouble: troubles.webhooks,
     afterMs: 10_000,
+    quietMs: 60_000,
     clock: { steady: () => now },
     notice: (text) => notices.push(text),
     isStoreUsable: () => store.isUsable,
@@ -59,6 +60,22 @@ test('a task is reported once it has failed for ten seconds without a success in
     'degraded: sending of webhooks unavailable: a lock (see "Webhooks are not sent" in docs/troubleshooting.md)',
     'sending of webhooks available again',
   ]);
+});
+
+test('a run that found nothing to do ends the failure of a task only a minute after its last failure', () => {
+  const { task, fail, advance } = taskOn({ isUsable: true });
+  for (let second = 0; second <= 10; second++) {
+    fail('a lock');
+    task.begin().succeeded(false);
+    advance(1);
+  }
+  expect(task.troubles).toEqual([troubles.webhooks]);
+  advance(58);
+  task.begin().succeeded(false);
+  expect(task.troubles).toEqual([troubles.webhooks]);
+  advance(1);
+  task.begin().succeeded(false);
+  expect(task.troubles).toEqual([]);
 });
 
 test('failures of a task during an outage of the store are not reported, unless they continue after the outage', () => {

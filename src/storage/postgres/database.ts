@@ -56,8 +56,15 @@ export class PostgresDatabase implements AsyncDisposable {
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
-    const breaker = (name: string, probe: () => Promise<void>) =>
-      new CircuitBreaker({ name, probe, probeEveryMs: retryIntervalMs, notice, failsRequests: true });
+    const breaker = (name: string, probe: () => Promise<void>, confirms = false) =>
+      new CircuitBreaker({
+        name,
+        probe,
+        probeEveryMs: retryIntervalMs,
+        notice,
+        failsRequests: true,
+        confirms,
+      });
     this.#reaching = breaker('PostgreSQL', async () => {
       const [row] = await this.#pool.read(
         (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
@@ -74,7 +81,7 @@ export class PostgresDatabase implements AsyncDisposable {
       probeEveryMs: growEveryMs,
       notice,
     });
-    this.#working = breaker('PostgreSQL queries', () => this.#trialWrite());
+    this.#working = breaker('PostgreSQL queries', () => this.#trialWrite(), true);
   }
 
   /** Begins an outage that ends when the address points to a primary. Throws `StorageUnavailable`. */
