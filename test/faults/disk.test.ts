@@ -129,9 +129,11 @@ testLimited(
     await addWebhook(`sqlite:${dataFileIn(folder.path)}`, { accountId: 1 });
     limitFileSize(service.pid, 0);
     expectUnavailable(await client.add('refused'));
-    // Long enough for the dispatcher, which checks for events every second.
-    for (let reads = 0; reads < 600; reads++)
-      expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
+    // Takes longer than a second, the interval at which the dispatcher checks for events.
+    for (let reads = 0; reads < 2_000; reads++)
+      expect((await client.get('/pets?limit=100')).status).toBe(200);
+    expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
+    expect(service.stderr()).not.toContain('available again');
     limitFileSize(service.pid, 'unlimited');
     await untilReady(service.url);
     expect((await client.add('stored')).status).toBe(201);
