@@ -130,7 +130,7 @@ testLimited(
     limitFileSize(service.pid, 0);
     expectUnavailable(await client.add('refused'));
     // Takes longer than a second, the interval at which the dispatcher checks for events.
-    for (let reads = 0; reads < 6_000; reads++)
+    for (let reads = 0; reads < 15_000; reads++)
       expect((await client.get('/pets?limit=100')).status).toBe(200);
     expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
     expect(service.stderr()).not.toContain('available again');
