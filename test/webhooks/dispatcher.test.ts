@@ -1,7 +1,7 @@
 /** How the dispatcher divides the store's time between its rounds and other writes. */
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import { unobserved } from '../../src/domain/attempt.ts';
+import { type BeginAttempt, unobserved } from '../../src/domain/attempt.ts';
 import type {
   LeasedDelivery,
   LeaseRequest,
@@ -39,6 +39,7 @@ interface Rounds {
   readonly checked?: () => void;
   /** Monotonic time in ms. */
   readonly steady?: () => number;
+  readonly begin?: BeginAttempt;
 }
 
 /** A dispatcher whose store always has more deliveries. */
@@ -48,6 +49,7 @@ function dispatcherOf({
   send,
   checked = () => undefined,
   steady = () => 0,
+  begin = unobserved,
 }: Rounds): Dispatcher {
   const more = { after: 1n, isMore: true, full: [], expired: 0, isPaced: false, sendingStates: {} };
   return new Dispatcher({
@@ -72,7 +74,7 @@ function dispatcherOf({
     follow: () => undefined,
     count: () => undefined,
     notice: () => undefined,
-    begin: unobserved,
+    begin,
   });
 }
 
@@ -153,6 +155,19 @@ test('the outcome of a locked delivery is stored when it is no longer locked, wi
   await until(() => stored.length > 0);
   await dispatcher.stop();
   expect([attempts, stored.map(({ id, status }) => [id, status])]).toEqual([1, [[1n, 'succeeded']]]);
+});
+
+test('a round that finds nothing to send is no evidence that sending works, unlike one that leases a delivery or stores an outcome', async () => {
+  const reported: (boolean | undefined)[] = [];
+  let left = 1;
+  const dispatcher = dispatcherOf({
+    take: () => ({ deliveries: left-- > 0 ? [deliveryTo(1)] : [], isBehind: false }),
+    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+    begin: () => ({ succeeded: (hasWorked) => reported.push(hasWorked), failed: () => undefined }),
+  });
+  await until(() => reported.includes(false));
+  await dispatcher.stop();
+  expect(reported.filter((hasWorked) => hasWorked)).toHaveLength(2);
 });
 
 test('a webhook whose queue of deliveries is full is skipped for 30 s, or until one of its deliveries ends', async () => {
