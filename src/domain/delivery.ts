@@ -181,10 +181,10 @@ export interface LeaseLimits {
   readonly above: number;
   /** Number of deliveries to fast webhooks. */
   readonly fast: number;
-  /** The same for an account whose receivers have recently not responded for seconds. */
-  readonly distrusted: number;
   /** Number of deliveries to other webhooks. If it is 0, only fast webhooks are examined. */
   readonly others: number;
+  /** The same for an account whose receivers have recently not responded for seconds. */
+  readonly distrusted: Readonly<Record<'fast' | 'others', number>>;
 }
 
 /**
@@ -193,9 +193,9 @@ export interface LeaseLimits {
  * all of them.
  */
 export const leaseLevels = [
-  { above: 50, fast: 32, distrusted: 32, others: 32 },
-  { above: 20, fast: 4, distrusted: 1, others: 1 },
-  { above: 0, fast: 2, distrusted: 0, others: 0 },
+  { above: 50, fast: 32, others: 32, distrusted: { fast: 32, others: 8 } },
+  { above: 20, fast: 4, others: 1, distrusted: { fast: 1, others: 1 } },
+  { above: 0, fast: 2, others: 0, distrusted: { fast: 0, others: 0 } },
 ] as const satisfies readonly LeaseLimits[];
 
 export const leaseLimitsAt = (room: number): LeaseLimits =>

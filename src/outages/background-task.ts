@@ -18,12 +18,14 @@ interface BackgroundTaskOptions {
   readonly isStoreUsable: () => boolean;
 }
 
+/** Number of failures in a row after which a task is reported. Two may be two short outages of the store. */
+const minFailures = 3;
 /** Reports a task that fails repeatedly in the background, where it fails no request that would be noticed. */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;
   readonly #outage: Outage;
-  /** Monotonic times of the first failure since the last success and of the last failure, in ms. */
-  #failing: { since: number; lastAt: number } | undefined;
+  /** Number of failures in a row, and the monotonic times of the first and the last of them, in ms. */
+  #failing: { count: number; since: number; lastAt: number } | undefined;
 
   constructor(options: BackgroundTaskOptions) {
     this.#options = options;
@@ -55,9 +57,9 @@ export class BackgroundTask {
   #fail(error: unknown, isExplained: boolean): void {
     const { clock, afterMs, trouble } = this.#options;
     const lastAt = clock.steady();
-    const { since } = (isExplained ? undefined : this.#failing) ?? { since: lastAt };
-    this.#failing = { since, lastAt };
-    if (lastAt - since < afterMs) return;
+    const { count, since } = (isExplained ? undefined : this.#failing) ?? { count: 0, since: lastAt };
+    this.#failing = { count: count + 1, since, lastAt };
+    if (count + 1 < minFailures || lastAt - since < afterMs) return;
     const [heading] = trouble.split('.');
     // Unexpected errors of the writer thread contain a stack trace.
     const [reason] = describeError(error).split('\n');

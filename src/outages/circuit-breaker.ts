@@ -7,8 +7,8 @@ interface BreakerOptions {
   readonly probeEveryMs: number;
   readonly notice: Notify;
   readonly failsRequests?: boolean;
-  /** Whether an outage begins only if the first probe fails too, because a request may fail for a reason of its own. */
-  readonly confirms?: boolean;
+  /** How long an outage lasts at least after the last failed request, in ms. Some requests may fail although probes succeed. */
+  readonly quietMs?: number;
 }
 
 /** Keeps requests from waiting for a server that is down, and probes the server until it works again. */
@@ -16,7 +16,7 @@ export class CircuitBreaker implements Disposable {
   readonly #options: BreakerOptions;
   readonly #outage: Outage;
   readonly #stopped = new AbortController();
-  #isProbing = false;
+  #trippedAt = 0;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -28,12 +28,10 @@ export class CircuitBreaker implements Disposable {
   }
 
   trip(reason: unknown): void {
-    if (this.#isProbing || this.#stopped.signal.aborted) return;
-    this.#isProbing = true;
-    if (!this.#options.confirms) this.#outage.begin(describeError(reason));
-    void this.#recover().finally(() => {
-      this.#isProbing = false;
-    });
+    this.#trippedAt = performance.now();
+    if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
+    this.#outage.begin(describeError(reason));
+    void this.#recover();
   }
 
   /** Ends the outage and stops probing a server that is no longer needed. */
@@ -47,17 +45,19 @@ export class CircuitBreaker implements Disposable {
   }
 
   async #recover(): Promise<void> {
-    const { probe, probeEveryMs } = this.#options;
+    const { probe, probeEveryMs, quietMs = 0 } = this.#options;
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       try {
         await probe();
-        this.#outage.end();
-        return;
+        if (performance.now() - this.#trippedAt >= quietMs) {
+          this.#outage.end();
+          return;
+        }
       } catch (error) {
         this.#outage.begin(describeError(error));
-        await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
+      await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }

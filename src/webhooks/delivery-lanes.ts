@@ -16,8 +16,8 @@ export interface Loaded {
 }
 
 interface Attempt {
-  /** Unix ms. */
-  readonly startedAt: number;
+  /** Unix ms. Set to the end of a pause of this process, or of a clock step, which says nothing about the receiver. */
+  startedAt: number;
   /** Whether the webhook was fast at the start. A receiver that hangs thus frees no place for another fast one. */
   readonly isFast: boolean;
 }
@@ -40,15 +40,17 @@ const maxFast = 1_000;
  */
 const stalledMs = 3_000;
 const distrustMs = 300_000;
-/** Maximum number of distrusted accounts that are remembered. */
-const maxDistrusted = 10_000;
+/** The dispatcher searches for stalled webhooks at least every second, unless the process or the store is held up. */
+const maxCheckIntervalMs = 1_500;
+/** Maximum number of distrusted accounts that are remembered. Every round lists them all. */
+const maxDistrusted = 1_000;
 /** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
 const maxSuspended = 1_000;
 
 export class DeliveryLanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
-   * Webhooks whose last attempt succeeded within three seconds, in order of that attempt. Remembered even when no
+   * Webhooks whose last attempt took less than three seconds, in order of that attempt. Remembered even when no
    * deliveries are leased, because otherwise no more than four would ever be leased at a time.
    */
   readonly #fast = new Map<bigint, { readonly accountId: number; readonly milliseconds: number }>();
@@ -56,6 +58,8 @@ export class DeliveryLanes {
   readonly #distrusted = new Map<number, number>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
   readonly #suspended = new Map<bigint, number>();
+  /** Time of the last search for stalled webhooks, in Unix ms. */
+  #checkedAt = 0;
   #inFlight = 0;
   /** Number of deliveries in flight or queued. */
   #taken = 0;
@@ -83,22 +87,22 @@ export class DeliveryLanes {
 
   /** Number of additional deliveries to fast webhooks, by account. Omits trusted accounts without such leases. */
   get heldOfFast(): Record<string, number> {
-    const { fast, distrusted } = this.limits;
-    const accounts = [...this.#fast.values()].map(({ accountId }) => accountId);
-    const rooms = accounts.filter((id) => this.#distrusted.has(id)).map((id) => [id, distrusted]);
-    return this.#subtractTaken(Object.fromEntries(rooms), true, fast);
+    return this.#roomsOfAccounts('fast');
   }
 
-  /** Number of additional deliveries to other webhooks, by account. Omits accounts without such leases. */
+  /** Number of additional deliveries to other webhooks, by account. Omits trusted accounts without such leases. */
   get heldOfOthers(): Record<string, number> {
-    return this.#subtractTaken({}, false, this.limits.others);
+    return this.#roomsOfAccounts('others');
   }
 
-  /** Subtracts the leases of fast webhooks, or of others, from the numbers that are allowed by account. */
-  #subtractTaken(rooms: Record<string, number>, ofFast: boolean, most: number): Record<string, number> {
+  #roomsOfAccounts(pool: 'fast' | 'others'): Record<string, number> {
+    const { [pool]: most, distrusted } = this.limits;
+    const rooms: Record<string, number> = {};
+    for (const accountId of this.#distrusted.keys()) rooms[accountId] = distrusted[pool];
     for (const [webhookId, { accountId, inFlight, waiting }] of this.#lanes) {
-      const started = inFlight.values().filter(({ isFast }) => isFast === ofFast);
-      const count = [...started].length + (this.#isFast(webhookId) === ofFast ? waiting.length : 0);
+      const started = inFlight.values().filter(({ isFast }) => isFast === (pool === 'fast'));
+      const isFast = this.#isFast(webhookId);
+      const count = [...started].length + (isFast === (pool === 'fast') ? waiting.length : 0);
       if (count > 0) rooms[accountId] = Math.max(0, (rooms[accountId] ?? most) - count);
     }
     return rooms;
@@ -124,12 +128,19 @@ export class DeliveryLanes {
    * second, however fast others are.
    */
   withdrawStalled(now: number): Loaded[] {
+    if (Math.abs(now - this.#checkedAt) > maxCheckIntervalMs) this.#restartTimes(now);
+    this.#checkedAt = now;
     const slow = [...this.#lanes].filter(([, lane]) => hasWaited(lane, now, fastMs));
     return slow.flatMap(([webhookId, lane]) => {
       if (hasWaited(lane, now, stalledMs)) this.#distrust(lane.accountId, now);
       this.#remember(webhookId, lane, stalledMs);
       return this.withdraw(webhookId, () => false);
     });
+  }
+
+  #restartTimes(now: number): void {
+    for (const { inFlight } of this.#lanes.values())
+      for (const attempt of inFlight.values()) attempt.startedAt = now;
   }
 
   #remember(webhookId: bigint, { accountId }: Lane, milliseconds: number): void {
@@ -199,8 +210,9 @@ export class DeliveryLanes {
   }
 
   /**
-   * Called when an attempt has ended. `milliseconds` is `Infinity` if it failed. Returns the queued deliveries that were
-   * leased in advance for the receiver, if it was slow.
+   * Called when an attempt has ended, successful or not, because also a response that rejects an event frees its place.
+   * `milliseconds` is `Infinity` if nothing was sent. Returns the queued deliveries that were leased in advance for the
+   * receiver, if it was slow.
    */
   end(delivery: LeasedDelivery, milliseconds: number, now: number): Loaded[] {
     const { webhookId } = delivery;

@@ -333,7 +333,7 @@ export class Dispatcher {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Returns the time in which the receiver accepted the delivery (ms), or Infinity. */
+  /** Returns the time in which the receiver responded or the attempt failed (ms), or Infinity if nothing was sent. */
   async #deliver(loaded: Loaded): Promise<number> {
     const { store, clock, random } = this.#options;
     const { delivery, body } = loaded;
@@ -359,7 +359,7 @@ export class Dispatcher {
     } catch {
       // The store has already logged the outage. The delivery is sent again when its lease has expired.
     }
-    return settled.status === 'succeeded' ? outcome.milliseconds : Number.POSITIVE_INFINITY;
+    return counted === undefined || counted === 'expired' ? Number.POSITIVE_INFINITY : outcome.milliseconds;
   }
 
   /**

@@ -87,8 +87,8 @@ test('while places are scarce, an account gets fewer for its fast receivers for 
   attempt(lanes, 1n, 0);
   attempt(lanes, 2n, 0, 2);
   start(lanes, 3n, 2);
-  lanes.withdrawStalled(3_000);
-  expect(lanes.heldOfFast).toEqual({ '2': 32 });
+  for (const now of [1_000, 2_000, 3_000]) lanes.withdrawStalled(now);
+  expect([lanes.heldOfFast, lanes.heldOfOthers]).toEqual([{ '2': 32 }, { '2': 7 }]);
   occupy(lanes, 50);
   expect([lanes.fast, lanes.heldOfFast]).toEqual([[1n, 2n], { '2': 1 }]);
   occupy(lanes, 30);
@@ -97,6 +97,20 @@ test('while places are scarce, an account gets fewer for its fast receivers for 
   expect(lanes.heldOfFast).toEqual({ '2': 0 });
   lanes.resume(303_000);
   expect(lanes.heldOfFast).toEqual({});
+});
+
+test('a pause of the process or a clock step does not make receivers slow', () => {
+  const lanes = new DeliveryLanes();
+  attempt(lanes, 1n, 0);
+  start(lanes, 1n);
+  lanes.withdrawStalled(1_000);
+  attempt(lanes, 2n, 0);
+  start(lanes, 2n);
+  lanes.withdrawStalled(60_000);
+  expect([lanes.fast, lanes.heldOfOthers]).toEqual([[2n], {}]);
+  lanes.withdrawStalled(60_999);
+  lanes.withdrawStalled(61_000);
+  expect(lanes.fast).toEqual([]);
 });
 
 test('a request counts against the limit for fast receivers until it ends, even if it is not answered', () => {

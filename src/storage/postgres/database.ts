@@ -23,6 +23,8 @@ export interface PostgresOptions extends ConnectionSettings {
 }
 
 const retryIntervalMs = 500;
+/** The trial write succeeds if only other tables have a failure, such as a missing permission. */
+const refusedQuietMs = 5_000;
 /** Interval between connection attempts after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;
@@ -56,14 +58,14 @@ export class PostgresDatabase implements AsyncDisposable {
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
-    const breaker = (name: string, probe: () => Promise<void>, confirms = false) =>
+    const breaker = (name: string, probe: () => Promise<void>, quietMs = 0) =>
       new CircuitBreaker({
         name,
         probe,
         probeEveryMs: retryIntervalMs,
         notice,
         failsRequests: true,
-        confirms,
+        quietMs,
       });
     this.#reaching = breaker('PostgreSQL', async () => {
       const [row] = await this.#pool.read(
@@ -81,7 +83,7 @@ export class PostgresDatabase implements AsyncDisposable {
       probeEveryMs: growEveryMs,
       notice,
     });
-    this.#working = breaker('PostgreSQL queries', () => this.#trialWrite(), true);
+    this.#working = breaker('PostgreSQL queries', () => this.#trialWrite(), refusedQuietMs);
   }
 
   /** Begins an outage that ends when the address points to a primary. Throws `StorageUnavailable`. */
@@ -211,8 +213,7 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   #refused(error: unknown): void {
-    if (this.#working.trouble !== undefined) return;
-    this.#wasReadOnly = isReadOnly(error);
+    if (this.#working.trouble === undefined) this.#wasReadOnly = isReadOnly(error);
     this.#working.trip(postgresReason(error));
   }
 
