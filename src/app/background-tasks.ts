@@ -10,7 +10,7 @@ const frequentMs = 10_000;
 const rareMs = 60_000;
 
 /** Failing statements take up to ten seconds, and several processes take turns. */
-const quietMs = 60_000;
+const quietMs = 30_000;
 
 /** Failures of the store during which its tasks also fail. */
 const explanations: readonly string[] = [

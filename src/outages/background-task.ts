@@ -18,8 +18,8 @@ interface BackgroundTaskOptions {
   readonly isStoreUsable: () => boolean;
 }
 
-/** Number of failures in a row after which a task is reported. Two may be two short outages of the store. */
-const minFailures = 3;
+/** Number of failures in a row after which a task is reported. Fewer may be as many short outages of the store. */
+const minFailures = 5;
 /** Reports a task that fails repeatedly in the background, where it fails no request that would be noticed. */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;

@@ -27,7 +27,7 @@ function taskOn(store: { isUsable: boolean }) {
     name: 'sending of webhooks',
     trouble: troubles.webhooks,
     afterMs: 10_000,
-    quietMs: 60_000,
+    quietMs: 30_000,
     clock: { steady: () => now },
     notice: (text) => notices.push(text),
     isStoreUsable: () => store.isUsable,
@@ -47,7 +47,7 @@ test('a task is reported once it has failed for ten seconds without a success in
   }
   task.begin().succeeded();
   advance(1);
-  for (const seconds of [0, 5, 4]) {
+  for (const seconds of [0, 3, 3, 1, 2]) {
     advance(seconds);
     fail('a lock');
   }
@@ -63,7 +63,7 @@ test('a task is reported once it has failed for ten seconds without a success in
   ]);
 });
 
-test('a run that found nothing to do ends the failure of a task only a minute after its last failure', () => {
+test('a run that found nothing to do ends the failure of a task only half a minute after its last failure', () => {
   const { task, fail, advance } = taskOn({ isUsable: true });
   for (let second = 0; second <= 10; second++) {
     fail('a lock');
@@ -71,7 +71,7 @@ test('a run that found nothing to do ends the failure of a task only a minute af
     advance(1);
   }
   expect(task.troubles).toEqual([troubles.webhooks]);
-  advance(58);
+  advance(28);
   task.begin().succeeded(false);
   expect(task.troubles).toEqual([troubles.webhooks]);
   advance(1);
@@ -79,12 +79,13 @@ test('a run that found nothing to do ends the failure of a task only a minute af
   expect(task.troubles).toEqual([]);
 });
 
-test('two failures are not reported, because they may belong to two short outages of the store', () => {
+test('four failures are not reported, because they may belong to as many short outages of the store', () => {
   const { task, fail, advance } = taskOn({ isUsable: true });
-  fail('the server is down');
-  task.begin().succeeded(false);
-  advance(22);
-  fail('the server is down');
+  for (let outage = 0; outage < 4; outage++) {
+    fail('the server is down');
+    task.begin().succeeded(false);
+    advance(22);
+  }
   expect(task.troubles).toEqual([]);
   fail('the server is down');
   expect(task.troubles).toEqual([troubles.webhooks]);
@@ -117,8 +118,8 @@ test('/readyz reports that usage is not recorded', async () => {
     database.run(
       `CREATE TRIGGER refuse_${change} BEFORE ${change} ON instances BEGIN SELECT RAISE(ABORT, 'refused'); END`,
     );
-  for (let recordings = 0; recordings < 3; recordings++) {
-    app.clock.advance(30);
+  for (let recordings = 0; recordings < 5; recordings++) {
+    app.clock.advance(15);
     await app.app.watch.recordUsage();
   }
   expect(await troublesOf(app)).toEqual([troubles.usage]);
