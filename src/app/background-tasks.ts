@@ -9,10 +9,10 @@ const frequentMs = 10_000;
 /** A task that runs every ten seconds. */
 const rareMs = 60_000;
 
-/** Failing statements take up to ten seconds, and several processes take turns. */
+/** Processes whose statements time out take turns, because the others find all rows locked. */
 const quietMs = 30_000;
 
-/** Failures of the store during which its tasks also fail. */
+/** Failures of the store that explain failures of its tasks. */
 const explanations: readonly string[] = [
   troubles.dataFile,
   troubles.storeFiles,

@@ -1,9 +1,6 @@
 /** One run of a background task. */
 export interface Attempt {
-  /**
-   * `hasWorked` is false if there was nothing to do, which does not prove that the task would succeed: another process
-   * that fails may have locked its rows.
-   */
+  /** `hasWorked` is false if there was nothing to do, which proves nothing: a failing process may hold the row locks. */
   succeeded(hasWorked?: boolean): void;
   failed(error: unknown): void;
 }

@@ -177,13 +177,13 @@ export const maxLeasedPerFast = 32;
  * separate limits, so that the hung receivers of an account do not delay its fast ones.
  */
 export interface LeaseLimits {
-  /** The limits apply while there is more room than this, and leave this much. */
+  /** These limits apply while there is more room than this, and never use up the last of it. */
   readonly above: number;
   /** Number of deliveries to fast webhooks. */
   readonly fast: number;
   /** Number of deliveries to other webhooks. If it is 0, only fast webhooks are examined. */
   readonly others: number;
-  /** The same for an account whose receivers have recently not responded for seconds. */
+  /** Limits of a distrusted account: one with a request that was unanswered for three seconds. */
   readonly distrusted: Readonly<Record<'fast' | 'others', number>>;
 }
 

@@ -10,7 +10,7 @@ interface BackgroundTaskOptions {
   readonly trouble: Trouble;
   /** How long the task must have failed before this is reported, in ms. */
   readonly afterMs: number;
-  /** How long a task that has found nothing to do must not have failed before its failure counts as ended, in ms. */
+  /** Time without failures after which a task that finds nothing to do counts as recovered, in ms. */
   readonly quietMs: number;
   readonly clock: Pick<Clock, 'steady'>;
   readonly notice: Notify;
@@ -18,8 +18,9 @@ interface BackgroundTaskOptions {
   readonly isStoreUsable: () => boolean;
 }
 
-/** Number of failures in a row after which a task is reported. Fewer may be as many short outages of the store. */
+/** Number of failures in a row after which a task is reported. Fewer may be separate short outages of the store. */
 const minFailures = 5;
+
 /** Reports a task that fails repeatedly in the background, where it fails no request that would be noticed. */
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions;

@@ -7,7 +7,10 @@ interface BreakerOptions {
   readonly probeEveryMs: number;
   readonly notice: Notify;
   readonly failsRequests?: boolean;
-  /** How long an outage lasts at least after the last failed request, in ms. Some requests may fail although probes succeed. */
+  /**
+   * Minimum time between the last failed request and the end of the outage, in ms. Probes may succeed although some
+   * requests fail.
+   */
   readonly quietMs?: number;
 }
 
@@ -48,16 +51,18 @@ export class CircuitBreaker implements Disposable {
     const { probe, probeEveryMs, quietMs = 0 } = this.#options;
     const { signal } = this.#stopped;
     while (!signal.aborted) {
+      let waitMs = probeEveryMs;
       try {
         await probe();
-        if (performance.now() - this.#trippedAt >= quietMs) {
+        waitMs = this.#trippedAt + quietMs - performance.now();
+        if (waitMs <= 0) {
           this.#outage.end();
           return;
         }
       } catch (error) {
         this.#outage.begin(describeError(error));
       }
-      await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 }

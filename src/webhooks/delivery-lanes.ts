@@ -16,7 +16,7 @@ export interface Loaded {
 }
 
 interface Attempt {
-  /** Unix ms. Set to the end of a pause of this process, or of a clock step, which says nothing about the receiver. */
+  /** Unix ms. Reset after a pause of this process or a clock step, which would make receivers look slow. */
   startedAt: number;
   /** Whether the webhook was fast at the start. A receiver that hangs thus frees no place for another fast one. */
   readonly isFast: boolean;
@@ -35,13 +35,12 @@ const fastMs = 1_000;
 const maxFast = 1_000;
 /**
  * While room is scarce, receivers that respond within this time also count as fast, because a busy process takes longer to
- * read a response. They do not get reserved places, which several of them could occupy together for this long. Accounts
- * with slower receivers are distrusted.
+ * read responses. They get none of the reserved places. A slower response makes the account distrusted.
  */
 const stalledMs = 3_000;
 const distrustMs = 300_000;
 /** The dispatcher searches for stalled webhooks at least every second, unless the process or the store is held up. */
-const maxCheckIntervalMs = 1_500;
+const maxCheckIntervalMs = 2_500;
 /** Maximum number of distrusted accounts that are remembered. Every round lists them all. */
 const maxDistrusted = 1_000;
 /** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
@@ -64,7 +63,7 @@ export class DeliveryLanes {
   /** Number of deliveries in flight or queued. */
   #taken = 0;
 
-  /** Queued deliveries do not take up the capacity of other webhooks. */
+  /** Up to 200 queued deliveries do not take up the capacity of other webhooks. */
   get room(): number {
     return Math.min(maxInFlight.perProcess - this.#inFlight, maxLeasedTotal - this.#taken);
   }
@@ -124,8 +123,8 @@ export class DeliveryLanes {
   }
 
   /**
-   * Removes and returns the queued deliveries of webhooks with a request in flight that has not been answered for a
-   * second, however fast others are.
+   * Removes and returns the queued deliveries of webhooks with a request that has been unanswered for a second, which
+   * makes them slow. After three seconds, their accounts are distrusted.
    */
   withdrawStalled(now: number): Loaded[] {
     if (Math.abs(now - this.#checkedAt) > maxCheckIntervalMs) this.#restartTimes(now);
@@ -210,7 +209,7 @@ export class DeliveryLanes {
   }
 
   /**
-   * Called when an attempt has ended, successful or not, because also a response that rejects an event frees its place.
+   * Called when an attempt has ended, successful or not, because a rejection also frees the place.
    * `milliseconds` is `Infinity` if nothing was sent. Returns the queued deliveries that were leased in advance for the
    * receiver, if it was slow.
    */
@@ -221,7 +220,9 @@ export class DeliveryLanes {
     this.#taken--;
     this.#inFlight--;
     lane.inFlight.delete(delivery);
-    this.#remember(webhookId, lane, hasWaited(lane, now, fastMs) ? stalledMs : milliseconds);
+    const isSlow = hasWaited(lane, now, fastMs);
+    if (isSlow || Number.isFinite(milliseconds))
+      this.#remember(webhookId, lane, isSlow ? stalledMs : milliseconds);
     const withdrawn =
       milliseconds < fastMs
         ? []

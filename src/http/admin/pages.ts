@@ -55,8 +55,11 @@ let openapi: Promise<Blob> | undefined;
  * because that takes milliseconds and the request needs no token.
  */
 function adminOpenapi(): Promise<Blob> {
-  openapi ??= import('../../../contract/admin-openapi.json', { with: { type: 'json' } }).then(
-    ({ default: document }) => new Blob([JSON.stringify(document)]),
-  );
+  openapi ??= import('../../../contract/admin-openapi.json', { with: { type: 'json' } })
+    .then(({ default: document }) => new Blob([JSON.stringify(document)]))
+    .catch((error) => {
+      openapi = undefined;
+      throw error;
+    });
   return openapi;
 }

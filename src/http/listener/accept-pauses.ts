@@ -7,7 +7,7 @@ const shortTickMs = 5;
 const maxReadySockets = 1_024;
 /**
  * Maximum number of connections that wait to be accepted, unless the system has a lower limit (net.core.somaxconn). With
- * the runtime's 512, the system would drop attempts to connect during pauses, which are only repeated after a second.
+ * the runtime's 512, the system would drop attempts to connect during pauses, which clients retry only after a second.
  */
 const maxWaitingConnections = 4_096;
 /** Number of requests after which a tick is timed, because noticing its end costs up to 3 µs. */
@@ -18,7 +18,7 @@ const untimedRequests = 8;
  * In one tick, the runtime accepts connections and serves their first requests until no connection is waiting. Clients
  * that reconnect as soon as they are served would prolong the tick indefinitely, while other connections, timers and
  * writes wait. During a pause, new connections wait in the system's queue. Pipelined requests also exceed the number of
- * connections, and may be served before the listening socket. New connections would then never be accepted, so in the
+ * connections, and may be processed before the listening socket. New connections would then never be accepted, so in the
  * tick after a pause, the next pause begins later, by the duration of the tick before. Linux only: other systems accept
  * connections before their requests have arrived.
  */

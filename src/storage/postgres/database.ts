@@ -23,8 +23,11 @@ export interface PostgresOptions extends ConnectionSettings {
 }
 
 const retryIntervalMs = 500;
-/** The trial write succeeds if only other tables have a failure, such as a missing permission. */
-const refusedQuietMs = 5_000;
+/**
+ * The trial write succeeds if only statements on other tables fail, such as for a missing permission. Longer than the
+ * interval of the rarest statements, so that the outage does not end between them.
+ */
+const refusedQuietMs = 15_000;
 /** Interval between connection attempts after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;

@@ -98,8 +98,8 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       const runs = groupIntoRuns(this.#units, calls);
       const settled = (await this.#runTogether(runs)) ?? (await this.#runSeparately(runs, dueAt));
       this.#transaction.finishGroup();
-      // A group that changes nothing succeeds even on a full disk, and would be reported as the end of an outage. SQLite
-      // writes nothing if a value stays the same.
+      // A group without changes commits even on a full disk, which would end the outage. The trial write raises a version,
+      // because SQLite skips a write that changes nothing.
       if (this.#isFailing) this.#execute(trialWrite);
       // Checked before the commit as well, because a commit extends a truncated file to its former size.
       this.#expectDurable(StorageUnavailable);
