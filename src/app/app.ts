@@ -141,9 +141,7 @@ export async function startWorkers(
   });
   started.defer(() => supervisor.stop(workersStopTimeoutMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
-  const feed = started.use(
-    new EventFeed(admin.storage.events, admin.clock, undefined, admin.tasks.events.begin),
-  );
+  const feed = started.use(new EventFeed(admin.storage.events, admin.clock, admin.tasks.events.begin));
   const served = { url, firstKey: first, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
   const resources = started.move();

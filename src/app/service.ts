@@ -132,7 +132,7 @@ export async function startService(
     new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker, tasks }),
   );
   await skipEventIds(storage, config.events.areRecorded);
-  const events = started.use(new EventFeed(storage.events, clock, undefined, tasks.events.begin));
+  const events = started.use(new EventFeed(storage.events, clock, tasks.events.begin));
   const streams = started.use(new EventStreams(storage, events, clock));
   const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
   await prepare?.(admin);

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { eventJson } from '../contract/representations.ts';
-import type { BeginAttempt } from '../domain/attempt.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { BeginRun } from '../domain/task-run.ts';
 import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
@@ -57,7 +57,7 @@ interface SendingDependencies extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly counter: TrafficCounter;
   /** The number of this worker; undefined if the instance has only one process. */
   readonly worker: number | undefined;
-  readonly begin: BeginAttempt;
+  readonly begin: BeginRun;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BeginAttempt, unobserved } from '../domain/attempt.ts';
 import { type Clock, dayMs, minuteMs } from '../domain/clock.ts';
+import { type BeginRun, unobserved } from '../domain/task-run.ts';
 import type { UsageBounds } from '../storage/admin.ts';
 import type { SweepPosition } from '../storage/transaction.ts';
 import { retentionMs } from './changes/idempotency.ts';
@@ -31,7 +31,7 @@ interface SweeperOptions {
   readonly store: SweeperStore;
   readonly clock: Clock;
   readonly events: EventRetention;
-  readonly beginSweep?: BeginAttempt;
+  readonly beginSweep?: BeginRun;
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { Attempt } from '../domain/attempt.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { TaskRun } from '../domain/task-run.ts';
 import type { Trouble } from '../domain/troubles.ts';
 import { describeError, type Notify, Outage } from './outage.ts';
 
@@ -37,12 +37,13 @@ export class BackgroundTask {
     return this.#outage.trouble === undefined ? [] : [this.#options.trouble];
   }
 
-  readonly begin = (): Attempt => {
+  readonly begin = (): TaskRun => {
     // The store is examined before the run, because an error of the run can begin a short outage of the store. It is not
     // examined while the task works, because tasks may run thousands of times per second.
     const isExplained = this.#failing !== undefined && !this.#options.isStoreUsable();
     return {
       succeeded: (hasWorked = true) => this.#succeed(hasWorked),
+      notNeeded: () => this.#end('no longer needed'),
       failed: (error) => this.#fail(error, isExplained),
     };
   };
@@ -51,8 +52,12 @@ export class BackgroundTask {
     if (this.#failing === undefined) return;
     const { clock, quietMs } = this.#options;
     if (!hasWorked && clock.steady() - this.#failing.lastAt < quietMs) return;
+    this.#end();
+  }
+
+  #end(how?: string): void {
     this.#failing = undefined;
-    this.#outage.end();
+    this.#outage.end(how);
   }
 
   #fail(error: unknown, isExplained: boolean): void {

@@ -1,6 +1,5 @@
 /** Sends the deliveries of a store: leases due deliveries, sends them, and stores the outcomes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BeginAttempt } from '../domain/attempt.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type SettledDelivery,
 } from '../domain/delivery.ts';
 import { requiredScope } from '../domain/event-type.ts';
+import type { BeginRun } from '../domain/task-run.ts';
 import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
 import { DeliveryLanes, type Loaded } from './delivery-lanes.ts';
 import type { Outcome } from './send.ts';
@@ -82,7 +82,7 @@ interface DispatcherOptions {
   readonly count: (outcome: AttemptOutcome, attempts: number) => void;
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
   /** Called at the start of each check and round. A check that wakes the rounds does not report a success. */
-  readonly begin: BeginAttempt;
+  readonly begin: BeginRun;
 }
 
 export class Dispatcher {
@@ -151,10 +151,10 @@ export class Dispatcher {
 
   async #poll(): Promise<void> {
     const { store, follow, begin } = this.#options;
-    const attempt = begin();
+    const run = begin();
     try {
       const hasWebhooks = await store.hasWebhooks();
-      if (!hasWebhooks) attempt.succeeded();
+      if (!hasWebhooks) run.notNeeded();
       if (!hasWebhooks || this.#isStopping) return;
       this.#noticeStep();
       await this.#prepare();
@@ -163,7 +163,7 @@ export class Dispatcher {
       this.wake();
     } catch (error) {
       // The next check picks up due deliveries.
-      attempt.failed(error);
+      run.failed(error);
     }
   }
 
@@ -196,19 +196,19 @@ export class Dispatcher {
 
   async #rounds(): Promise<void> {
     const { begin } = this.#options;
-    let attempt = begin();
+    let run = begin();
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) {
         const startedAt = performance.now();
-        attempt = begin();
+        run = begin();
         const { isMore, hasWorked } = await this.#runRound();
-        attempt.succeeded(hasWorked);
+        run.succeeded(hasWorked);
         // A redelivery can examine all retained events. Pauses, so that other writes wait for at most one round.
         if (isMore) await sleep(performance.now() - startedAt, undefined, { ref: false });
       }
     } catch (error) {
       // The outcomes are stored at the next check.
-      attempt.failed(error);
+      run.failed(error);
     } finally {
       this.#running = undefined;
     }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { AcceptPauses } from '../../src/http/listener/accept-pauses.ts';
 import { BusyConnections } from '../../src/http/listener/busy-connections.ts';
+import { openDescriptors } from '../../src/http/listener/descriptors.ts';
 import { Listener } from '../../src/http/listener/listener.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -14,7 +15,8 @@ const app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '1000000' });
 afterAll(() => app[Symbol.asyncDispose]());
 
 const clients = 32;
-const requests = 800;
+/** A tick serves as many requests as descriptors are open, and the tick after a pause twice as many. */
+const requests = 6 * (openDescriptors() + clients);
 /** Longer than a client takes to reconnect, so that a connection is always waiting. */
 const slowMs = 2;
 

@@ -91,6 +91,16 @@ test('four failures are not reported, because they may belong to as many short o
   expect(task.troubles).toEqual([troubles.webhooks]);
 });
 
+test('the failure of a task that is no longer needed ends, and the log does not say that it works again', () => {
+  const { task, notices, fail, advance } = taskOn({ isUsable: true });
+  for (let second = 0; second <= 10; second++) {
+    fail('a lock');
+    advance(1);
+  }
+  task.begin().notNeeded();
+  expect([task.troubles, notices.slice(1)]).toEqual([[], ['sending of webhooks no longer needed']]);
+});
+
 test('failures of a task during an outage of the store are not reported, unless they continue after the outage', () => {
   const store = { isUsable: false };
   const { task, fail, advance } = taskOn(store);

@@ -83,7 +83,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
       // On PostgreSQL, events get their ids after they are committed.
       await until(async () => (await store.events.bounds()).last === 10_501n);
       // No read waits for its turn, and the clock stands still.
-      using feed = new EventFeed(store.events, clock, new FairQueue());
+      using feed = new EventFeed(store.events, clock, undefined, new FairQueue());
       const categories = unrestrictedFilter(['category.*']);
       const guard = () => () => undefined;
       const page = async (waitSeconds: number) => {
@@ -125,7 +125,7 @@ describe.each(Object.entries({ SQLite: sqlitePlace, ...(await clusterPlaces()) }
           return found;
         },
       };
-      using searching = new EventFeed(store, bench.clock, new FairQueue());
+      using searching = new EventFeed(store, bench.clock, undefined, new FairQueue());
       const orders = unrestrictedFilter(['order.*']);
       const request = {
         after: 0n,

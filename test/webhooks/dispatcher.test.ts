@@ -1,13 +1,13 @@
 /** How the dispatcher divides the store's time between its rounds and other writes. */
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import { type BeginAttempt, unobserved } from '../../src/domain/attempt.ts';
 import type {
   LeasedDelivery,
   LeaseRequest,
   LeaseResult,
   SettledDelivery,
 } from '../../src/domain/delivery.ts';
+import { type BeginRun, unobserved } from '../../src/domain/task-run.ts';
 import type { Send } from '../../src/webhooks/attempt.ts';
 import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { until } from '../support/wait.ts';
@@ -39,7 +39,7 @@ interface Rounds {
   readonly checked?: () => void;
   /** Monotonic time in ms. */
   readonly steady?: () => number;
-  readonly begin?: BeginAttempt;
+  readonly begin?: BeginRun;
 }
 
 /** A dispatcher whose store always has more deliveries. */
@@ -163,7 +163,11 @@ test('a round that finds nothing to send is no evidence that sending works, unli
   const dispatcher = dispatcherOf({
     take: () => ({ deliveries: left-- > 0 ? [deliveryTo(1)] : [], isBehind: false }),
     send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
-    begin: () => ({ succeeded: (hasWorked) => reported.push(hasWorked), failed: () => undefined }),
+    begin: () => ({
+      succeeded: (hasWorked) => reported.push(hasWorked),
+      notNeeded: () => undefined,
+      failed: () => undefined,
+    }),
   });
   await until(() => reported.includes(false));
   await dispatcher.stop();

@@ -1,8 +1,8 @@
 import { openDescriptors } from './descriptors.ts';
 import { findListeningSocket, type PortSocket } from './sockets.ts';
 
-/** An event-loop tick that takes less time is not interrupted. */
-const shortTickMs = 5;
+/** Duration above which an event-loop tick counts as long. */
+export const longTickMs = 5;
 /** Maximum number of open sockets that the runtime serves in a tick. */
 const maxReadySockets = 1_024;
 /**
@@ -30,17 +30,17 @@ export class AcceptPauses implements Disposable {
   #requests = 0;
   #startedAt = 0;
   /** Duration after which the current tick may accept no more connections. */
-  #pauseAfterMs = shortTickMs;
+  #pauseAfterMs = longTickMs;
   /** Number of requests after which it may accept no more connections; undefined in a short tick. */
   #maxRequests: number | undefined;
   #pause: Disposable | undefined;
   readonly #endTick = () => {
     const duration = performance.now() - this.#startedAt;
-    const isNextLonger = this.#pause !== undefined && this.#pauseAfterMs === shortTickMs;
-    this.#pauseAfterMs = shortTickMs + (isNextLonger ? duration : 0);
+    const isNextLonger = this.#pause !== undefined && this.#pauseAfterMs === longTickMs;
+    this.#pauseAfterMs = longTickMs + (isNextLonger ? duration : 0);
     this.#maxRequests = undefined;
     this.#requests = 0;
-    this[Symbol.dispose]();
+    this.#end();
   };
 
   constructor(port: number) {
@@ -60,10 +60,9 @@ export class AcceptPauses implements Disposable {
     }
   }
 
-  /** Ends the pause. Required before the listening socket is closed. */
+  /** Required before the listening socket is closed. */
   [Symbol.dispose](): void {
-    this.#pause?.[Symbol.dispose]();
-    this.#pause = undefined;
+    this.#end();
   }
 
   #begin(): void {
@@ -76,5 +75,10 @@ export class AcceptPauses implements Disposable {
     } catch {
       // Without a free descriptor, `accept` fails as well.
     }
+  }
+
+  #end(): void {
+    this.#pause?.[Symbol.dispose]();
+    this.#pause = undefined;
   }
 }

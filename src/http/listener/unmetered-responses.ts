@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../domain/clock.ts';
+import { longTickMs } from './accept-pauses.ts';
 
 const windowMs = 60_000;
 /** Maximum number of clients to track. Beyond this number, the least recently seen clients are forgotten. */
@@ -55,9 +56,6 @@ export class ClientRateLimiter {
  * closes the connection, because thousands of pipelined requests would delay other clients.
  */
 export const maxUnmeteredPerMinute = 30;
-
-/** Duration above which an event-loop tick counts as long. */
-const longTickMs = 5;
 
 /**
  * The responses of a listener that do not count against a limit. In one event-loop tick, the runtime accepts

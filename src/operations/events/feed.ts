@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/api-error.ts';
 import type { Page } from '../../contract/operation.ts';
 import type { EventRepresentation } from '../../contract/representations.ts';
-import type { BeginAttempt } from '../../domain/attempt.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
 import type { FairQueue } from '../../domain/fair-queue.ts';
 import type { Scope } from '../../domain/scope.ts';
+import type { BeginRun } from '../../domain/task-run.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { skippedIdsPerRestore } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
@@ -84,8 +84,8 @@ export class EventFeed implements Disposable {
   constructor(
     store: EventStore,
     clock: Clock,
+    beginRead?: BeginRun,
     catchUpPacer: FairQueue<number> = new CatchUpPacer(),
-    beginRead?: BeginAttempt,
   ) {
     this.#store = store;
     this.#clock = clock;

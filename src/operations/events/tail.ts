@@ -1,6 +1,6 @@
 import type { EventRepresentation } from '../../contract/representations.ts';
-import { type BeginAttempt, unobserved } from '../../domain/attempt.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { type BeginRun, unobserved } from '../../domain/task-run.ts';
 import type { EventStore } from '../../storage/storage.ts';
 
 /** Interval between reads while there are listeners, and therefore the maximum delay of events from other processes. */
@@ -28,7 +28,7 @@ export interface Listener {
 export class EventTail implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
-  readonly #beginRead: BeginAttempt;
+  readonly #beginRead: BeginRun;
   /** Position of each listener. */
   readonly #listeners = new Map<Listener, bigint>();
   /** Id of the last delivered event. */
@@ -107,8 +107,7 @@ export class EventTail implements Disposable {
     clearInterval(this.#timer);
     clearTimeout(this.#soon);
     this.#soon = undefined;
-    // Without listeners, nothing is read, so a former failure would be reported indefinitely.
-    this.#beginRead().succeeded();
+    this.#beginRead().notNeeded();
   }
 
   #end(reason: EndReason, isDue: (listener: Listener) => boolean): void {
@@ -120,16 +119,16 @@ export class EventTail implements Disposable {
   }
 
   async #poll(): Promise<void> {
-    if (this.#isReading) return;
+    if (this.#isReading || this.#listeners.size === 0) return;
     this.#isReading = true;
-    const attempt = this.#beginRead();
+    const run = this.#beginRead();
     try {
       let isMore = true;
       while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
-      attempt.succeeded();
+      run.succeeded();
     } catch (error) {
       // The next read finds all events committed since the last successful read.
-      attempt.failed(error);
+      run.failed(error);
     } finally {
       this.#isReading = false;
     }

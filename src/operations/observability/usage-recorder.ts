@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BeginAttempt, unobserved } from '../../domain/attempt.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
+import { type BeginRun, unobserved } from '../../domain/task-run.ts';
 import type { UsageReport } from '../../storage/admin.ts';
 import type { Instance } from '../../tables/usage.ts';
 import { type EventRetention, Sweeper, type SweeperStore } from '../sweeper.ts';
@@ -35,8 +35,8 @@ interface UsageRecorderOptions {
   readonly prunes: boolean;
   readonly events: EventRetention;
   /** Called before each recording. */
-  readonly begin?: BeginAttempt;
-  readonly beginSweep?: BeginAttempt;
+  readonly begin?: BeginRun;
+  readonly beginSweep?: BeginRun;
   /** Logs lost usage. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
@@ -100,7 +100,7 @@ export class UsageRecorder implements AsyncDisposable {
     const { store, counter, notice, begin = unobserved } = this.#options;
     const lostRequests = counter.keys.takeLost();
     if (lostRequests > 0) notice('requests are missing from key usage', { requests: lostRequests });
-    const attempt = begin();
+    const run = begin();
     try {
       // Throws during an outage, which the store has already logged.
       store.health();
@@ -108,10 +108,10 @@ export class UsageRecorder implements AsyncDisposable {
       if (this.#hasMore()) await this.#recordGroups();
       await this.#recordGroups();
       this.#isFailing = false;
-      attempt.succeeded();
+      run.succeeded();
     } catch (error) {
       this.#isFailing = true;
-      attempt.failed(error);
+      run.failed(error);
     }
   }
 

@@ -1,12 +1,16 @@
 /** One run of a background task. */
-export interface Attempt {
+export interface TaskRun {
   /** `hasWorked` is false if there was nothing to do, which proves nothing: a failing process may hold the row locks. */
   succeeded(hasWorked?: boolean): void;
+  /** There is nobody to work for, so an earlier failure is no longer reported. */
+  notNeeded(): void;
   failed(error: unknown): void;
 }
 
 /** Called at the start of each run of a background task, which then reports its outcome. */
-export type BeginAttempt = () => Attempt;
+export type BeginRun = () => TaskRun;
+
+const ignored = () => undefined;
 
 /** For tasks whose failures are not observed. */
-export const unobserved: BeginAttempt = () => ({ succeeded: () => undefined, failed: () => undefined });
+export const unobserved: BeginRun = () => ({ succeeded: ignored, notNeeded: ignored, failed: ignored });
