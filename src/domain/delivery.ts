@@ -193,8 +193,8 @@ export interface LeaseLimits {
  * all of them.
  */
 export const leaseLevels = [
-  { above: 50, fast: 32, others: 32, distrusted: { fast: 32, others: 8 } },
-  { above: 20, fast: 4, others: 1, distrusted: { fast: 1, others: 1 } },
+  { above: 50, fast: 32, others: 32, distrusted: { fast: 32, others: 5 } },
+  { above: 20, fast: 4, others: 1, distrusted: { fast: 2, others: 1 } },
   { above: 0, fast: 2, others: 0, distrusted: { fast: 0, others: 0 } },
 ] as const satisfies readonly LeaseLimits[];
 

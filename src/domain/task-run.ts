@@ -2,7 +2,7 @@
 export interface TaskRun {
   /** `hasWorked` is false if there was nothing to do, which proves nothing: a failing process may hold the row locks. */
   succeeded(hasWorked?: boolean): void;
-  /** The task has no work any more, so an earlier failure is no longer reported. */
+  /** The task has nothing left to do, which ends the report of an earlier failure. */
   notNeeded(): void;
   failed(error: unknown): void;
 }
