@@ -20,6 +20,8 @@ export class CircuitBreaker implements Disposable {
   readonly #outage: Outage;
   readonly #stopped = new AbortController();
   #trippedAt = 0;
+  /** The pause after a successful probe. */
+  #quiet = new AbortController();
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -30,8 +32,10 @@ export class CircuitBreaker implements Disposable {
     return this.#outage.trouble;
   }
 
-  trip(reason: unknown): void {
+  /** Begins an outage. During an outage, `isUrgent` ends the pause after a successful probe, because a probe is needed. */
+  trip(reason: unknown, isUrgent = false): void {
     this.#trippedAt = performance.now();
+    if (isUrgent) this.#quiet.abort();
     if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
     this.#outage.begin(describeError(reason));
     void this.#recover();
@@ -52,8 +56,11 @@ export class CircuitBreaker implements Disposable {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       let waitMs = probeEveryMs;
+      let waking = signal;
       try {
         await probe();
+        this.#quiet = new AbortController();
+        waking = AbortSignal.any([signal, this.#quiet.signal]);
         waitMs = this.#trippedAt + quietMs - performance.now();
         if (waitMs <= 0) {
           this.#outage.end();
@@ -62,7 +69,7 @@ export class CircuitBreaker implements Disposable {
       } catch (error) {
         this.#outage.begin(describeError(error));
       }
-      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await sleep(waitMs, undefined, { signal: waking, ref: false }).catch(() => undefined);
     }
   }
 }

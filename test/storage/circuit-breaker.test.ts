@@ -20,3 +20,23 @@ test('an outage lasts as long as requests fail, although probes succeed', async 
   expect(probes).toBeGreaterThanOrEqual(3);
   expect(notices).toEqual(['degraded: queries unavailable: refused', 'queries available again']);
 });
+
+test('during the pause after a successful probe, only an urgent failure is probed at once', async () => {
+  let probes = 0;
+  using breaker = new CircuitBreaker({
+    name: 'queries',
+    probe: async () => void probes++,
+    probeEveryMs: 1,
+    quietMs: 600_000,
+    notice: () => undefined,
+  });
+  breaker.trip(new Error('refused'));
+  await until(() => probes === 1);
+  breaker.trip(new Error('refused'));
+  breaker.trip(new Error('read-only'), true);
+  await until(() => probes === 2);
+  breaker.trip(new Error('refused'));
+  breaker.trip(new Error('read-only'), true);
+  await until(() => probes === 3);
+  expect(breaker.trouble).toBeDefined();
+});

@@ -216,13 +216,15 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   #refused(error: unknown): void {
-    if (this.#working.trouble === undefined) this.#wasReadOnly = isReadOnly(error);
-    this.#working.trip(postgresReason(error));
+    const isReadOnlySession = isReadOnly(error);
+    if (isReadOnlySession) this.#wasReadOnly = true;
+    this.#working.trip(postgresReason(error), isReadOnlySession);
   }
 
   /** Replaces read-only sessions, because they remain read-only even after the server becomes writable. */
   async #trialWrite(): Promise<void> {
     if (this.#wasReadOnly) this.#pool.connections.renew();
+    this.#wasReadOnly = false;
     await this.#pool.write(trialWrite).catch((error) => {
       this.#wasReadOnly = isReadOnly(error);
       throw error;
