@@ -58,18 +58,23 @@ export interface LeaseRequest {
   readonly leasedUntil: number;
   /** Maximum number of deliveries to lease. */
   readonly room: number;
-  readonly limits: LeaseLimits;
+  /** Number of places that are free. */
+  readonly free: number;
+  /** Number of requests in flight. */
+  readonly inFlight: Readonly<Record<Pool, number>>;
   /**
    * Number of deliveries to lease, by webhook id, for webhooks that already have deliveries leased by this process. No
    * other process leases deliveries of these webhooks.
    */
   readonly held: Readonly<Record<string, number>>;
-  /** The part of `limits.fast` that is left, by account id, for accounts that have used some of it or get less. */
-  readonly heldOfFast: Readonly<Record<string, number>>;
-  /** The part of `limits.others` that is left, by account id, for accounts that have used some of it. */
-  readonly heldOfOthers: Readonly<Record<string, number>>;
+  /** Number of deliveries that this process has leased, by account id. */
+  readonly used: Readonly<Record<Pool, Readonly<Record<string, number>>>>;
+  /** Accounts with recent requests that were not answered. Their fast receivers are treated like slow ones. */
+  readonly distrusted: readonly number[];
   /** Webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
+  /** Webhooks whose receivers have recently responded slowly. */
+  readonly slow: readonly bigint[];
   /**
    * Webhooks whose queues of deliveries were full recently. Only their due deliveries are considered, because counting
    * a webhook's pending deliveries is slow.
@@ -81,8 +86,11 @@ export interface LeaseRequest {
   readonly waiting: readonly bigint[];
   /** Maximum number of deliveries per second and account. */
   readonly perSecond: number;
-  /** Number of this round. The account's webhooks take turns, so that one backlog does not use up the pace. */
-  readonly round: number;
+  /**
+   * Random number in [0, 1). Decides which account and which of its webhooks is the first in this round, so that one
+   * backlog does not use up the pace.
+   */
+  readonly turn: number;
 }
 
 /** An event to send. */
@@ -172,45 +180,42 @@ export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 /** Number of deliveries that a process leases for a fast webhook. More than can be in flight are leased in advance. */
 export const maxLeasedPerFast = 32;
 
-/**
- * How many deliveries a process leases per account while it has a certain amount of room. Fast webhooks and others have
- * separate limits, so that the hung receivers of an account do not delay its fast ones.
- */
-export interface LeaseLimits {
-  /** These limits apply while there is more room than this, and never use up the last of it. */
-  readonly above: number;
-  /** Number of deliveries to fast webhooks. */
-  readonly fast: number;
-  /** Number of deliveries to other webhooks. If it is 0, only fast webhooks are examined. */
-  readonly others: number;
-  /** Limits of a distrusted account: one with a request that was unanswered for three seconds. */
-  readonly distrusted: Readonly<Record<'fast' | 'others', number>>;
-}
+/** Webhooks by their last attempt: `unproven` if their receiver did not respond, or this process has not sent to it. */
+export type Pool = 'fast' | 'slow' | 'unproven';
 
 /**
- * The less room a process has, the fewer deliveries it leases for each account, and the last places are reserved for
- * fast webhooks. Slow receivers occupy a place for up to 15 s, so that otherwise those of a few accounts could occupy
- * all of them.
+ * Number of places that pools may use. None of them is enough to use up all places. The reserved ones are for fast
+ * receivers of trusted accounts without any other place.
  */
-export const leaseLevels = [
-  { above: 50, fast: 32, others: 32, distrusted: { fast: 32, others: 5 } },
-  { above: 20, fast: 4, others: 1, distrusted: { fast: 2, others: 1 } },
-  { above: 0, fast: 2, others: 0, distrusted: { fast: 0, others: 0 } },
-] as const satisfies readonly LeaseLimits[];
+const places = { fast: 80, slowAndUnproven: 80, unproven: 40, reserved: 10 } as const;
 
-export const leaseLimitsAt = (room: number): LeaseLimits =>
-  leaseLevels.find(({ above }) => room > above) ?? leaseLevels[2];
-
-/** Maximum number of additional deliveries that the process leases for a webhook. */
-export function maxWebhookLeases({ held }: LeaseRequest, webhookId: bigint, isFast: boolean): number {
-  return held[String(webhookId)] ?? (isFast ? maxLeasedPerFast : maxInFlight.perWebhook);
+/** The free places that each pool may use, apart from the reserved ones. */
+export function poolRooms({ free, inFlight }: Pick<LeaseRequest, 'free' | 'inFlight'>): Record<Pool, number> {
+  const atMost = (...most: number[]) => Math.max(0, Math.min(free - places.reserved, ...most));
+  const slow = places.slowAndUnproven - inFlight.slow - inFlight.unproven;
+  return {
+    fast: atMost(places.fast - inFlight.fast),
+    slow: atMost(slow),
+    unproven: atMost(slow, places.unproven - inFlight.unproven),
+  };
 }
 
-/** Maximum number of additional deliveries that the process leases for an account. */
-export function maxAccountLeases({ heldOfFast, heldOfOthers, limits }: LeaseRequest, accountId: bigint) {
-  const id = String(accountId);
-  return { fast: heldOfFast[id] ?? limits.fast, others: heldOfOthers[id] ?? limits.others };
+/**
+ * Number of deliveries that a process leases for an account while a pool has this much room. The less room, the fewer, so
+ * that accounts without any get some. Receivers that may be slow get fewer, because they occupy a place for up to 15 s.
+ */
+export function maxAccountLeases(room: number, pool: Pool, isDistrusted = false): number {
+  if (pool === 'unproven') return Math.ceil(room / 8);
+  if (pool === 'fast' && !isDistrusted) return Math.max(1, Math.min(maxLeasedPerFast, Math.ceil(room / 2)));
+  return Math.ceil(room ** 2 / 200);
 }
+
+/** Maximum number of deliveries that a process leases for a webhook. */
+export const maxWebhookLeases: Readonly<Record<Pool, number>> = {
+  fast: maxLeasedPerFast,
+  slow: maxInFlight.perWebhook,
+  unproven: 1,
+};
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */
 export const burstMicroseconds = 1_000_000;

@@ -8,8 +8,11 @@ import {
   leaseLimits,
   maxAccountLeases,
   maxHeldEvents,
+  maxInFlight,
   maxPending,
   maxWebhookLeases,
+  type Pool,
+  poolRooms,
   type SendingState,
 } from '../domain/delivery.ts';
 import {
@@ -206,35 +209,86 @@ interface LeaseShare {
   readonly pace: ReturnType<typeof deliverySchedule>;
 }
 
-/**
- * Divides the pace and the leases of each account among its webhooks, which take turns being the first. Fast webhooks
- * and others have separate leases.
- */
-export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): Map<bigint, LeaseShare> {
+interface LeaseShares {
+  readonly shares: ReadonlyMap<bigint, LeaseShare>;
+  /** Whether a webhook got less than its account may have, because other accounts in the same round may use the room. */
+  readonly isReduced: boolean;
+}
+
+const pools: readonly Pool[] = ['fast', 'slow', 'unproven'];
+
+/** Number of additional deliveries that the process leases for an account while the pool has this much room. */
+function accountRoom(request: LeaseRequest, pool: Pool, accountId: number, room: number): number {
+  const most = maxAccountLeases(room, pool, request.distrusted.includes(accountId));
+  return Math.max(0, most - (request.used[pool][accountId] ?? 0));
+}
+
+/** Number of additional deliveries by pool and account id, as JSON. The member `*` applies to all other accounts. */
+export function accountRoomsJson(request: LeaseRequest): string {
+  const rooms = poolRooms(request);
+  return JSON.stringify(
+    Object.fromEntries(
+      pools.map((pool) => {
+        const used = Object.keys(request.used[pool]).map(Number);
+        // The reserved places are not for distrusted accounts.
+        const ids = pool === 'fast' && rooms.fast === 0 ? [...used, ...request.distrusted] : used;
+        const left = ids.map((id) => [id, accountRoom(request, pool, id, rooms[pool])]);
+        return [pool, { ...Object.fromEntries(left), '*': maxAccountLeases(rooms[pool], pool) }];
+      }),
+    ),
+  );
+}
+
+/** Divides the pace of each account and the room among the webhooks. A random account and webhook is the first. */
+export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
   const shares = new Map<bigint, LeaseShare>();
-  const fast = new Set(request.fast);
-  for (const [accountId, webhooks] of Map.groupBy(found, (webhook) => webhook.accountId)) {
+  const [fast, slow] = [new Set(request.fast), new Set(request.slow)];
+  const poolOf = ({ id }: ReadyWebhook) => (fast.has(id) ? 'fast' : slow.has(id) ? 'slow' : 'unproven');
+  let { free } = request;
+  const inFlight = { ...request.inFlight };
+  let isReduced = false;
+  const accounts = [...Map.groupBy(found, (webhook) => webhook.accountId)];
+  // The fraction that the choice of the account leaves, so that the two choices are independent.
+  const ownTurn = (request.turn * accounts.length) % 1;
+  for (const [accountId, webhooks] of startingAt(accounts, request.turn)) {
     const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
-    const first = request.round % webhooks.length;
-    const limits = maxAccountLeases(request, accountId);
-    const fastCount = webhooks.filter(({ id }) => fast.has(id)).length;
+    const rooms = poolRooms({ free, inFlight });
+    const byPool = Map.groupBy(webhooks, poolOf);
+    const ofPools = new Map(
+      [...byPool].map(([pool, { length }]) => {
+        const left = Math.min(free, accountRoom(request, pool, Number(accountId), rooms[pool]));
+        return [pool, { left, webhooks: length }];
+      }),
+    );
     const ofAll = { left: pace.allowed, webhooks: webhooks.length };
-    const ofFast = { left: limits.fast, webhooks: fastCount };
-    const ofOthers = { left: limits.others, webhooks: webhooks.length - fastCount };
-    for (const { id } of [...webhooks.slice(first), ...webhooks.slice(0, first)]) {
-      const isFast = fast.has(id);
-      const divided = [ofAll, isFast ? ofFast : ofOthers];
-      const ownShares = divided.map((one) => Math.ceil(one.left / one.webhooks));
-      const most = Math.min(maxWebhookLeases(request, id, isFast), ...ownShares);
-      for (const one of divided) {
-        one.left -= most;
-        one.webhooks--;
+    for (const webhook of startingAt(webhooks, ownTurn)) {
+      const pool = poolOf(webhook);
+      const ofPool = ofPools.get(pool) ?? ofAll;
+      const wanted = request.held[String(webhook.id)] ?? maxWebhookLeases[pool];
+      const allowed = Math.min(wanted, shareOf(ofAll));
+      const most = Math.min(allowed, shareOf(ofPool));
+      isReduced ||= most < allowed && free < request.free;
+      for (const divided of [ofAll, ofPool]) {
+        divided.left -= most;
+        divided.webhooks--;
       }
-      shares.set(id, { most, pace });
+      // Deliveries leased in advance do not occupy places.
+      const places = Math.min(most, maxInFlight.perWebhook);
+      free -= places;
+      inFlight[pool] += places;
+      shares.set(webhook.id, { most, pace });
     }
   }
-  return shares;
+  return { shares, isReduced };
 }
+
+function startingAt<T>(all: readonly T[], turn: number): T[] {
+  const first = Math.floor(turn * all.length);
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
+const shareOf = ({ left, webhooks }: { readonly left: number; readonly webhooks: number }) =>
+  Math.ceil(left / webhooks);
 
 /** The pace of each account after these deliveries have been leased. */
 export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, LeaseShare>) {
@@ -292,7 +346,7 @@ export function nextRound(
   found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
   leased: readonly Pick<LeasedRow, 'webhookId'>[],
   { after, room }: Pick<LeaseRequest, 'after' | 'room'>,
-  last: bigint,
+  { last, isReduced }: { readonly last: bigint; readonly isReduced: boolean },
 ): Pick<LeaseResult, 'after' | 'isMore' | 'isBehind'> {
   const behind = found.filter((webhook) => webhook.isBehind);
   const portion = BigInt(eventBatchSize(behind.length));
@@ -304,7 +358,7 @@ export function nextRound(
   const isFull = found.length === leaseLimits.webhooks;
   return {
     after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
-    isMore: isFull || after > 0n || isBehind,
+    isMore: isFull || after > 0n || isBehind || (isReduced && leased.length > 0),
     isBehind,
   };
 }

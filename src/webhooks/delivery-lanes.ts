@@ -1,12 +1,10 @@
 /** The deliveries leased by a process, grouped by webhook: up to four in flight, and the rest queued. */
 import {
   type LeasedDelivery,
-  type LeaseLimits,
-  leaseLevels,
-  leaseLimitsAt,
   maxInFlight,
-  maxLeasedPerFast,
   maxLeasedTotal,
+  maxWebhookLeases,
+  type Pool,
 } from '../domain/delivery.ts';
 
 export interface Loaded {
@@ -18,8 +16,8 @@ export interface Loaded {
 interface Attempt {
   /** Unix ms. Reset after a pause of this process or a clock step, which would make receivers look slow. */
   startedAt: number;
-  /** Whether the webhook was fast at the start. A receiver that hangs thus frees no place for another fast one. */
-  readonly isFast: boolean;
+  /** The pool at the start. A fast receiver that hangs thus frees no place for another fast one. */
+  readonly pool: Pool;
 }
 
 interface Lane {
@@ -31,14 +29,13 @@ interface Lane {
 
 /** More deliveries are leased in advance for a receiver that responds within this time. */
 const fastMs = 1_000;
-/** Maximum number of fast receivers that are remembered. In every round, the store compares webhooks with them. */
-const maxFast = 1_000;
-/**
- * While room is scarce, receivers that respond within this time also count as fast, because a busy process takes longer to
- * read responses. They get none of the reserved places. A slower response makes the account distrusted.
- */
-const stalledMs = 3_000;
+/** Maximum number of receivers of each speed that are remembered. Every round lists them all. */
+const maxRemembered = 1_000;
+/** A request that was not answered for this time makes the account distrusted. */
+const distrustedAfterMs = 3_000;
 const distrustMs = 300_000;
+/** An attempt that took this time proves nothing about the receiver. */
+const unprovenMs = 10_000;
 /** The dispatcher searches for stalled webhooks at least every second, unless the process or the store is held up. */
 const maxCheckIntervalMs = 2_500;
 /** Maximum number of distrusted accounts that are remembered. Every round lists them all. */
@@ -49,10 +46,12 @@ const maxSuspended = 1_000;
 export class DeliveryLanes {
   readonly #lanes = new Map<bigint, Lane>();
   /**
-   * Webhooks whose last attempt took less than three seconds, in order of that attempt. Remembered even when no
-   * deliveries are leased, because otherwise no more than four would ever be leased at a time.
+   * Webhooks that have a fast receiver, in order of the last attempt. Remembered even when no deliveries are leased,
+   * because otherwise no more than four would ever be leased at a time.
    */
-  readonly #fast = new Map<bigint, { readonly accountId: number; readonly milliseconds: number }>();
+  readonly #fast = new Set<bigint>();
+  /** Webhooks that have a slow receiver, in order of the last attempt. */
+  readonly #slow = new Set<bigint>();
   /** Distrusted accounts with the time until which they are distrusted (Unix ms), earliest first. */
   readonly #distrusted = new Map<number, number>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
@@ -68,8 +67,22 @@ export class DeliveryLanes {
     return Math.min(maxInFlight.perProcess - this.#inFlight, maxLeasedTotal - this.#taken);
   }
 
-  get limits(): LeaseLimits {
-    return leaseLimitsAt(this.room);
+  /** The leases of this process, and what it knows about receivers. */
+  get leases() {
+    const { room: free, inFlight, held, used, waiting } = this;
+    const receivers = {
+      fast: [...this.#fast],
+      slow: [...this.#slow],
+      distrusted: [...this.#distrusted.keys()],
+    };
+    return { free, inFlight, held, used, waiting, ...receivers };
+  }
+
+  /** Number of requests in flight. */
+  get inFlight(): Record<Pool, number> {
+    const inFlight = { fast: 0, slow: 0, unproven: 0 };
+    for (const lane of this.#lanes.values()) for (const { pool } of lane.inFlight.values()) inFlight[pool]++;
+    return inFlight;
   }
 
   /**
@@ -78,43 +91,27 @@ export class DeliveryLanes {
    */
   get held(): Record<string, number> {
     const rooms = [...this.#lanes].map(([id, lane]) => {
-      const most = this.#isFast(id) ? maxLeasedPerFast : maxInFlight.perWebhook;
-      return [id, Math.max(0, most - taken(lane))];
+      return [id, Math.max(0, maxWebhookLeases[this.#poolOf(id)] - taken(lane))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
-  /** Number of additional deliveries to fast webhooks, by account. Omits trusted accounts without such leases. */
-  get heldOfFast(): Record<string, number> {
-    return this.#roomsOfAccounts('fast');
-  }
-
-  /** Number of additional deliveries to other webhooks, by account. Omits trusted accounts without such leases. */
-  get heldOfOthers(): Record<string, number> {
-    return this.#roomsOfAccounts('others');
-  }
-
-  #roomsOfAccounts(pool: 'fast' | 'others'): Record<string, number> {
-    const { [pool]: most, distrusted } = this.limits;
-    const rooms: Record<string, number> = {};
-    for (const accountId of this.#distrusted.keys()) rooms[accountId] = distrusted[pool];
+  /** Number of leased deliveries, by account. */
+  get used(): Record<Pool, Record<number, number>> {
+    const used: Record<Pool, Record<number, number>> = { fast: {}, slow: {}, unproven: {} };
     for (const [webhookId, { accountId, inFlight, waiting }] of this.#lanes) {
-      const started = inFlight.values().filter(({ isFast }) => isFast === (pool === 'fast'));
-      const isFast = this.#isFast(webhookId);
-      const count = [...started].length + (isFast === (pool === 'fast') ? waiting.length : 0);
-      if (count > 0) rooms[accountId] = Math.max(0, (rooms[accountId] ?? most) - count);
+      const add = (pool: Pool, count: number) => {
+        used[pool][accountId] = (used[pool][accountId] ?? 0) + count;
+      };
+      for (const { pool } of inFlight.values()) add(pool, 1);
+      if (waiting.length > 0) add(this.#poolOf(webhookId), waiting.length);
     }
-    return rooms;
+    return used;
   }
 
-  /** Webhooks that have a fast receiver. */
-  get fast(): bigint[] {
-    return [...this.#fast.keys()].filter((id) => this.#isFast(id));
-  }
-
-  #isFast(webhookId: bigint): boolean {
-    const { milliseconds = Number.POSITIVE_INFINITY } = this.#fast.get(webhookId) ?? {};
-    return milliseconds < (this.limits === leaseLevels[1] ? stalledMs : fastMs);
+  #poolOf(webhookId: bigint): Pool {
+    if (this.#fast.has(webhookId)) return 'fast';
+    return this.#slow.has(webhookId) ? 'slow' : 'unproven';
   }
 
   /** Webhooks with leased deliveries that are queued. */
@@ -131,8 +128,8 @@ export class DeliveryLanes {
     this.#checkedAt = now;
     const slow = [...this.#lanes].filter(([, lane]) => hasWaited(lane, now, fastMs));
     return slow.flatMap(([webhookId, lane]) => {
-      if (hasWaited(lane, now, stalledMs)) this.#distrust(lane.accountId, now);
-      this.#remember(webhookId, lane, stalledMs);
+      if (hasWaited(lane, now, distrustedAfterMs)) this.#distrust(lane.accountId, now);
+      if (this.#fast.delete(webhookId)) this.#slow.add(webhookId);
       return this.withdraw(webhookId, () => false);
     });
   }
@@ -142,10 +139,14 @@ export class DeliveryLanes {
       for (const attempt of inFlight.values()) attempt.startedAt = now;
   }
 
-  #remember(webhookId: bigint, { accountId }: Lane, milliseconds: number): void {
+  #remember(webhookId: bigint, lane: Lane, milliseconds: number, now: number): void {
     this.#fast.delete(webhookId);
-    if (milliseconds < stalledMs) this.#fast.set(webhookId, { accountId, milliseconds });
-    deleteOldest(this.#fast, maxFast);
+    this.#slow.delete(webhookId);
+    if (milliseconds >= unprovenMs) return;
+    const isFast = milliseconds < fastMs && !hasWaited(lane, now, fastMs);
+    const receivers = isFast ? this.#fast : this.#slow;
+    receivers.add(webhookId);
+    deleteOldest(receivers, maxRemembered);
   }
 
   #distrust(accountId: number, now: number): void {
@@ -203,7 +204,7 @@ export class DeliveryLanes {
     if (this.#inFlight === maxInFlight.perProcess) return undefined;
     const loaded = lane.waiting.shift();
     if (loaded === undefined) return undefined;
-    lane.inFlight.set(loaded.delivery, { startedAt: now, isFast: this.#isFast(webhookId) });
+    lane.inFlight.set(loaded.delivery, { startedAt: now, pool: this.#poolOf(webhookId) });
     this.#inFlight++;
     return loaded;
   }
@@ -220,9 +221,7 @@ export class DeliveryLanes {
     this.#taken--;
     this.#inFlight--;
     lane.inFlight.delete(delivery);
-    const isSlow = hasWaited(lane, now, fastMs);
-    if (isSlow || Number.isFinite(milliseconds))
-      this.#remember(webhookId, lane, isSlow ? stalledMs : milliseconds);
+    if (Number.isFinite(milliseconds)) this.#remember(webhookId, lane, milliseconds, now);
     const withdrawn =
       milliseconds < fastMs
         ? []
@@ -242,8 +241,8 @@ function hasWaited({ inFlight }: Lane, now: number, milliseconds: number): boole
   return first !== undefined && now - first.startedAt >= milliseconds;
 }
 
-function deleteOldest<Key>(map: Map<Key, unknown>, most: number): void {
-  if (map.size > most) for (const oldest of map.keys().take(1)) map.delete(oldest);
+function deleteOldest<Key>(kept: Map<Key, unknown> | Set<Key>, most: number): void {
+  if (kept.size > most) for (const oldest of kept.keys().take(1)) kept.delete(oldest);
 }
 
 /** Deletes the entries of a map from ids to times in ascending order, up to this time. */

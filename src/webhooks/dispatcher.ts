@@ -7,9 +7,9 @@ import {
   type DisableOutcome,
   type DispatchResult,
   type LeasedDelivery,
-  type LeaseLimits,
   type LeaseRequest,
   maxInFlight,
+  poolRooms,
   type SendingState,
   type SettledDelivery,
 } from '../domain/delivery.ts';
@@ -97,11 +97,10 @@ export class Dispatcher {
   /** Webhooks whose queues are full, with the time until which they are skipped (monotonic ms). */
   readonly #full = new Map<bigint, number>();
   /**
-   * The webhook after which the next round with the same limits continues. Rounds that may lease only for a few webhooks
-   * would otherwise end the turns of the others.
+   * The webhook after which the next round continues, by whether the round is for all webhooks or only for fast ones.
+   * Rounds for a few webhooks would otherwise end the turns of the others.
    */
-  readonly #after = new Map<LeaseLimits, bigint>();
-  #round = 0;
+  readonly #after = new Map<boolean, bigint>();
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
@@ -219,7 +218,7 @@ export class Dispatcher {
    * whether the round leased a delivery or stored an outcome.
    */
   async #runRound(): Promise<Readonly<Record<'isMore' | 'hasWorked', boolean>>> {
-    const { store, clock, perSecond, count, notice } = this.#options;
+    const { store, clock, perSecond, random, count, notice } = this.#options;
     // The clock may be set forward and back between two polls.
     this.#noticeStep();
     const now = clock.now();
@@ -227,11 +226,13 @@ export class Dispatcher {
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
     this.#isWoken = false;
     this.#lanes.resume(now);
-    const { limits, held, heldOfFast, heldOfOthers, fast, waiting } = this.#lanes;
-    const room = this.#isStopping ? 0 : this.#lanes.room - limits.above;
-    const leases = { leasedUntil: now + leaseMs, room, limits, held, heldOfFast, heldOfOthers, fast };
-    const turn = { after: this.#after.get(limits) ?? 0n, round: this.#round++ };
-    const request = { now, ...leases, waiting, full: this.#listFull(settled), perSecond, ...turn };
+    const { leases } = this.#lanes;
+    const isForAll = poolRooms(leases).slow > 0;
+    const request = {
+      ...leases,
+      ...{ now, leasedUntil: now + leaseMs, room: this.#isStopping ? 0 : leases.free, perSecond },
+      ...{ full: this.#listFull(settled), after: this.#after.get(isForAll) ?? 0n, turn: random() },
+    };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
       throw error;
@@ -241,9 +242,10 @@ export class Dispatcher {
     );
     for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
       this.#full.set(id, clock.steady() + skipFullMs);
-    this.#after.set(limits, dispatched.after);
+    this.#after.set(isForAll, dispatched.after);
     if (dispatched.isPaced) this.#wakeLater();
-    for (const webhookId of waiting) this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
+    for (const webhookId of leases.waiting)
+      this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
     if (dispatched.expired > 0) {
       notice('events expired before they were sent', { events: dispatched.expired });
       count('expired', dispatched.expired);

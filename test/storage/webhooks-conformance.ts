@@ -4,7 +4,6 @@ import {
   type LeasedDelivery,
   type LeaseRequest,
   type LeaseResult,
-  leaseLevels,
   leaseLimits,
   maxHeldEvents,
   maxInFlight,
@@ -66,7 +65,10 @@ async function create({ write, accounts }: Store, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room });
+/** All webhooks of a test, as slow ones. */
+const slow = Array.from({ length: 200 }, (_, at) => BigInt(at + 1));
+
+const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room, slow });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
 async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {
@@ -762,43 +764,70 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
+  /** Creates webhooks of these accounts, with ten due deliveries each. Returns a function that counts what a round leases. */
+  const createLeased = async (store: Store, accounts: readonly number[]) => {
+    const made: { readonly id: bigint }[] = [];
+    for (const accountId of accounts) made.push(await create(store, accountId));
+    await addPets(store, 10);
+    await take(store);
+    const ids = made.map(({ id }) => id);
+    const leased = async (more: (ids: readonly bigint[]) => Partial<LeaseRequest>) => {
+      const lease = { ...requestAt(now, 100), ...more(ids) };
+      const taken = await store.write('dispatchDeliveries', { settled: [], lease });
+      await release(store, taken);
+      return [countLeases(taken, made), taken.isMore] as const;
+    };
+    return leased;
+  };
+  const none = { fast: 0, slow: 0, unproven: 0 };
+  const usedBy = (used: Partial<LeaseRequest['used']>) => ({
+    used: { fast: {}, slow: {}, unproven: {}, ...used },
+  });
+
   check(
-    "a process leases at most its limits for an account's fast webhooks and for the others, which share them",
+    'a webhook gets 32 deliveries at most if its receiver is fast, 4 if it is slow, and 1 if it is unproven',
     async ({ store }) => {
-      const made = [await create(store), await create(store), await create(store), await create(store)];
-      const other = await create(store, 2);
-      const fast = made.slice(0, 2).map(({ id }) => id);
-      await addPets(store, 9);
-      await take(store);
-      const takeWith = async (limits: Partial<LeaseRequest>) => {
-        const taking = { ...requestAt(now, 100), fast, ...limits };
-        const taken = await store.write('dispatchDeliveries', { settled: [], lease: taking });
-        await release(store, taken);
-        return countLeases(taken, [...made, other]);
-      };
-      expect(await takeWith({ heldOfFast: { '1': 6 } })).toEqual([3, 3, 4, 4, 4]);
-      expect(await takeWith({ heldOfOthers: { '1': 6 } })).toEqual([9, 9, 3, 3, 4]);
-      expect(await takeWith({ heldOfFast: { '1': 0 }, heldOfOthers: { '2': 0 } })).toEqual([0, 0, 4, 4, 0]);
-      expect(await takeWith({ heldOfFast: { '1': 6 }, heldOfOthers: { '1': 0 } })).toEqual([3, 3, 0, 0, 4]);
+      const leased = await createLeased(store, [1, 1, 1]);
+      expect(await leased(([fast = 0n, slow = 0n]) => ({ fast: [fast], slow: [slow] }))).toEqual([
+        [10, 4, 1],
+        false,
+      ]);
     },
   );
 
   check(
-    'while places are scarce, a process leases one delivery per account to webhooks that are not fast, and then none',
+    'the webhooks of an account share the part of each pool that the account has not used',
     async ({ store }) => {
-      const made = [await create(store), await create(store), await create(store), await create(store, 2)];
-      await addPets(store, 9);
-      await take(store);
-      const takeAt = async (level: number, heldOfOthers: Record<string, number> = {}) => {
-        const limits = leaseLevels[level] ?? leaseLevels[0];
-        const taking = { ...requestAt(now, 100), limits, heldOfOthers, fast: [made[0]?.id ?? 0n] };
-        const taken = await store.write('dispatchDeliveries', { settled: [], lease: taking });
-        await release(store, taken);
-        return [countLeases(taken, made), taken.isMore];
+      const leased = await createLeased(store, [1, 1, 1, 1, 2]);
+      const speeds = ([one = 0n, two = 0n, three = 0n]: readonly bigint[]) => ({
+        fast: [one, two],
+        slow: [three],
+      });
+      const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
+        (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
+      expect(await leasedWith({ fast: { 1: 26 } })).toEqual([3, 3, 4, 1, 1]);
+      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 29 } })).toEqual([0, 0, 3, 1, 1]);
+      expect(await leasedWith({ slow: { 1: 32 }, unproven: { 2: 5 } })).toEqual([10, 10, 0, 1, 0]);
+    },
+  );
+
+  check(
+    'the less room there is, the fewer deliveries an account gets, and each pool leaves some for the others',
+    async ({ store }) => {
+      const leased = await createLeased(store, [1, 1, 2, 3]);
+      const at = async (inFlight: Partial<LeaseRequest['inFlight']>, more: Partial<LeaseRequest> = {}) => {
+        const all = { ...none, ...inFlight };
+        const free = 100 - all.fast - all.slow - all.unproven;
+        const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
+        return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), ...more })))[0];
       };
-      expect(await takeAt(1)).toEqual([[4, 1, 0, 1], false]);
-      expect(await takeAt(1, { '1': 0 })).toEqual([[4, 0, 0, 1], false]);
-      expect(await takeAt(2)).toEqual([[2, 0, 0, 0], false]);
+      expect(await at({ fast: 74 })).toEqual([3, 2, 1, 1]);
+      expect(await at({ fast: 90 })).toEqual([1, 0, 0, 0]);
+      expect(await at({ fast: 90 }, { distrusted: [1] })).toEqual([0, 0, 0, 0]);
+      expect(await at({ fast: 74 }, { distrusted: [1] })).toEqual([1, 2, 1, 1]);
+      expect(await at({ slow: 40, unproven: 39 })).toEqual([6, 1, 0, 0]);
+      expect(await at({ unproven: 40 })).toEqual([10, 4, 0, 0]);
+      expect(await at({ slow: 80 })).toEqual([5, 0, 0, 0]);
     },
   );
 
@@ -810,17 +839,17 @@ export function webhooksConform(check: StoreTest): void {
       for (let at = 0; at <= leaseLimits.webhooks; at++)
         made.push((await create(store, 1 + Math.floor(at / 10))).id);
       for (const webhookId of made) await write('addDeliveries', { webhookId, count: 1 });
-      const usedUp = { '1': 0, '2': 0, '3': 0, '4': 0, '5': 0 };
+      const usedUp = { 1: 32, 2: 32, 3: 32, 4: 32, 5: 32 };
       const takeWith = async (limits: Partial<LeaseRequest>) => {
         const lease = { ...requestAt(now, 100), ...limits };
         const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease });
         return deliveries.map(({ webhookId }) => webhookId);
       };
       const last = made.at(-1) ?? 0n;
-      expect(await takeWith({ heldOfOthers: usedUp })).toEqual([last]);
+      expect(await takeWith(usedBy({ slow: usedUp }))).toEqual([last]);
       await write('addDeliveries', { webhookId: last, count: 1 });
       const held = { [`${last}`]: 1 };
-      expect(await takeWith({ held, heldOfFast: usedUp, fast: made })).toEqual([last]);
+      expect(await takeWith({ held, ...usedBy({ fast: usedUp }), fast: made })).toEqual([last]);
     },
   );
 
@@ -871,7 +900,7 @@ export function webhooksConform(check: StoreTest): void {
             ...requestAt(now + second * 1_000 + at, 100),
             fast,
             perSecond: 20,
-            round: round++,
+            turn: (round++ % 4) / 4 + 0.1,
           };
           const one = stores[round % 2] as Store;
           const { deliveries } = await one.write('dispatchDeliveries', { settled, lease: taking });

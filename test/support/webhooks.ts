@@ -3,7 +3,7 @@
 import { openStorage } from '../../src/app/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
-import { type LeaseRequest, leaseLevels } from '../../src/domain/delivery.ts';
+import type { LeaseRequest } from '../../src/domain/delivery.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import type { NewRowOf } from '../../src/tables/table.ts';
 import type { deliveries, webhooks } from '../../src/tables/webhooks.ts';
@@ -38,14 +38,16 @@ const open = (url: string) =>
 export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
   const none = {
     held: {},
-    heldOfFast: {},
-    heldOfOthers: {},
-    limits: leaseLevels[0],
+    used: { fast: {}, slow: {}, unproven: {} },
+    free: 100,
+    inFlight: { fast: 0, slow: 0, unproven: 0 },
+    distrusted: [],
+    slow: [],
     full: [],
     fast: [],
     waiting: [],
   };
-  return { now, leasedUntil: now, room: 0, after: 0n, ...none, perSecond: 10_000, round: 0, ...more };
+  return { now, leasedUntil: now, room: 0, after: 0n, ...none, perSecond: 10_000, turn: 0, ...more };
 }
 
 /** Adds a webhook that receives no events. The store assigns the id. */

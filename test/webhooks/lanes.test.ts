@@ -38,65 +38,51 @@ function attempt(lanes: DeliveryLanes, webhookId: bigint, milliseconds: number, 
   lanes.end(start(lanes, webhookId, accountId), milliseconds, 0);
 }
 
-/** Starts an attempt of each of this number of other accounts. */
-function occupy(lanes: DeliveryLanes, count: number): void {
-  for (let at = 1; at <= count; at++) start(lanes, BigInt(1_000 + at), 1_000 + at);
-}
+const poolsOf = ({ leases: { fast, slow } }: DeliveryLanes) => ({ fast, slow });
 
-test('a receiver counts as fast, even while idle, until an attempt is slow', () => {
+test('a receiver counts as fast if its last attempt took less than a second, as slow up to ten seconds, and otherwise as unproven', () => {
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 999);
   attempt(lanes, 2n, 1_000);
-  expect([lanes.fast, lanes.held]).toEqual([[1n], {}]);
+  attempt(lanes, 3n, 9_999);
+  attempt(lanes, 4n, 10_000);
+  expect([poolsOf(lanes), lanes.held]).toEqual([{ fast: [1n], slow: [2n, 3n] }, {}]);
   attempt(lanes, 1n, 1_000);
-  expect(lanes.fast).toEqual([]);
+  attempt(lanes, 2n, 10_000);
+  attempt(lanes, 3n, 999);
+  expect(poolsOf(lanes)).toEqual({ fast: [3n], slow: [1n] });
 });
 
-test('at most 32 deliveries to a fast receiver are leased, including those in flight', () => {
+test('at most 32 deliveries to a fast receiver are leased, including those in flight, 4 to a slow one, and 1 to any other', () => {
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 999);
+  attempt(lanes, 2n, 1_000);
+  for (const id of [1n, 2n, 3n]) start(lanes, id);
+  expect(lanes.held).toEqual({ '1': 31, '2': 3, '3': 0 });
+});
+
+test('the deliveries of an account count against the pool that the receiver was in when they started', () => {
+  const lanes = new DeliveryLanes();
+  attempt(lanes, 1n, 999);
+  attempt(lanes, 2n, 1_000);
+  for (const id of [1n, 1n, 2n, 3n]) start(lanes, id);
   lanes.add(loaded(1n));
-  lanes.add(loaded(2n));
-  expect([lanes.fast, lanes.held]).toEqual([[1n], { '1': 31, '2': 3 }]);
+  expect(lanes.used).toEqual({ fast: { 1: 3 }, slow: { 1: 1 }, unproven: { 1: 1 } });
+  expect(lanes.inFlight).toEqual({ fast: 2, slow: 1, unproven: 1 });
 });
 
-test('fast receivers of an account and others have separate limits, which decrease as more places are occupied', () => {
+test('an account is distrusted for five minutes after a request was not answered for three seconds', () => {
   const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, 999);
   start(lanes, 1n);
-  for (let at = 0; at < 4; at++) start(lanes, 2n);
-  const left = () => [lanes.heldOfFast['1'], lanes.heldOfOthers['1']];
-  expect([lanes.held, ...left()]).toEqual([{ '1': 31, '2': 0 }, 31, 28]);
-  occupy(lanes, 45);
-  expect([lanes.limits.fast, lanes.limits.others, ...left()]).toEqual([4, 1, 3, 0]);
-  occupy(lanes, 30);
-  expect([lanes.limits.fast, lanes.limits.others, ...left()]).toEqual([2, 0, 1, 0]);
-});
-
-test('while places are scarce, a receiver counts as fast if it responds within three seconds', () => {
-  const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, 2_999);
-  attempt(lanes, 2n, 3_000);
-  expect(lanes.fast).toEqual([]);
-  occupy(lanes, 50);
-  expect(lanes.fast).toEqual([1n]);
-});
-
-test('while places are scarce, an account gets fewer for its fast receivers for five minutes after one took three seconds', () => {
-  const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, 0);
-  attempt(lanes, 2n, 0, 2);
-  start(lanes, 3n, 2);
-  for (const now of [1_000, 2_000, 3_000]) lanes.withdrawStalled(now);
-  expect([lanes.heldOfFast, lanes.heldOfOthers]).toEqual([{ '2': 32 }, { '2': 4 }]);
-  occupy(lanes, 50);
-  expect([lanes.fast, lanes.heldOfFast]).toEqual([[1n, 2n], { '2': 2 }]);
-  occupy(lanes, 30);
-  expect([lanes.fast, lanes.heldOfFast]).toEqual([[1n, 2n], { '2': 0 }]);
+  const distrusted = () => lanes.leases.distrusted;
+  for (const now of [0, 1_000, 2_000, 2_999]) lanes.withdrawStalled(now);
+  expect(distrusted()).toEqual([]);
+  lanes.withdrawStalled(3_000);
+  expect(distrusted()).toEqual([1]);
   lanes.resume(302_999);
-  expect(lanes.heldOfFast).toEqual({ '2': 0 });
+  expect(distrusted()).toEqual([1]);
   lanes.resume(303_000);
-  expect(lanes.heldOfFast).toEqual({});
+  expect(distrusted()).toEqual([]);
 });
 
 test('a pause of the process or a clock step does not make receivers slow', () => {
@@ -107,10 +93,10 @@ test('a pause of the process or a clock step does not make receivers slow', () =
   attempt(lanes, 2n, 0);
   start(lanes, 2n);
   lanes.withdrawStalled(60_000);
-  expect([lanes.fast, lanes.heldOfOthers]).toEqual([[2n], {}]);
+  expect(lanes.leases.fast).toEqual([2n]);
   lanes.withdrawStalled(60_999);
   lanes.withdrawStalled(61_000);
-  expect(lanes.fast).toEqual([]);
+  expect(lanes.leases.fast).toEqual([]);
 });
 
 test('a request counts against the limit for fast receivers until it ends, even if it is not answered', () => {
@@ -119,9 +105,12 @@ test('a request counts against the limit for fast receivers until it ends, even 
   const unanswered = start(lanes, 1n);
   lanes.withdrawStalled(1_000);
   start(lanes, 1n);
-  expect([lanes.fast, lanes.heldOfFast, lanes.heldOfOthers]).toEqual([[], { '1': 31 }, { '1': 31 }]);
+  expect([poolsOf(lanes), lanes.inFlight]).toEqual([
+    { fast: [], slow: [1n] },
+    { fast: 1, slow: 1, unproven: 0 },
+  ]);
   lanes.end(unanswered, Number.POSITIVE_INFINITY, 15_000);
-  expect([lanes.heldOfFast, lanes.heldOfOthers]).toEqual([{}, { '1': 31 }]);
+  expect(lanes.inFlight).toEqual({ fast: 0, slow: 1, unproven: 0 });
 });
 
 test('a quick response does not make a receiver count as fast while another request has waited for a second', () => {
@@ -130,17 +119,18 @@ test('a quick response does not make a receiver count as fast while another requ
   start(lanes, 1n);
   const other = start(lanes, 1n);
   lanes.withdrawStalled(1_000);
-  expect(lanes.fast).toEqual([]);
+  expect(lanes.leases.fast).toEqual([]);
   lanes.end(other, 1, 1_000);
-  expect(lanes.fast).toEqual([]);
+  expect(lanes.leases.fast).toEqual([]);
 });
 
-test('only the 1,000 most recent fast receivers are remembered', () => {
+test('only the 1,000 most recent receivers of each speed are remembered', () => {
   const lanes = new DeliveryLanes();
   for (let id = 1n; id <= 1_001n; id++) attempt(lanes, id, 999);
   attempt(lanes, 2n, 999);
   attempt(lanes, 1_002n, 999);
-  expect([lanes.fast.length, lanes.fast.at(0), lanes.fast.at(-1)]).toEqual([1_000, 4n, 1_002n]);
+  const { fast } = lanes.leases;
+  expect([fast.length, fast.at(0), fast.at(-1)]).toEqual([1_000, 4n, 1_002n]);
 });
 
 test('a suspended webhook gets no deliveries until the suspension ends, and at most 1,000 webhooks are suspended', () => {
@@ -151,7 +141,9 @@ test('a suspended webhook gets no deliveries until the suspension ends, and at m
   lanes.resume(59);
   expect(lanes.held).toEqual({ '1': 0 });
   lanes.resume(60);
-  expect(lanes.held).toEqual({ '1': 3 });
+  expect(lanes.held).toEqual({ '1': 0 });
+  lanes.withdraw(1n, () => false);
+  expect(lanes.held).toEqual({});
   for (let id = 1n; id <= 1_000n; id++) expect(lanes.suspend(id, 60)).toBe(true);
   expect([lanes.suspend(1_001n, 60), lanes.suspend(1n, 61)]).toEqual([false, true]);
 });
@@ -165,12 +157,11 @@ function fillLane(lanes: DeliveryLanes): LeasedDelivery[] {
   return leased.map(({ delivery }) => delivery);
 }
 
-test('queued deliveries do not take up room for other webhooks, and an account has at most 32 leases of fast webhooks and 32 of others', () => {
+test('queued deliveries do not take up room for other webhooks', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
   lanes.add(loaded(2n, 2));
-  expect([lanes.room, lanes.held]).toEqual([96, { '1': 0, '2': 3 }]);
-  expect([lanes.heldOfFast, lanes.heldOfOthers]).toEqual([{ '1': 0 }, { '2': 31 }]);
+  expect([lanes.room, lanes.held]).toEqual([96, { '1': 0, '2': 0 }]);
 });
 
 test('the deliveries queued for a previously fast receiver are released after a second without a response', () => {
@@ -178,7 +169,7 @@ test('the deliveries queued for a previously fast receiver are released after a 
   fillLane(lanes);
   expect(lanes.withdrawStalled(999)).toEqual([]);
   expect(lanes.withdrawStalled(1_000)).toHaveLength(28);
-  expect([lanes.waiting, lanes.held, lanes.heldOfFast]).toEqual([[], { '1': 0 }, { '1': 28 }]);
+  expect([lanes.waiting, lanes.held]).toEqual([[], { '1': 0 }]);
 });
 
 test('after a slow response, a receiver keeps no more queued deliveries than can be in flight', () => {

@@ -189,16 +189,22 @@ describe.each(places)('on %s', (_name, start) => {
     expect(moved?.attempts.map(({ status }) => status)).toEqual([410n, 200n]);
   });
 
-  test('a hung receiver gets at most four concurrent requests and does not delay other receivers', async () => {
+  test('a receiver gets one request until it has responded, then at most four at a time, and does not delay other receivers', async () => {
     const { app } = shared;
     const owner = await buyerOf(app);
-    await using hanging = await startReceiver(() => undefined);
+    const held: Socket[] = [];
+    await using hanging = await startReceiver((socket) => held.push(socket));
     await using working = await answering('200 OK');
     await subscribe(owner, hanging);
     await subscribe(owner, working);
     for (let at = 0; at < 20; at++) await owner.addPet();
     await until(() => idsAt(working).size === 20);
-    expect(hanging.requests).toHaveLength(4);
+    expect(hanging.requests).toHaveLength(1);
+    held[0]?.write(response('200 OK'));
+    await until(() => hanging.requests.length === 5);
+    for (let at = 0; at < 5; at++) await owner.addPet();
+    await until(() => idsAt(working).size === 25);
+    expect(hanging.requests).toHaveLength(5);
   });
 
   test('a re-enabled webhook receives only events that occur after it was re-enabled', async () => {
@@ -332,7 +338,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(await verified([secret, rotated.secret])).toEqual([false, true]);
   });
 
-  test('410 responses to requests sent before the webhook was enabled again do not disable it', async () => {
+  test('a 410 response to a request sent before the webhook was enabled again does not disable it', async () => {
     const { app } = shared;
     const owner = await buyerOf(app);
     const held: Socket[] = [];
@@ -341,21 +347,21 @@ describe.each(places)('on %s', (_name, start) => {
       isRepaired ? socket.write(response('200 OK')) : held.push(socket),
     );
     const webhook = await subscribe(owner, receiver);
-    for (let at = 0; at < 4; at++) await owner.addPet();
-    await until(() => held.length === 4);
-    const [first, ...others] = held;
-    first?.write(response('410 Gone'));
-    await until(async () => !(await shown(owner, webhook)).enabled);
+    await owner.addPet();
+    await until(() => held.length === 1);
+    const enable = async (enabled: boolean) => {
+      const body = JSON.stringify({ enabled });
+      return (await owner.call('PATCH', `/webhooks/${webhook.id}`, { body })).status;
+    };
+    expect(await enable(false)).toBe(200);
     isRepaired = true;
     advance(shared.apps, 1);
-    const body = '{"enabled":true}';
-    expect((await owner.call('PATCH', `/webhooks/${webhook.id}`, { body })).status).toBe(200);
-    for (const socket of others) socket.write(response('410 Gone'));
+    expect(await enable(true)).toBe(200);
+    held[0]?.write(response('410 Gone'));
     await owner.addPet();
-    // Those three deliveries are sent again, and the later event is sent.
-    await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 4);
+    // The delivery is sent again, and the later event is sent.
+    await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 2);
     expect(await shown(owner, webhook)).toMatchObject({ enabled: true });
-    expect((await deliveriesOf(owner, webhook, 'failed')).length).toBe(1);
   });
 
   test('closing an account disables its webhooks, and starts none of the deliveries that are queued or due for a retry', async () => {

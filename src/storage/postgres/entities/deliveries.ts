@@ -5,10 +5,12 @@ import {
   type LeaseResult,
   leaseLimits,
   maxPacedUntil,
+  poolRooms,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
+  accountRoomsJson,
   countExpired,
   deliveryScopeSql,
   divideLeases,
@@ -64,7 +66,8 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       waiting.length > 0 ? readSendingStates(this.#engine, waiting, now) : {},
     ]);
     const behind = found.filter(({ isBehind }) => isBehind);
-    const shares = divideLeases(found, request);
+    const { shares, isReduced } = divideLeases(found, request);
+    const last = found[0]?.last ?? 0n;
     const [expired, leased] = await Promise.all([
       this.#queue(behind, now),
       found.length > 0 && room > 0 ? this.#lease(found, request, shares) : [],
@@ -75,8 +78,8 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     });
     return {
       deliveries,
-      ...nextRound(found, leased, request, found[0]?.last ?? 0n),
-      full: findFull(found, found[0]?.last ?? 0n, request),
+      ...nextRound(found, leased, request, { last, isReduced }),
+      full: findFull(found, last, request),
       expired,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
       sendingStates,
@@ -119,10 +122,10 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, limits, held, heldOfFast, heldOfOthers, fast, full } = request;
+    const { after, now, room, held, fast, slow, full } = request;
     const rooms = JSON.stringify(held);
-    const roomsOfFast = JSON.stringify(heldOfFast);
-    const roomsOfOthers = JSON.stringify(heldOfOthers);
+    const accountRooms = accountRoomsJson(request);
+    const isForAll = poolRooms(request).slow > 0;
     return this.#statements.run(
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
@@ -137,17 +140,20 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         ) AS bounds
         CROSS JOIN LATERAL (
           SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined,
-            webhooks.id IN (SELECT json_array_elements_text(${`[${fast.join()}]`}::text::json)::bigint) AS is_fast
+            webhooks.id IN (SELECT json_array_elements_text(${`[${fast.join()}]`}::text::json)::bigint) AS is_fast,
+            webhooks.id IN (SELECT json_array_elements_text(${`[${slow.join()}]`}::text::json)::bigint) AS is_slow
         ) AS examined
+        CROSS JOIN LATERAL (
+          SELECT ${accountRooms}::text::json -> CASE WHEN is_fast THEN 'fast' WHEN is_slow THEN 'slow' ELSE 'unproven' END AS pool
+        ) AS rooms
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
             ELSE false END AS is_behind OFFSET 0
         ) AS pending
-        WHERE webhooks.id > ${after} AND enabled AND (${limits.others}::bigint > 0 OR is_fast) AND (
+        WHERE webhooks.id > ${after} AND enabled AND (${isForAll}::boolean OR is_fast) AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
-            AND CASE WHEN is_fast THEN coalesce((${roomsOfFast}::text::json ->> webhooks.account_id::text)::bigint, 1)
-              ELSE coalesce((${roomsOfOthers}::text::json ->> webhooks.account_id::text)::bigint, ${limits.others}::bigint) END > 0
+            AND coalesce(rooms.pool ->> webhooks.account_id::text, rooms.pool ->> '*')::bigint > 0
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))
@@ -207,7 +213,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
   async #lease(
     found: readonly ReadyRow[],
     { now, leasedUntil, room, held }: LeaseRequest,
-    shares: ReturnType<typeof divideLeases>,
+    shares: ReturnType<typeof divideLeases>['shares'],
   ): Promise<LeasedRow[]> {
     const webhooks = JSON.stringify(
       found.map((webhook) => {

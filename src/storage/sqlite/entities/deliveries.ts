@@ -11,6 +11,7 @@ import {
   maxCountedPending,
   maxPacedUntil,
   maxWebhooksRead,
+  poolRooms,
   type SendableEvents,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
@@ -19,6 +20,7 @@ import type { Scope } from '../../../domain/scope.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
+  accountRoomsJson,
   countExpired,
   deliveryScopeSql,
   divideLeases,
@@ -51,9 +53,11 @@ const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?9)
 const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
-const isFast = 'id IN (SELECT value FROM json_each(?12))';
-const ofAccount = `('$."' || account_id || '"')`;
-const mayBeTaken = `CASE WHEN ${isFast} THEN coalesce(?8 ->> ${ofAccount}, 1) ELSE coalesce(?10 ->> ${ofAccount}, ?11) END > 0
+const isFast = 'id IN (SELECT value FROM json_each(?10))';
+const isSlow = 'id IN (SELECT value FROM json_each(?11))';
+const roomsOfPool = `?8 -> CASE WHEN ${isFast} THEN 'fast' WHEN ${isSlow} THEN 'slow' ELSE 'unproven' END`;
+const accountRoom = `coalesce(${roomsOfPool} ->> ('$."' || account_id || '"'), ${roomsOfPool} ->> '*')`;
+const mayBeTaken = `${accountRoom} > 0
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
@@ -109,20 +113,16 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
   }
 
   async lease(request: LeaseRequest): Promise<LeaseResult> {
-    const { now, leasedUntil, room, limits, after, held, heldOfFast, heldOfOthers, waiting } = request;
+    const { now, leasedUntil, room, after, held, waiting } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
-      ...[JSON.stringify(held), maxPacedUntil(request), JSON.stringify(heldOfFast)],
+      ...[JSON.stringify(held), maxPacedUntil(request), accountRoomsJson(request)],
       // Ids may exceed the safe integers of JavaScript.
-      ...[
-        `[${request.full.join()}]`,
-        JSON.stringify(heldOfOthers),
-        limits.others,
-        `[${request.fast.join()}]`,
-      ],
+      ...[request.full, request.fast, request.slow].map((ids) => `[${ids.join()}]`),
+      poolRooms(request).slow > 0 ? 1 : 0,
     );
-    const shares = divideLeases(found, request);
+    const { shares, isReduced } = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
     const portion = eventBatchSize(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
@@ -141,7 +141,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     const sendingStates = await readSendingStates(this.#engine, waiting, now);
     return {
       deliveries: taken,
-      ...nextRound(found, taken, request, bounds.last),
+      ...nextRound(found, taken, request, { last: bounds.last, isReduced }),
       full: findFull(found, bounds.last, request),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
@@ -198,7 +198,7 @@ function statementsOf(database: Database) {
               former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
               (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
        FROM webhooks CROSS JOIN webhook_paces USING (account_id)
-       WHERE id > ?1 AND enabled = 1 AND (?11 > 0 OR ${isFast})
+       WHERE id > ?1 AND enabled = 1 AND (?12 = 1 OR ${isFast})
          AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${mayBeTaken} AND ${isAnyDue}))
        ORDER BY id LIMIT ?5`,
     ),
