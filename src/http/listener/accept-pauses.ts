@@ -23,9 +23,8 @@ const untimedRequests = 8;
  * connections before their requests have arrived.
  */
 export class AcceptPauses implements Disposable {
-  readonly #port: number;
-  /** The listening socket, which is looked for once; null if it was not found. */
-  #socket: PortSocket | null | undefined;
+  /** The listening socket; undefined if it was not found. */
+  readonly #socket: PortSocket | undefined;
   /** Number of requests since the end of the last tick that was timed. */
   #requests = 0;
   #startedAt = 0;
@@ -43,8 +42,10 @@ export class AcceptPauses implements Disposable {
     this.#end();
   };
 
+  /** Sets the length of the socket's queue. */
   constructor(port: number) {
-    this.#port = port;
+    this.#socket = findListeningSocket(port);
+    this.#socket?.setMaxQueue(maxWaitingConnections);
   }
 
   /** Call this for each request, with the current time (`performance.now`). */
@@ -66,10 +67,6 @@ export class AcceptPauses implements Disposable {
   }
 
   #begin(): void {
-    if (this.#socket === undefined) {
-      this.#socket = findListeningSocket(this.#port) ?? null;
-      this.#socket?.setMaxQueue(maxWaitingConnections);
-    }
     try {
       if (this.#socket?.isListening()) this.#pause = this.#socket.pauseAccepting();
     } catch {
