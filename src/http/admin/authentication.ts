@@ -6,7 +6,7 @@ import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/errors.ts';
 import { presentSession, type SessionSecrets, sessionLifetimeMs } from '../../operations/sign-in/sessions.ts';
 import type { PlainResponse } from '../pipeline/plain-response.ts';
-import { readCredential } from '../pipeline/request-head.ts';
+import { readCookie, readCredential } from '../pipeline/request-head.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 
 export interface Authenticated extends SignedIn {
@@ -100,9 +100,7 @@ const cookieName = (request: Request, isSecure: boolean) =>
 
 function readSessionSecrets(request: Request, isSecure: boolean): SessionSecrets | undefined {
   const inPage = request.headers.get(secretHeader);
-  const name = `${cookieName(request, isSecure)}=`;
-  const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
-  const inCookie = pairs.findLast((pair) => pair.startsWith(name))?.slice(name.length);
+  const inCookie = readCookie(request, cookieName(request, isSecure));
   return inPage === null || inCookie === undefined ? undefined : { inCookie, inPage };
 }
 

@@ -62,7 +62,8 @@ function hostHeader({ headers }: Request): string {
 }
 
 function hostName(host: string): string {
-  return host.replace(/:\d{1,5}$/, '');
+  const colon = host.lastIndexOf(':');
+  return /^:\d{1,5}$/.test(host.slice(colon)) ? host.slice(0, colon) : host;
 }
 
 function isAddress(name: string): boolean {

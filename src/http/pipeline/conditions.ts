@@ -3,6 +3,7 @@ import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { ValidationResult } from '../../contract/validation.ts';
 import type { Preconditions } from '../../operations/changes/preconditions.ts';
+import { maxElements } from './header-lists.ts';
 
 /**
  * A list of entity tags (RFC 9110, section 8.8.3). Tags may contain commas. Empty list elements are ignored (section
@@ -60,8 +61,17 @@ export function isNotModified(headers: Headers, etag: string | undefined): boole
   return parseTags(held).includes(etag);
 }
 
+/**
+ * The first `maxElements` tags of a list. A later tag does not match, so that a read gets the whole response instead of
+ * 304, and a change gets 412.
+ */
 function parseTags(list: string): string[] {
-  return Array.from(list.matchAll(tag), ([one]) => one.replace(codingSuffix, '"'));
+  const tags: string[] = [];
+  for (const [one] of list.matchAll(tag)) {
+    if (tags.length === maxElements) break;
+    tags.push(one.replace(codingSuffix, '"'));
+  }
+  return tags;
 }
 
 function headerError(name: string, message: string): ErrorDetail {

@@ -11,6 +11,8 @@ const bare = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
 const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+"$/;
 
 const maxKeyLength = 255;
+/** Length of a quoted key in which every character is escaped. */
+const maxQuotedLength = 2 * maxKeyLength + 2;
 
 /**
  * The `Idempotency-Key` of a request whose operation supports it (IETF draft "The Idempotency-Key HTTP Header Field"):
@@ -23,7 +25,8 @@ export function readIdempotencyKey(
   const text = isRepeatable(operation) ? headers.get('idempotency-key') : null;
   if (text === null) return { value: undefined };
   if (bare.test(text)) return { value: text };
-  const key = quoted.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : '';
+  const isQuoted = text.length <= maxQuotedLength && quoted.test(text);
+  const key = isQuoted ? text.slice(1, -1).replace(/\\(.)/g, '$1') : '';
   if (key.length >= 1 && key.length <= maxKeyLength) return { value: key };
   const message = `must be 1 to ${maxKeyLength} visible ASCII characters, quoted or not, sent once`;
   return { mistakes: [{ in: 'header', name: 'Idempotency-Key', message }] };

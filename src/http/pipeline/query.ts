@@ -29,11 +29,18 @@ export function requestQuery(url: string): string {
 export const maxParameters = 128;
 
 /**
+ * Maximum length of a query in characters, twice that of a request head. A query of bytes that are not ASCII can be
+ * longer, because the runtime replaces each of them by nine characters. Valid queries are shorter.
+ */
+export const maxQueryLength = 32_768;
+
+/**
  * Validates a query against the operation's parameters. Joins repeated lists with commas. Rejects unknown parameters, and
- * other repeated parameters. Reads at most `maxParameters` parameters.
+ * other repeated parameters. Reads at most `maxParameters` parameters, and nothing if the query is too long.
  */
 export function readQuery({ path, query: schema }: Operation, query: string): ValidationResult<unknown> {
   if (query === '' && schema === undefined) return { value: undefined };
+  if (query.length > maxQueryLength) return { mistakes: [tooLong] };
   const plain = schema && readPlainQuery(schema, query);
   if (plain !== undefined && !hasReversedRange(plain)) return { value: plain };
   const shape = schema?.shape ?? {};
@@ -65,6 +72,12 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   const ofCursor = schema === undefined ? [] : cursorMistakes(path, schema, values, mistakes);
   return { mistakes: [...mistakes.values(), ...ofCursor] };
 }
+
+const tooLong: ErrorDetail = {
+  in: 'query',
+  name: '',
+  message: `must have at most ${maxQueryLength} characters`,
+};
 
 /** The part of a query with the first `maxParameters` parameters. */
 function firstParameters(query: string): string {

@@ -2,6 +2,7 @@ import { ApiError } from '../../contract/api-error.ts';
 import { isInNetworks, type Network, unmapAddress } from '../../domain/address.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { Credential } from '../../operations/admission/admission.ts';
+import { firstElements, lastElements } from './header-lists.ts';
 
 const bearer = /^bearer +\S+$/i;
 
@@ -18,7 +19,7 @@ export function readCredential(headers: Headers): Credential {
 
 /**
  * The address of the client behind a connection. `X-Forwarded-For` is read from right to left, as long as the address
- * belongs to a trusted proxy.
+ * belongs to a trusted proxy, for at most `maxElements` addresses.
  */
 export function clientAddress(
   peer: string,
@@ -27,9 +28,9 @@ export function clientAddress(
 ): string {
   let address = unmapAddress(peer) ?? peer;
   if (forwardedFor === null || trusted.length === 0) return address;
-  for (const hop of forwardedFor.split(',').reverse()) {
+  for (const hop of lastElements(forwardedFor)) {
     if (!isInNetworks(address, trusted)) break;
-    const next = unmapAddress(withoutPort(hop.trim()));
+    const next = unmapAddress(withoutPort(hop));
     if (next === undefined) break;
     address = next;
   }
@@ -46,7 +47,7 @@ function withoutPort(hop: string): string {
  * A request id from a client. An id that contains an API key or another secret is not accepted, because request ids are
  * logged.
  */
-const ownRequestId = /^(?!.*as[kosp]_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
+const ownRequestId = /^(?=[A-Za-z0-9._-]{1,64}$)(?!.*as[kosp]_[0-9A-Za-z]{38})/;
 
 /** The id of a request: the id that the client sent if it is acceptable, otherwise a new id. */
 export function chooseRequestId({ headers }: Request, generate: () => string): string {
@@ -86,12 +87,24 @@ export function parseTraceId(header: string | null): string | undefined {
   return version === '00' && more !== undefined ? undefined : traceId;
 }
 
-/** Whether the client accepts gzip (RFC 9110, section 12.5.3). */
+/**
+ * Whether the client accepts gzip (RFC 9110, section 12.5.3), as one of its first `maxElements` codings. A server need not
+ * use a coding that the client accepts.
+ */
 export function acceptsGzip({ headers }: Request): boolean {
   const weights = new Map<string, number>();
-  for (const item of (headers.get('accept-encoding') ?? '').toLowerCase().split(',')) {
-    const [coding = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+  for (const item of firstElements((headers.get('accept-encoding') ?? '').toLowerCase())) {
+    const [coding = '', weight = 'q=1'] = item.split(';', 2).map((part) => part.trim());
     weights.set(coding, Number(weight.slice('q='.length)));
   }
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}
+
+/** Browsers send at most 180 cookies of a host. */
+const maxCookies = 200;
+
+/** The value of one of the last `maxCookies` cookies (RFC 6265, section 4.2); the last value if there are several. */
+export function readCookie({ headers }: Request, name: string): string | undefined {
+  const pairs = lastElements(headers.get('cookie') ?? '', ';', maxCookies);
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
 }
