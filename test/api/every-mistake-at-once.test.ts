@@ -38,3 +38,8 @@ test('if the body is not valid JSON and nothing else is wrong, the error has a m
   expect(error.message).toStartWith('The request body is not valid JSON: ');
   expect(error.details).toBeUndefined();
 });
+
+test('a question mark in the name of a parameter is part of the name', async () => {
+  const { error } = await app.call('GET', '/pets??limit=1');
+  expect([error.code, error.details?.map(({ name }) => name)]).toEqual(['invalid_parameter', ['?limit']]);
+});

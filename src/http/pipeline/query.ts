@@ -53,7 +53,8 @@ export function readQuery({ path, query: schema }: Operation, query: string): Va
   };
   const read = firstParameters(query);
   if (read.length < query.length) addMistake('', `must have at most ${maxParameters} parameters`);
-  for (const [name, value] of new URLSearchParams(read)) {
+  // Without the first question mark, the constructor would remove one from the name of a parameter.
+  for (const [name, value] of new URLSearchParams(`?${read}`)) {
     const before = values[name];
     if (!Object.hasOwn(shape, name)) addMistake(name, unknown);
     else if (before === undefined) values[name] = value;
