@@ -4,12 +4,13 @@ import { type Trouble, troubles } from '../domain/troubles.ts';
 import { BackgroundTask } from '../outages/background-task.ts';
 import type { Notify } from '../outages/outage.ts';
 
-/** A task that runs at least every second. */
-const frequentMs = 10_000;
-/** A task that runs every ten seconds. */
-const rareMs = 60_000;
+/** How long tasks that run at least every second, or every ten seconds, must have failed before this is reported, in ms. */
+const reportAfterMs = { frequent: 10_000, rare: 60_000 } as const;
 
-/** Processes whose statements time out take turns, because the others find all rows locked. */
+/**
+ * Time without failures after which a task that finds nothing to do counts as recovered. Processes whose statements time
+ * out take turns, because the others find all rows locked.
+ */
 const quietMs = 30_000;
 
 /** Failures of the store that explain failures of its tasks. */
@@ -37,10 +38,10 @@ export function createBackgroundTasks(
   const task = (name: string, trouble: Trouble, afterMs: number) =>
     new BackgroundTask({ name, trouble, afterMs, quietMs, clock, notice, isStoreUsable });
   const tasks = {
-    webhooks: task('sending of webhooks', troubles.webhooks, frequentMs),
-    events: task('reading of new events', troubles.events, frequentMs),
-    usage: task('recording of usage', troubles.usage, rareMs),
-    sweeps: task('removal of old rows', troubles.sweeps, rareMs),
+    webhooks: task('sending of webhooks', troubles.webhooks, reportAfterMs.frequent),
+    events: task('reading of new events', troubles.events, reportAfterMs.frequent),
+    usage: task('recording of usage', troubles.usage, reportAfterMs.rare),
+    sweeps: task('removal of old rows', troubles.sweeps, reportAfterMs.rare),
   };
   return { ...tasks, troubles: () => Object.values(tasks).flatMap((each) => each.troubles) };
 }

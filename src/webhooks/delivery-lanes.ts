@@ -36,7 +36,7 @@ const distrustedAfterMs = 3_000;
 const distrustMs = 300_000;
 /** An attempt that took this time proves nothing about the receiver. */
 const unprovenMs = 10_000;
-/** The dispatcher searches for stalled webhooks at least every second, unless the process or the store is held up. */
+/** The dispatcher searches for slow webhooks at least every second, unless the process or the store is held up. */
 const maxCheckIntervalMs = 2_500;
 /** Maximum number of distrusted accounts that are remembered. Every round lists them all. */
 const maxDistrusted = 1_000;
@@ -56,7 +56,7 @@ export class DeliveryLanes {
   readonly #distrusted = new Map<number, number>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
   readonly #suspended = new Map<bigint, number>();
-  /** Time of the last search for stalled webhooks, in Unix ms. */
+  /** Time of the last search for slow webhooks, in Unix ms. */
   #checkedAt = 0;
   #inFlight = 0;
   /** Number of deliveries in flight or queued. */
@@ -123,7 +123,7 @@ export class DeliveryLanes {
    * Removes and returns the queued deliveries of webhooks with a request that has been unanswered for a second, which
    * makes them slow. After three seconds, their accounts are distrusted.
    */
-  withdrawStalled(now: number): Loaded[] {
+  withdrawSlow(now: number): Loaded[] {
     if (Math.abs(now - this.#checkedAt) > maxCheckIntervalMs) this.#restartTimes(now);
     this.#checkedAt = now;
     const slow = [...this.#lanes].filter(([, lane]) => hasWaited(lane, now, fastMs));

@@ -14,7 +14,7 @@ import {
   type SettledDelivery,
 } from '../domain/delivery.ts';
 import { requiredScope } from '../domain/event-type.ts';
-import type { BeginRun } from '../domain/task-run.ts';
+import type { BeginRun, TaskRun } from '../domain/task-run.ts';
 import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
 import { DeliveryLanes, type Loaded } from './delivery-lanes.ts';
 import type { Outcome } from './send.ts';
@@ -194,12 +194,11 @@ export class Dispatcher {
   }
 
   async #rounds(): Promise<void> {
-    const { begin } = this.#options;
-    let run = begin();
+    let run: TaskRun | undefined;
     try {
       while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) {
         const startedAt = performance.now();
-        run = begin();
+        run = this.#options.begin();
         const { isMore, hasWorked } = await this.#runRound();
         run.succeeded(hasWorked);
         // A redelivery can examine all retained events. Pauses, so that other writes wait for at most one round.
@@ -207,7 +206,7 @@ export class Dispatcher {
       }
     } catch (error) {
       // The outcomes are stored at the next check.
-      run.failed(error);
+      run?.failed(error);
     } finally {
       this.#running = undefined;
     }
@@ -222,7 +221,7 @@ export class Dispatcher {
     // The clock may be set forward and back between two polls.
     this.#noticeStep();
     const now = clock.now();
-    this.#releaseLeases(this.#lanes.withdrawStalled(now));
+    this.#releaseLeases(this.#lanes.withdrawSlow(now));
     const settled = this.#settled.splice(0, maxInFlight.perProcess);
     this.#isWoken = false;
     this.#lanes.resume(now);

@@ -75,9 +75,9 @@ test('an account is distrusted for five minutes after a request was not answered
   const lanes = new DeliveryLanes();
   start(lanes, 1n);
   const distrusted = () => lanes.leases.distrusted;
-  for (const now of [0, 1_000, 2_000, 2_999]) lanes.withdrawStalled(now);
+  for (const now of [0, 1_000, 2_000, 2_999]) lanes.withdrawSlow(now);
   expect(distrusted()).toEqual([]);
-  lanes.withdrawStalled(3_000);
+  lanes.withdrawSlow(3_000);
   expect(distrusted()).toEqual([1]);
   lanes.resume(302_999);
   expect(distrusted()).toEqual([1]);
@@ -89,13 +89,13 @@ test('a pause of the process or a clock step does not make receivers slow', () =
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 0);
   start(lanes, 1n);
-  lanes.withdrawStalled(1_000);
+  lanes.withdrawSlow(1_000);
   attempt(lanes, 2n, 0);
   start(lanes, 2n);
-  lanes.withdrawStalled(60_000);
+  lanes.withdrawSlow(60_000);
   expect(lanes.leases.fast).toEqual([2n]);
-  lanes.withdrawStalled(60_999);
-  lanes.withdrawStalled(61_000);
+  lanes.withdrawSlow(60_999);
+  lanes.withdrawSlow(61_000);
   expect(lanes.leases.fast).toEqual([]);
 });
 
@@ -103,7 +103,7 @@ test('a request counts against the limit for fast receivers until it ends, even 
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 0);
   const unanswered = start(lanes, 1n);
-  lanes.withdrawStalled(1_000);
+  lanes.withdrawSlow(1_000);
   start(lanes, 1n);
   expect([poolsOf(lanes), lanes.inFlight]).toEqual([
     { fast: [], slow: [1n] },
@@ -118,7 +118,7 @@ test('a quick response does not make a receiver count as fast while another requ
   attempt(lanes, 1n, 0);
   start(lanes, 1n);
   const other = start(lanes, 1n);
-  lanes.withdrawStalled(1_000);
+  lanes.withdrawSlow(1_000);
   expect(lanes.leases.fast).toEqual([]);
   lanes.end(other, 1, 1_000);
   expect(lanes.leases.fast).toEqual([]);
@@ -167,8 +167,8 @@ test('queued deliveries do not take up room for other webhooks', () => {
 test('the deliveries queued for a previously fast receiver are released after a second without a response', () => {
   const lanes = new DeliveryLanes();
   fillLane(lanes);
-  expect(lanes.withdrawStalled(999)).toEqual([]);
-  expect(lanes.withdrawStalled(1_000)).toHaveLength(28);
+  expect(lanes.withdrawSlow(999)).toEqual([]);
+  expect(lanes.withdrawSlow(1_000)).toHaveLength(28);
   expect([lanes.waiting, lanes.held]).toEqual([[], { '1': 0 }]);
 });
 

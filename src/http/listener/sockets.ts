@@ -114,7 +114,10 @@ function listSockets(port: number): PortSocket[] {
  */
 function replaceDescriptor({ dup3 }: Library['symbols'], descriptor: number): Disposable {
   const kept = openSync('/dev/null', 'r');
-  dup3(descriptor, kept, closeOnExec);
+  if (dup3(descriptor, kept, closeOnExec) === -1) {
+    closeSync(kept);
+    throw new Error('The socket cannot be duplicated.');
+  }
   dup3(standardError, descriptor, closeOnExec);
   return {
     [Symbol.dispose]: () => {

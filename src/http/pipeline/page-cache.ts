@@ -36,7 +36,7 @@ export interface ReadPage {
 
 /**
  * Cached responses to reads. A cached response is valid while its resources have the same versions as when it was read,
- * or if the store confirms that none of its rows has changed. Responses with a single resource are not cached, because
+ * or if the store confirms that none of its rows has changed. Responses with a single object are not cached, because
  * a lookup in the store is as fast.
  */
 export class PageCache {
