@@ -33,8 +33,8 @@ export class CircuitBreaker implements Disposable {
   }
 
   /**
-   * Begins an outage. During the pause after a successful probe, `isUrgent` ends the pause, because a probe is needed;
-   * other failures may change the reason for the outage, because probes do not find it.
+   * Begins an outage. During the pause after a successful probe, `isUrgent` ends the pause after `probeEveryMs`, because a
+   * probe is needed; other failures may change the reason for the outage, because probes do not find it.
    */
   trip(reason: unknown, isUrgent = false): void {
     if (this.#stopped.signal.aborted) return;
@@ -58,15 +58,17 @@ export class CircuitBreaker implements Disposable {
   async #recover(): Promise<void> {
     const { probe, probeEveryMs, quietMs = 0 } = this.#options;
     const { signal } = this.#stopped;
+    const pause = (ms: number, until = signal) =>
+      sleep(ms, undefined, { signal: until, ref: false }).catch(() => undefined);
     let workingSince: number | undefined;
     while (!signal.aborted) {
-      let waitMs = probeEveryMs;
+      let quietLeftMs = 0;
       this.#quiet = undefined;
       try {
         await probe();
         workingSince ??= performance.now();
-        waitMs = this.#trippedAt + quietMs - performance.now();
-        if (waitMs <= 0) {
+        quietLeftMs = this.#trippedAt + quietMs - performance.now();
+        if (quietLeftMs <= 0) {
           this.#outage.end(undefined, Math.max(workingSince, this.#trippedAt));
           return;
         }
@@ -75,8 +77,9 @@ export class CircuitBreaker implements Disposable {
         workingSince = undefined;
         this.#outage.begin(describeError(error));
       }
-      const waking = this.#quiet === undefined ? signal : AbortSignal.any([signal, this.#quiet.signal]);
-      await sleep(waitMs, undefined, { signal: waking, ref: false }).catch(() => undefined);
+      await pause(probeEveryMs);
+      if (this.#quiet !== undefined)
+        await pause(Math.max(0, quietLeftMs - probeEveryMs), AbortSignal.any([signal, this.#quiet.signal]));
     }
   }
 }
