@@ -75,6 +75,8 @@ export interface LeaseRequest {
   readonly fast: readonly bigint[];
   /** Webhooks whose receivers have recently responded slowly. */
   readonly slow: readonly bigint[];
+  /** Webhooks whose receivers have recently not responded. Other unproven ones come first. */
+  readonly stalled: readonly bigint[];
   /**
    * Webhooks whose queues of deliveries were full recently. Only their due deliveries are considered, because counting
    * a webhook's pending deliveries is slow.
@@ -202,12 +204,17 @@ export function poolRooms({ free, inFlight }: Pick<LeaseRequest, 'free' | 'inFli
 
 /**
  * Number of deliveries that a process leases for an account while a pool has this much room. The less room, the fewer, so
- * that accounts without any get some. Receivers that may be slow get fewer, because they occupy a place for up to 15 s.
+ * that accounts without any get some. An account that also has `fast` deliveries to fast receivers gets fewer to slow ones.
  */
-export function maxAccountLeases(room: number, pool: Pool, isDistrusted = false): number {
+export function maxAccountLeases(
+  room: number,
+  pool: Pool,
+  { fast = 0, isDistrusted = false }: { readonly fast?: number; readonly isDistrusted?: boolean } = {},
+): number {
   if (pool === 'unproven') return Math.ceil(room / 8);
-  if (pool === 'fast' && !isDistrusted) return Math.max(1, Math.min(maxLeasedPerFast, Math.ceil(room / 2)));
-  return Math.ceil(room ** 2 / 200);
+  const [half, fewer] = [Math.min(maxLeasedPerFast, Math.ceil(room / 2)), Math.ceil(room ** 2 / 200)];
+  if (pool === 'slow') return Math.max(half - fast, fewer);
+  return isDistrusted ? fewer : Math.max(half, 1);
 }
 
 /** Maximum number of deliveries that a process leases for a webhook. */

@@ -219,8 +219,10 @@ const pools: readonly Pool[] = ['fast', 'slow', 'unproven'];
 
 /** Number of additional deliveries that the process leases for an account while the pool has this much room. */
 function accountRoom(request: LeaseRequest, pool: Pool, accountId: number, room: number): number {
-  const most = maxAccountLeases(room, pool, request.distrusted.includes(accountId));
-  return Math.max(0, most - (request.used[pool][accountId] ?? 0));
+  const { fast, [pool]: used } = request.used;
+  const isDistrusted = request.distrusted.includes(accountId);
+  const most = maxAccountLeases(room, pool, { fast: fast[accountId] ?? 0, isDistrusted });
+  return Math.max(0, most - (used[accountId] ?? 0));
 }
 
 /** Number of additional deliveries by pool and account id, as JSON. The member `*` applies to all other accounts. */
@@ -242,7 +244,7 @@ export function accountRoomsJson(request: LeaseRequest): string {
 /** Divides the pace of each account and the room among the webhooks. A random account and webhook is the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
   const shares = new Map<bigint, LeaseShare>();
-  const [fast, slow] = [new Set(request.fast), new Set(request.slow)];
+  const [fast, slow, stalled] = [new Set(request.fast), new Set(request.slow), new Set(request.stalled)];
   const poolOf = ({ id }: ReadyWebhook) => (fast.has(id) ? 'fast' : slow.has(id) ? 'slow' : 'unproven');
   let { free } = request;
   const inFlight = { ...request.inFlight };
@@ -261,7 +263,10 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
       }),
     );
     const ofAll = { left: pace.allowed, webhooks: webhooks.length };
-    for (const webhook of startingAt(webhooks, ownTurn)) {
+    const inTurn = startingAt(webhooks, ownTurn);
+    for (const webhook of inTurn.sort(
+      (one, other) => Number(stalled.has(one.id)) - Number(stalled.has(other.id)),
+    )) {
       const pool = poolOf(webhook);
       const ofPool = ofPools.get(pool) ?? ofAll;
       const wanted = request.held[String(webhook.id)] ?? maxWebhookLeases[pool];

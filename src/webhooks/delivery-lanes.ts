@@ -34,8 +34,8 @@ const maxRemembered = 1_000;
 /** A request that was not answered for this time makes the account distrusted. */
 const distrustedAfterMs = 3_000;
 const distrustMs = 300_000;
-/** An attempt that took this time proves nothing about the receiver. */
-const unprovenMs = 10_000;
+/** A receiver whose last attempt took this time is stalled. */
+const stalledMs = 10_000;
 /** The dispatcher searches for slow webhooks at least every second, unless the process or the store is held up. */
 const maxCheckIntervalMs = 2_500;
 /** Maximum number of distrusted accounts that are remembered. Every round lists them all. */
@@ -52,6 +52,8 @@ export class DeliveryLanes {
   readonly #fast = new Set<bigint>();
   /** Webhooks that have a slow receiver, in order of the last attempt. */
   readonly #slow = new Set<bigint>();
+  /** Webhooks that have a stalled receiver, in order of the last attempt. */
+  readonly #stalled = new Set<bigint>();
   /** Distrusted accounts with the time until which they are distrusted (Unix ms), earliest first. */
   readonly #distrusted = new Map<number, number>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
@@ -73,6 +75,7 @@ export class DeliveryLanes {
     const receivers = {
       fast: [...this.#fast],
       slow: [...this.#slow],
+      stalled: [...this.#stalled],
       distrusted: [...this.#distrusted.keys()],
     };
     return { free, inFlight, held, used, waiting, ...receivers };
@@ -140,11 +143,9 @@ export class DeliveryLanes {
   }
 
   #remember(webhookId: bigint, lane: Lane, milliseconds: number, now: number): void {
-    this.#fast.delete(webhookId);
-    this.#slow.delete(webhookId);
-    if (milliseconds >= unprovenMs) return;
+    for (const receivers of [this.#fast, this.#slow, this.#stalled]) receivers.delete(webhookId);
     const isFast = milliseconds < fastMs && !hasWaited(lane, now, fastMs);
-    const receivers = isFast ? this.#fast : this.#slow;
+    const receivers = isFast ? this.#fast : milliseconds < stalledMs ? this.#slow : this.#stalled;
     receivers.add(webhookId);
     deleteOldest(receivers, maxRemembered);
   }

@@ -821,13 +821,28 @@ export function webhooksConform(check: StoreTest): void {
         const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
         return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), ...more })))[0];
       };
-      expect(await at({ fast: 74 })).toEqual([3, 2, 1, 1]);
+      expect(await at({ fast: 74 })).toEqual([3, 4, 1, 1]);
       expect(await at({ fast: 90 })).toEqual([1, 0, 0, 0]);
       expect(await at({ fast: 90 }, { distrusted: [1] })).toEqual([0, 0, 0, 0]);
-      expect(await at({ fast: 74 }, { distrusted: [1] })).toEqual([1, 2, 1, 1]);
+      expect(await at({ fast: 74 }, { distrusted: [1] })).toEqual([1, 4, 1, 1]);
+      expect(await at({ fast: 80 })).toEqual([1, 4, 1, 1]);
+      expect(await at({ fast: 80 }, usedBy({ fast: { 1: 4 } }))).toEqual([0, 1, 1, 1]);
       expect(await at({ slow: 40, unproven: 39 })).toEqual([6, 1, 0, 0]);
       expect(await at({ unproven: 40 })).toEqual([10, 4, 0, 0]);
       expect(await at({ slow: 80 })).toEqual([5, 0, 0, 0]);
+    },
+  );
+
+  check(
+    'stalled webhooks get deliveries only after the other webhooks of their account',
+    async ({ store }) => {
+      const leased = await createLeased(store, [1, 1, 2]);
+      const [counts] = await leased(([stalled = 0n]) => ({
+        slow: [],
+        stalled: [stalled],
+        inFlight: { ...none, unproven: 38 },
+      }));
+      expect(counts).toEqual([0, 1, 1]);
     },
   );
 

@@ -43,6 +43,7 @@ export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): Lea
     inFlight: { fast: 0, slow: 0, unproven: 0 },
     distrusted: [],
     slow: [],
+    stalled: [],
     full: [],
     fast: [],
     waiting: [],

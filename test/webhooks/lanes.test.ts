@@ -38,19 +38,19 @@ function attempt(lanes: DeliveryLanes, webhookId: bigint, milliseconds: number, 
   lanes.end(start(lanes, webhookId, accountId), milliseconds, 0);
 }
 
-const poolsOf = ({ leases: { fast, slow } }: DeliveryLanes) => ({ fast, slow });
+const speedsOf = ({ leases: { fast, slow, stalled } }: DeliveryLanes) => ({ fast, slow, stalled });
 
-test('a receiver counts as fast if its last attempt took less than a second, as slow up to ten seconds, and otherwise as unproven', () => {
+test('a receiver counts as fast if its last attempt took less than a second, as slow up to ten seconds, and otherwise as stalled', () => {
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 999);
   attempt(lanes, 2n, 1_000);
   attempt(lanes, 3n, 9_999);
   attempt(lanes, 4n, 10_000);
-  expect([poolsOf(lanes), lanes.held]).toEqual([{ fast: [1n], slow: [2n, 3n] }, {}]);
+  expect([speedsOf(lanes), lanes.held]).toEqual([{ fast: [1n], slow: [2n, 3n], stalled: [4n] }, {}]);
   attempt(lanes, 1n, 1_000);
   attempt(lanes, 2n, 10_000);
   attempt(lanes, 3n, 999);
-  expect(poolsOf(lanes)).toEqual({ fast: [3n], slow: [1n] });
+  expect(speedsOf(lanes)).toEqual({ fast: [3n], slow: [1n], stalled: [4n, 2n] });
 });
 
 test('at most 32 deliveries to a fast receiver are leased, including those in flight, 4 to a slow one, and 1 to any other', () => {
@@ -105,8 +105,8 @@ test('a request counts against the limit for fast receivers until it ends, even 
   const unanswered = start(lanes, 1n);
   lanes.withdrawSlow(1_000);
   start(lanes, 1n);
-  expect([poolsOf(lanes), lanes.inFlight]).toEqual([
-    { fast: [], slow: [1n] },
+  expect([speedsOf(lanes), lanes.inFlight]).toEqual([
+    { fast: [], slow: [1n], stalled: [] },
     { fast: 1, slow: 1, unproven: 0 },
   ]);
   lanes.end(unanswered, Number.POSITIVE_INFINITY, 15_000);
