@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError, type Notify, Outage } from './outage.ts';
+import { describeError, type FailsRequests, type Notify, Outage } from './outage.ts';
 
 interface BreakerOptions {
   readonly name: string;
   readonly probe: () => Promise<void>;
   readonly probeEveryMs: number;
   readonly notice: Notify;
-  readonly failsRequests?: boolean;
+  readonly failsRequests?: FailsRequests;
   /**
    * Minimum time between the last failed request and the end of the outage, in ms. Probes may succeed although some
-   * requests fail.
+   * requests fail. The outage is reported to have ended with that request.
    */
   readonly quietMs?: number;
 }
@@ -20,8 +20,8 @@ export class CircuitBreaker implements Disposable {
   readonly #outage: Outage;
   readonly #stopped = new AbortController();
   #trippedAt = 0;
-  /** The pause after a successful probe. */
-  #quiet = new AbortController();
+  /** The pause after a successful probe; undefined while the server is probed. */
+  #quiet: AbortController | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -32,13 +32,17 @@ export class CircuitBreaker implements Disposable {
     return this.#outage.trouble;
   }
 
-  /** Begins an outage. During an outage, `isUrgent` ends the pause after a successful probe, because a probe is needed. */
+  /**
+   * Begins an outage. During the pause after a successful probe, `isUrgent` ends the pause, because a probe is needed;
+   * other failures may change the reason for the outage, because probes do not find it.
+   */
   trip(reason: unknown, isUrgent = false): void {
+    if (this.#stopped.signal.aborted) return;
     this.#trippedAt = performance.now();
-    if (isUrgent) this.#quiet.abort();
-    if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
-    this.#outage.begin(describeError(reason));
-    void this.#recover();
+    const hasBegun = this.trouble !== undefined;
+    if (hasBegun && isUrgent) this.#quiet?.abort();
+    else if (!hasBegun || this.#quiet !== undefined) this.#outage.begin(describeError(reason));
+    if (!hasBegun) void this.#recover();
   }
 
   /** Ends the outage and stops probing a server that is no longer needed. */
@@ -54,21 +58,24 @@ export class CircuitBreaker implements Disposable {
   async #recover(): Promise<void> {
     const { probe, probeEveryMs, quietMs = 0 } = this.#options;
     const { signal } = this.#stopped;
+    let workingSince: number | undefined;
     while (!signal.aborted) {
       let waitMs = probeEveryMs;
-      let waking = signal;
+      this.#quiet = undefined;
       try {
         await probe();
-        this.#quiet = new AbortController();
-        waking = AbortSignal.any([signal, this.#quiet.signal]);
+        workingSince ??= performance.now();
         waitMs = this.#trippedAt + quietMs - performance.now();
         if (waitMs <= 0) {
-          this.#outage.end();
+          this.#outage.end(undefined, Math.max(workingSince, this.#trippedAt));
           return;
         }
+        this.#quiet = new AbortController();
       } catch (error) {
+        workingSince = undefined;
         this.#outage.begin(describeError(error));
       }
+      const waking = this.#quiet === undefined ? signal : AbortSignal.any([signal, this.#quiet.signal]);
       await sleep(waitMs, undefined, { signal: waking, ref: false }).catch(() => undefined);
     }
   }

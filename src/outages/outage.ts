@@ -1,56 +1,50 @@
+import { ReportedReasons } from '../domain/reported-reasons.ts';
+
+/**
+ * Whether requests fail with 503 during an outage, or a function that returns whether the outage explains the error of a
+ * request.
+ */
+export type FailsRequests = boolean | ((error: unknown) => boolean);
+
 interface OutageNotice {
   readonly part: string;
   readonly works: boolean;
-  /** Whether requests fail with 503 during the outage. */
-  readonly failsRequests?: boolean;
+  readonly failsRequests?: FailsRequests;
+  /** End of the outage (`performance.now()`); undefined if it ends now. */
+  readonly endedAt?: number | undefined;
 }
 
 /** Reports an event to operators. `outage` is set if an outage begins or ends. */
 export type Notify = (text: string, outage?: OutageNotice) => void;
 
-/** Number of consecutive occurrences after which a new reason is reported. */
-const occurrencesUntilReported = 4;
-const maxReasons = 10;
-
 /** Tracks the outages of one component of the store. Operators are notified when an outage begins and when it ends. */
 export class Outage {
   readonly #part: string;
   readonly #notice: Notify;
-  readonly #failsRequests: boolean;
-  readonly #reported = new Set<string>();
-  #repeats = 0;
+  readonly #failsRequests: FailsRequests;
+  #reasons = new ReportedReasons();
   /** Reason for the current outage; undefined if there is no outage. */
   trouble: string | undefined;
 
-  constructor(part: string, notice: Notify, failsRequests = false) {
+  constructor(part: string, notice: Notify, failsRequests: FailsRequests = false) {
     this.#part = part;
     this.#notice = notice;
     this.#failsRequests = failsRequests;
   }
 
-  /**
-   * Begins an outage, or changes its reason. A new reason is reported only if it persists, because the first error of a
-   * failing server is often not the cause.
-   */
+  /** Begins an outage, or changes its reason. */
   begin(reason: string): void {
-    const isNew = this.trouble === undefined;
-    const trouble = `degraded: ${this.#part} unavailable: ${reason}`;
-    this.#repeats = trouble === this.trouble ? this.#repeats + 1 : 1;
-    this.trouble = trouble;
-    const stays =
-      this.#repeats >= occurrencesUntilReported &&
-      this.#reported.size < maxReasons &&
-      !this.#reported.has(trouble);
-    if (!isNew && !stays) return;
-    this.#reported.add(trouble);
-    this.#notice(trouble, { part: this.#part, works: false, failsRequests: this.#failsRequests });
+    this.trouble = `degraded: ${this.#part} unavailable: ${reason}`;
+    if (!this.#reasons.add(reason)) return;
+    this.#notice(this.trouble, { part: this.#part, works: false, failsRequests: this.#failsRequests });
   }
 
-  end(how = 'available again'): void {
+  /** Ends the outage. `endedAt` is in the past if the end was detected later. */
+  end(how = 'available again', endedAt?: number): void {
     if (this.trouble === undefined) return;
     this.trouble = undefined;
-    this.#reported.clear();
-    this.#notice(`${this.#part} ${how}`, { part: this.#part, works: true });
+    this.#reasons = new ReportedReasons();
+    this.#notice(`${this.#part} ${how}`, { part: this.#part, works: true, endedAt });
   }
 }
 

@@ -3,11 +3,12 @@
  * service recovers.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { openSession } from '../storage/postgres-kit.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, areAll, load } from '../support/load.ts';
 import { until } from '../support/wait.ts';
-import { ShopDatabase } from './refusals.ts';
+import { type Refusal, ShopDatabase } from './refusals.ts';
 
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({
@@ -35,7 +36,8 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects connections or 
     );
   const logged = () => instances.map(({ stderr }) => stderr());
 
-  for (const [name, { begin, end, reason }] of Object.entries(database?.refusals() ?? {})) {
+  const refusals = database?.refusals() ?? {};
+  for (const [name, { begin, end, reason }] of Object.entries(refusals)) {
     test(`because ${name}, requests get 503, the log and the health check report the reason, and the service recovers afterwards`, async () => {
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const clientAt = (number: number) => clients[number % 2] as Client;
@@ -69,6 +71,53 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects connections or 
       expect(lost).toEqual([]);
       // Requests that got 503 are not logged.
       for (const text of loggedSince()) expect(text).not.toContain('"requestId"');
+    });
+  }
+
+  const otherCauses: Record<string, Pick<Refusal, 'begin' | 'end'>> = {
+    'its sessions are read-only': refusals['its sessions are read-only'] as Refusal,
+    'the role may not record usage': {
+      begin: () => database?.inside('REVOKE INSERT, UPDATE ON usage_minutes FROM shop') as Promise<unknown>,
+      end: () => Promise.resolve(),
+    },
+  };
+  for (const [name, cause] of Object.entries(otherCauses)) {
+    test(`while or soon after PostgreSQL rejects queries because ${name}, requests that fail because of a lock are logged with this reason and counted separately`, async () => {
+      const { startInstance } = cluster as NonNullable<typeof cluster>;
+      await using instance = await startInstance({ POSTGRES_TIMEOUT_MS: '2000' });
+      const client = clientOf(instance.url, key);
+      const failed = { before: 0, locked: 0 };
+      const addUntil = (phase: keyof typeof failed, isOver: (status: number) => boolean) =>
+        until(async () => {
+          const { status } = await client.add(phase);
+          if (status === 503) failed[phase]++;
+          return isOver(status);
+        });
+      const lines = () => instance.stderr().split('\n');
+      const lineOf = (...parts: string[]) =>
+        lines().find((line) => parts.every((part) => line.includes(part)));
+      const refusedIn = (line = '') => Number(/"refused":(\d+)/.exec(line)?.[1]);
+
+      await cause.begin();
+      await addUntil('before', () => lineOf('degraded: PostgreSQL queries unavailable') !== undefined);
+      await cause.end();
+      await addUntil('before', (status) => status === 201);
+      await using session = openSession(database?.url ?? '');
+      await session`BEGIN`;
+      await session`LOCK TABLE pets IN EXCLUSIVE MODE`;
+      const reason = '"reason":"canceling statement due to statement timeout"';
+      await addUntil('locked', () => lineOf(reason, '"requests fail with 503"') !== undefined);
+      await session`ROLLBACK`;
+      await addUntil('locked', (status) => status === 201);
+      const otherEnd = '"requests no longer fail with 503';
+      await until(() => lineOf(otherEnd) !== undefined);
+      await database?.inside('GRANT INSERT, UPDATE ON usage_minutes TO shop');
+      const end = 'PostgreSQL queries available again';
+      await until(() => lineOf(end) !== undefined);
+      // No request is counted twice.
+      const counted = refusedIn(lineOf(otherEnd)) + refusedIn(lineOf(end));
+      expect(counted).toBeLessThanOrEqual(failed.before + failed.locked);
+      await becomes('ready');
     });
   }
 

@@ -2,7 +2,7 @@ import { SQL } from 'bun';
 import type { OwnServer } from '../support/servers.ts';
 
 /** Makes a running PostgreSQL server reject the service. */
-interface Refusal {
+export interface Refusal {
   begin(): Promise<unknown>;
   end(): Promise<unknown>;
   /** The service's log message while PostgreSQL rejects it. */

@@ -128,6 +128,72 @@ test('rejections during an outage that does not make requests fail are logged wi
   ]);
 });
 
+/** For an outage that explains only requests that failed because the disk is full. */
+const isFullDisk = (error: unknown) => error instanceof Error && error.message === 'the disk is full';
+const failedBy = (reason: string) => ({ err: new StorageUnavailable(reason).cause });
+
+test('during an outage, rejections with another cause are logged with their own reason once they persist, and are not counted toward the outage', async () => {
+  const { log, lines, said } = keptLog('info');
+  using outages = new OutageLog(log, 10);
+  const queries = new Outage('queries', outages.notice, isFullDisk);
+  queries.begin('the disk is full');
+  outages.refused(refusal('a'));
+  for (let index = 0; index < 6; index++) outages.refused(failedBy('a lock'));
+  await said('requests no longer fail with 503 for other reasons');
+  queries.end();
+  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+    ['degraded: queries unavailable: the disk is full', undefined, undefined],
+    ['requests fail with 503', 'a lock', undefined],
+    ['requests no longer fail with 503 for other reasons', undefined, 6],
+    ['queries available again', undefined, 1],
+  ]);
+});
+
+test('during an outage, single rejections with another cause are not logged', () => {
+  const { log, lines } = keptLog('info');
+  {
+    using outages = new OutageLog(log);
+    const queries = new Outage('queries', outages.notice, isFullDisk);
+    queries.begin('the disk is full');
+    for (const reason of ['a lock', 'a timeout', 'a lock', 'a timeout']) outages.refused(failedBy(reason));
+    queries.end();
+  }
+  expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
+    ['degraded: queries unavailable: the disk is full', undefined],
+    ['queries available again', 0],
+  ]);
+});
+
+test('an outage takes over earlier rejections only if it explains them', () => {
+  const { log, lines } = keptLog('info');
+  {
+    using outages = new OutageLog(log);
+    outages.refused(failedBy('a lock'));
+    const queries = new Outage('queries', outages.notice, isFullDisk);
+    queries.begin('the disk is full');
+    queries.end();
+    outages.refused(failedBy('a lock'));
+  }
+  expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
+    ['requests fail with 503', undefined],
+    ['degraded: queries unavailable: the disk is full', undefined],
+    ['queries available again', 0],
+    ['stopped while requests failed with 503', 2],
+  ]);
+});
+
+test('if the reason for rejections changes, the new reason is logged once it persists', () => {
+  const { log, lines } = keptLog('info');
+  using outages = new OutageLog(log);
+  outages.refused(failedBy('the queue is full'));
+  for (let index = 0; index < 20; index++) outages.refused(failedBy('a lock'));
+  for (let index = 0; index < 20; index++) outages.refused(failedBy('the queue is full'));
+  expect(lines.map(({ msg, reason }) => [msg, reason])).toEqual([
+    ['requests fail with 503', 'the queue is full'],
+    ['requests fail with 503', 'a lock'],
+  ]);
+});
+
 test('at level debug, each rejected request is logged with its id and reason', () => {
   const { log, lines } = keptLog('debug');
   using outages = new OutageLog(log);

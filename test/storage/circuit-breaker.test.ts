@@ -40,3 +40,42 @@ test('during the pause after a successful probe, only an urgent failure is probe
   await until(() => probes === 3);
   expect(breaker.trouble).toBeDefined();
 });
+
+test('while probes succeed, a new reason for failures is reported once it persists', async () => {
+  const notices: string[] = [];
+  let probes = 0;
+  using breaker = new CircuitBreaker({
+    name: 'queries',
+    probe: async () => void probes++,
+    probeEveryMs: 1,
+    quietMs: 600_000,
+    notice: (text) => void notices.push(text),
+  });
+  breaker.trip(new Error('permission denied for table usage'));
+  await until(() => probes === 1);
+  breaker.trip(new Error('permission denied for table orders'));
+  expect(notices).toHaveLength(1);
+  for (let failures = 0; failures < 20; failures++)
+    breaker.trip(new Error('permission denied for table orders'));
+  expect(notices).toEqual([
+    'degraded: queries unavailable: permission denied for table usage',
+    'degraded: queries unavailable: permission denied for table orders',
+  ]);
+});
+
+test('an outage ends with the last failure, although it lasts until no request has failed for a while', async () => {
+  const probedAt: number[] = [];
+  const { promise: endedAt, resolve } = Promise.withResolvers<number | undefined>();
+  using breaker = new CircuitBreaker({
+    name: 'queries',
+    probe: async () => void probedAt.push(performance.now()),
+    probeEveryMs: 1,
+    quietMs: 20,
+    notice: (_text, outage) => {
+      if (outage?.works) resolve(outage.endedAt);
+    },
+  });
+  breaker.trip(new Error('refused'));
+  expect(await endedAt).toBeGreaterThanOrEqual(probedAt[0] as number);
+  expect(await endedAt).toBeLessThan(probedAt[1] as number);
+});

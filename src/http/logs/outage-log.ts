@@ -1,19 +1,29 @@
 import type { Logger } from 'pino';
+import { ReportedReasons } from '../../domain/reported-reasons.ts';
+
+/** Whether requests fail during an outage, or a function that returns whether it explains the error of a request. */
+type FailsRequests = boolean | ((error: unknown) => boolean);
 
 interface OutageNotice {
   readonly part: string;
   readonly works: boolean;
-  readonly failsRequests?: boolean;
+  readonly failsRequests?: FailsRequests;
+  /** End of the outage (`performance.now()`); undefined if it ends now. */
+  readonly endedAt?: number | undefined;
 }
 
 interface OngoingOutage {
   readonly beganAt: number;
-  readonly failsRequests: boolean;
   refused: number;
 }
 
-interface UnknownOutage {
-  readonly outage: OngoingOutage;
+interface KnownOutage extends OngoingOutage {
+  readonly failsRequests: FailsRequests;
+}
+
+interface UnknownOutage extends OngoingOutage {
+  readonly firstError: unknown;
+  readonly reasons: ReportedReasons;
   readonly timer: NodeJS.Timeout;
   /** Time of the last failed request (`performance.now()`). */
   lastAt: number;
@@ -34,7 +44,7 @@ const quietMs = 5_000;
 export class OutageLog implements Disposable {
   readonly #log: Logger;
   readonly #quietMs: number;
-  readonly #known = new Map<string, OngoingOutage>();
+  readonly #known = new Map<string, KnownOutage>();
   #unknown: UnknownOutage | undefined;
   #store: { health(): unknown } | undefined;
 
@@ -50,23 +60,16 @@ export class OutageLog implements Disposable {
 
   readonly notice = (text: string, outage?: OutageNotice): void => {
     if (outage === undefined) this.#log.warn(text);
-    else if (outage.works) this.#end(outage.part, text);
+    else if (outage.works) this.#end(outage.part, text, outage.endedAt);
     else this.#begin(outage, text);
   };
 
   /** Counts a request that is answered with 503; `fields` identify the request and the reason (`err`). */
   refused(fields: { readonly err: unknown }): void {
     this.#log.debug(fields, 'request refused');
-    const causes = this.#known
-      .values()
-      .filter(({ failsRequests }) => failsRequests)
-      .toArray();
+    const causes = [...this.#known.values()].filter((outage) => explains(outage, fields.err));
     for (const outage of causes) outage.refused++;
-    if (causes.length > 0) return;
-    this.#unknown ??= this.#beginUnknown(fields.err);
-    this.#unknown.outage.refused++;
-    this.#unknown.lastAt = performance.now();
-    this.#unknown.timer.refresh();
+    if (causes.length === 0) this.#noteUnknown(fields.err);
   }
 
   [Symbol.dispose](): void {
@@ -78,28 +81,42 @@ export class OutageLog implements Disposable {
     this.#log.warn({ part }, text);
     if (this.#known.has(part)) return;
     // Requests may fail shortly before their cause is known.
-    const earlier = failsRequests ? this.#unknown : undefined;
-    if (earlier !== undefined) {
+    const earlier = this.#unknown;
+    const isCause = earlier !== undefined && explains({ failsRequests }, earlier.firstError);
+    if (isCause) {
       clearTimeout(earlier.timer);
       this.#unknown = undefined;
     }
-    this.#known.set(part, {
-      beganAt: earlier?.outage.beganAt ?? performance.now(),
-      failsRequests,
-      refused: earlier?.outage.refused ?? 0,
-    });
+    const { beganAt, refused } = isCause ? earlier : { beganAt: performance.now(), refused: 0 };
+    this.#known.set(part, { beganAt, failsRequests, refused });
   }
 
-  #end(part: string, text: string): void {
+  #end(part: string, text: string, endedAt?: number): void {
     const outage = this.#known.get(part);
     this.#known.delete(part);
-    this.#log.warn({ part, ...(outage && logFields(outage)) }, text);
+    this.#log.warn({ part, ...(outage && logFields(outage, endedAt)) }, text);
   }
 
-  #beginUnknown(err: unknown) {
-    const outage = { beganAt: performance.now(), failsRequests: true, refused: 0 };
-    this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
-    return { outage, lastAt: outage.beganAt, timer: setTimeout(() => this.#quiet(), this.#quietMs).unref() };
+  #noteUnknown(err: unknown): void {
+    this.#unknown ??= this.#beginUnknown(err);
+    const unknown = this.#unknown;
+    unknown.refused++;
+    unknown.lastAt = performance.now();
+    unknown.timer.refresh();
+    const reason = err instanceof Error ? err.message : undefined;
+    if (unknown.reasons.add(String(reason))) this.#log.warn({ reason }, 'requests fail with 503');
+  }
+
+  #beginUnknown(firstError: unknown): UnknownOutage {
+    const beganAt = performance.now();
+    const timer = setTimeout(() => this.#quiet(), this.#quietMs).unref();
+    // During another outage, a few such failures may be its consequences.
+    const reasons = new ReportedReasons(!this.#isKnownToFail);
+    return { beganAt, refused: 0, firstError, reasons, lastAt: beganAt, timer };
+  }
+
+  get #isKnownToFail(): boolean {
+    return this.#known.values().some(({ failsRequests }) => failsRequests !== false);
   }
 
   #quiet(): void {
@@ -109,7 +126,8 @@ export class OutageLog implements Disposable {
       this.#unknown?.timer.refresh();
       return;
     }
-    this.#endUnknown('requests no longer fail with 503');
+    const others = this.#isKnownToFail ? ' for other reasons' : '';
+    this.#endUnknown(`requests no longer fail with 503${others}`);
   }
 
   #endUnknown(text: string): void {
@@ -117,8 +135,12 @@ export class OutageLog implements Disposable {
     this.#unknown = undefined;
     if (ended === undefined) return;
     clearTimeout(ended.timer);
-    this.#log.warn(logFields(ended.outage, ended.lastAt), text);
+    if (ended.reasons.count > 0) this.#log.warn(logFields(ended, ended.lastAt), text);
   }
+}
+
+function explains({ failsRequests }: Pick<KnownOutage, 'failsRequests'>, error: unknown): boolean {
+  return typeof failsRequests === 'function' ? failsRequests(error) : failsRequests;
 }
 
 function logFields({ beganAt, refused }: OngoingOutage, endedAt = performance.now()) {

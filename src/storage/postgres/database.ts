@@ -8,6 +8,7 @@ import {
   isMissingDatabase,
   isMissingRole,
   isReadOnly,
+  isRefusal,
   isTransactionConflict,
   postgresReason,
   toFailure,
@@ -61,24 +62,12 @@ export class PostgresDatabase implements AsyncDisposable {
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
-    const breaker = (name: string, probe: () => Promise<void>, quietMs = 0) =>
-      new CircuitBreaker({
-        name,
-        probe,
-        probeEveryMs: retryIntervalMs,
-        notice,
-        failsRequests: true,
-        quietMs,
-      });
-    this.#reaching = breaker('PostgreSQL', async () => {
-      const [row] = await this.#pool.read(
-        (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
-      );
-      if (row?.isStandby) {
-        // The address may point to the primary by now, but the session is still connected to the standby.
-        this.#pool.connections.renew();
-        throw new Error(standbyReason);
-      }
+    const common = { probeEveryMs: retryIntervalMs, notice };
+    this.#reaching = new CircuitBreaker({
+      ...common,
+      name: 'PostgreSQL',
+      probe: () => this.#expectPrimary(),
+      failsRequests: true,
     });
     this.#connecting = new CircuitBreaker({
       name: 'PostgreSQL connections',
@@ -86,7 +75,13 @@ export class PostgresDatabase implements AsyncDisposable {
       probeEveryMs: growEveryMs,
       notice,
     });
-    this.#working = breaker('PostgreSQL queries', () => this.#trialWrite(), refusedQuietMs);
+    this.#working = new CircuitBreaker({
+      ...common,
+      name: 'PostgreSQL queries',
+      probe: () => this.#trialWrite(),
+      quietMs: refusedQuietMs,
+      failsRequests: isRefusal,
+    });
   }
 
   /** Begins an outage that ends when the address points to a primary. Throws `StorageUnavailable`. */
@@ -219,6 +214,16 @@ export class PostgresDatabase implements AsyncDisposable {
     const isReadOnlySession = isReadOnly(error);
     if (isReadOnlySession) this.#wasReadOnly = true;
     this.#working.trip(postgresReason(error), isReadOnlySession);
+  }
+
+  async #expectPrimary(): Promise<void> {
+    const [row] = await this.#pool.read(
+      (sql): SQL.Query<{ isStandby: boolean }[]> => sql`SELECT pg_is_in_recovery() AS "isStandby"`,
+    );
+    if (row?.isStandby !== true) return;
+    // The address may point to the primary by now, but the session is still connected to the standby.
+    this.#pool.connections.renew();
+    throw new Error(standbyReason);
   }
 
   /** Replaces read-only sessions, because they remain read-only even after the server becomes writable. */

@@ -68,8 +68,17 @@ function isUnsent({ code, detail }: SQL.PostgresError): boolean {
 export function isTimeout(error: unknown): boolean {
   if (error instanceof StatementTimeout || error instanceof NoReplyError || busy.test(sqlState(error)))
     return true;
+  return isCausedBy(error, isTimeout);
+}
+
+/** Whether an error, or one of its causes, is a statement that the server rejected. */
+export function isRefusal(error: unknown): boolean {
+  return toFailure(error) === 'refused' || isCausedBy(error, isRefusal);
+}
+
+function isCausedBy(error: unknown, isKind: (cause: unknown) => boolean): boolean {
   const cause = error instanceof Object && 'cause' in error ? error.cause : undefined;
-  return cause !== undefined && isTimeout(cause);
+  return cause !== undefined && isKind(cause);
 }
 
 export function isTransactionConflict(error: unknown): boolean {
