@@ -21,12 +21,8 @@ export class WriteUncertainError extends StorageUnavailable {
   }
 }
 
-/** The data file at a path is damaged. Retries fail as well, if they read the same part of the file. */
-export class DataDamagedError extends StorageUnavailable {
-  constructor(path: string, reason: string, cause: unknown) {
-    super(damageMessage(path, reason), cause);
-  }
-}
+/** The data file is damaged. Retries fail as well, if they read the same part of the file. */
+export class DataDamagedError extends StorageUnavailable {}
 
 export function damageMessage(path: string, reason: string): string {
   return (

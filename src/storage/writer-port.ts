@@ -1,7 +1,7 @@
 /** Sends units of work over a port, from a process or thread that serves requests to the writing process or thread. */
 import { ApiError } from '../contract/api-error.ts';
 import { DeadlineQueue, type Pending } from '../outages/deadline-queue.ts';
-import { StorageUnavailable, WriteUncertainError } from '../outages/errors.ts';
+import { DataDamagedError, StorageUnavailable, WriteUncertainError } from '../outages/errors.ts';
 import { describeError, type Notify, Outage } from '../outages/outage.ts';
 import type { QueueFacts } from './group-queue.ts';
 import type { MessagePortLike } from './storage.ts';
@@ -14,7 +14,7 @@ interface SentCall {
 }
 
 interface SentError {
-  readonly kind: 'apiError' | 'unavailable' | 'uncertain' | 'error';
+  readonly kind: 'apiError' | 'unavailable' | 'damaged' | 'uncertain' | 'error';
   readonly code?: ApiError['code'];
   readonly details?: ApiError['details'];
   readonly message?: string | undefined;
@@ -35,6 +35,13 @@ interface PendingWrite extends Pending {
   readonly resolve: (outcome: never) => void;
 }
 
+interface Observers {
+  readonly notice: Notify;
+  /** Called whenever a write may have been committed. */
+  readonly onOutcome: () => void;
+  readonly onDamage: (damage: DataDamagedError) => void;
+}
+
 /** Id of a message that does not belong to a call, but only reports whether writes succeed. */
 const statusOnlyId = 0;
 /** Maximum number of writes in flight. Additional writes are rejected immediately. */
@@ -47,6 +54,7 @@ const checkIntervalMs = 500;
 export class PortWriter implements Writer<Units> {
   readonly #port: MessagePortLike;
   readonly #outage: Outage;
+  readonly #onDamage: Observers['onDamage'];
   readonly #pending = new DeadlineQueue<PendingWrite>({
     maxEntries: maxPending,
     overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
@@ -58,9 +66,9 @@ export class PortWriter implements Writer<Units> {
   #silence: string | undefined;
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
-  /** `onOutcome` is called whenever a write may have been committed. */
-  constructor(port: MessagePortLike, notice: Notify, onOutcome: () => void) {
+  constructor(port: MessagePortLike, { notice, onOutcome, onDamage }: Observers) {
     this.#port = port;
+    this.#onDamage = onDamage;
     this.#outage = new Outage('animal storage', notice, true);
     port.listen((message) => {
       this.#silence = undefined;
@@ -72,7 +80,7 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Error of the last write; undefined if the write succeeded. */
+  /** Error of the last write, unless only a part of the file is damaged; undefined if the write succeeded. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
   }
@@ -119,7 +127,9 @@ export class PortWriter implements Writer<Units> {
       return;
     }
     const error = deserializeError(sentOutcome.error);
-    if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error));
+    // Damage lasts, but other writes succeed.
+    if (error instanceof DataDamagedError) this.#onDamage(error);
+    else if (error instanceof StorageUnavailable) this.#outage.begin(describeError(error));
     pending?.reject(error);
   }
 
@@ -155,8 +165,9 @@ const lossCheckIntervalMs = 1_000;
 export class WriteServer {
   readonly #writer: CountingWriter;
   readonly #ports = new Set<MessagePortLike>();
-  /** Failure of the last write; undefined if the write succeeded. */
+  /** Failure of the last write that found no damage; undefined if the write succeeded. */
   #failure: SentError | undefined;
+  #damage: SentError | undefined;
   #lostFilesCheck: NodeJS.Timeout | undefined;
   /** Whether the write failed because a file of the store was lost. The file may be restored without a write. */
   #isLost = false;
@@ -191,7 +202,8 @@ export class WriteServer {
     });
     this.#ports.add(port);
     this.#lostFilesCheck ??= setInterval(() => this.#checkForLostFiles(), lossCheckIntervalMs).unref();
-    if (this.#failure !== undefined) port.post(this.#outcomes([{ id: statusOnlyId, error: this.#failure }]));
+    for (const error of [this.#damage, this.#failure])
+      if (error !== undefined) port.post(this.#outcomes([{ id: statusOnlyId, error }]));
     return {
       [Symbol.dispose]: () => {
         this.#ports.delete(port);
@@ -210,16 +222,27 @@ export class WriteServer {
     else if (this.#isLost) this.#note({ id: statusOnlyId, outcome: null });
   }
 
-  /** Notifies all ports except the sender when writes begin to fail, and when they succeed again. */
+  /**
+   * Notifies all ports except the sender when damage is found, when writes begin to fail, and when they succeed again.
+   */
   #note(outcome: SentOutcome, sender?: MessagePortLike): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
     if (failure?.kind === 'apiError' || failure?.kind === 'error') return;
+    if (failure?.kind === 'damaged') {
+      if (this.#damage === undefined) this.#notify(failure, sender);
+      this.#damage = failure;
+      return;
+    }
     const isNew = (failure === undefined) !== (this.#failure === undefined);
     this.#failure = failure;
     if (!isNew) return;
     this.#isLost = failure !== undefined && this.#writer.loss !== undefined;
-    const status: SentOutcome =
-      failure === undefined ? { id: statusOnlyId, outcome: null } : { id: statusOnlyId, error: failure };
+    this.#notify(failure, sender);
+  }
+
+  #notify(error: SentError | undefined, sender?: MessagePortLike): void {
+    const id = statusOnlyId;
+    const status: SentOutcome = error === undefined ? { id, outcome: null } : { id, error };
     for (const port of this.#ports) if (port !== sender) port.post(this.#outcomes([status]));
   }
 
@@ -230,7 +253,8 @@ export class WriteServer {
 
 function serializeError(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
-    const kind = error instanceof WriteUncertainError ? 'uncertain' : 'unavailable';
+    const isDamage = error instanceof DataDamagedError;
+    const kind = isDamage ? 'damaged' : error instanceof WriteUncertainError ? 'uncertain' : 'unavailable';
     return { kind, reason: describeError(error), message: error.message };
   }
   if (error instanceof ApiError) {
@@ -242,6 +266,7 @@ function serializeError(error: unknown): SentError {
 
 function deserializeError({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
   if (kind === 'uncertain') return new WriteUncertainError(reason);
+  if (kind === 'damaged') return new DataDamagedError(reason);
   if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
   if (kind === 'apiError' && code !== undefined) {
     return new ApiError(code, { details: [...(details ?? [])], message, scope });

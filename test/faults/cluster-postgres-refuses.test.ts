@@ -114,7 +114,6 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects connections or 
       await database?.inside('GRANT INSERT, UPDATE ON usage_minutes TO shop');
       const end = 'PostgreSQL queries available again';
       await until(() => lineOf(end) !== undefined);
-      expect(refusedIn(lineOf(otherEnd))).toBeGreaterThanOrEqual(1);
       // No request is counted twice.
       const counted = refusedIn(lineOf(otherEnd)) + refusedIn(lineOf(end));
       expect(counted).toBeLessThanOrEqual(failed.before + failed.locked);

@@ -1,9 +1,10 @@
 /** A data file in which another program or the disk has damaged a page. */
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { basePath } from '../../src/contract/operations.ts';
+import { scopes } from '../../src/domain/scope.ts';
 import { troubles } from '../../src/domain/troubles.ts';
 import { clientOf } from '../support/client.ts';
+import { damage } from '../support/damage.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
   ample,
@@ -17,21 +18,6 @@ import {
 } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import { expectUnavailable } from './disk.ts';
-
-const pageBytes = 4_096;
-
-/** Overwrites the start of the first page of a table in a store that is not open. */
-function damage(path: string, table: string): void {
-  const data = new Database(path, { readonly: true });
-  const select = data.query<{ page: number }, [string]>(
-    'SELECT rootpage AS page FROM sqlite_schema WHERE name = ?',
-  );
-  const page = select.all(table)[0]?.page as number;
-  data.close(true);
-  const file = openSync(path, 'r+');
-  writeSync(file, Buffer.alloc(64, 0xa5), 0, 64, (page - 1) * pageBytes);
-  closeSync(file);
-}
 
 test.each(['accounts', 'keys'])(
   'if a page of %s is damaged, the error of the service and of commands names the data file and the remedy',
@@ -71,3 +57,34 @@ test('a page that is found damaged while serving causes 503, a problem in /ready
   await until(() => reported().length > 0);
   expect(reported()).toHaveLength(1);
 });
+
+test.each(['1', '2'])(
+  'with %s workers, damage that writes find is reported once per worker, and does not make other changes fail',
+  async (workers) => {
+    await using folder = await temporaryFolder();
+    await makeStore(folder.path);
+    const key = await issueKey(folder.path, 'enterprise', ample, scopes);
+    damage(dataFileIn(folder.path), 'orders');
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0', WORKERS: workers });
+    const post = (resource: string, body: string) =>
+      fetch(`${service.url}${basePath}/${resource}`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+        body,
+      });
+    const add = () => post('pets', '{"name":"pet","categoryId":1}');
+    const { id } = (await (await add()).json()) as { id: number };
+    const order = () => post('orders', `{"petId":${id}}`);
+    const reports = () => service.stderr().match(/"degraded: [^\n]+/g) ?? [];
+    // All workers report the damage, including those that have served no request.
+    expect((await order()).status).toBe(503);
+    await until(() => reports().length >= Number(workers));
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const replies = await Promise.all([order(), order(), add(), order(), add()]);
+      expect(replies.map(({ status }) => status)).toEqual([503, 503, 201, 503, 201]);
+    }
+    expect(reports()).toHaveLength(Number(workers));
+    for (const report of reports()) expect(report).toContain('is damaged (SQLITE_CORRUPT');
+    expect(service.stderr()).not.toMatch(/requests fail with 503|available again/);
+  },
+);

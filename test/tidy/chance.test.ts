@@ -50,7 +50,6 @@ test('no test expects a random event to occur at least once', () => {
 });
 
 const someAllowed: Allowances = {
-  'test/faults/cluster-postgres-refuses.test.ts': [1, 'Requests fail until one of them is logged.'],
   'test/faults/disk.test.ts': [1, 'The disk is large enough for the first requests.'],
   'test/faults/disk.ts': [1, 'The minimum of a header.'],
   'test/faults/syscalls.test.ts': [1, 'The faults of a sync last until a creation has been affected.'],

@@ -1,3 +1,4 @@
+import type { DataDamagedError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
 import type { StoreIdentity } from '../../store-files/file-identity.ts';
 import type { QueueFacts } from '../group-queue.ts';
@@ -41,14 +42,16 @@ interface ConnectOptions {
   readonly notice: Notify;
   /** Called when a write may have been committed, before its promise settles. */
   readonly onOutcome: () => void;
+  /** Called when a write finds the data file damaged. */
+  readonly onDamage: (damage: DataDamagedError) => void;
 }
 
 /** Throws `StoreUnusableError`. */
 export function connectWriter(options: ConnectOptions): ConnectedWriter {
-  const { place, notice, onOutcome } = options;
+  const { place } = options;
   if (place.kind === 'here') return createLocalWriter(options);
   if (place.kind === 'thread') return startWriterThread(place.module, options);
-  const writer = new PortWriter(place.worker.port, notice, onOutcome);
+  const writer = new PortWriter(place.worker.port, options);
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
@@ -74,7 +77,7 @@ const startThreadAfterMs = 500;
 
 function startWriterThread(
   module: URL,
-  { path, identity, events, timeoutMs, notice, onOutcome }: ConnectOptions,
+  { path, identity, events, timeoutMs, ...observers }: ConnectOptions,
 ): ConnectedWriter {
   const writerLost = Promise.withResolvers<Error>();
   const closed = Promise.withResolvers<void>();
@@ -107,7 +110,7 @@ function startWriterThread(
       handle = handler;
     },
   };
-  const writer = new PortWriter(port, notice, onOutcome);
+  const writer = new PortWriter(port, observers);
   return Object.assign(writer, {
     writerLost: writerLost.promise,
     [Symbol.asyncDispose]: async () => {

@@ -183,9 +183,13 @@ export function isTemporary(error: unknown): error is SQLiteError {
   return hasCode(error, temporaryCodes);
 }
 
+export function isDamage(error: unknown): error is SQLiteError {
+  return hasCode(error, damageCodes);
+}
+
 /** The error of a service or command that cannot start because the data file is damaged; undefined for other errors. */
 export function toDamageError(error: unknown, path: string): StoreUnusableError | undefined {
-  if (!hasCode(error, damageCodes)) return undefined;
+  if (!isDamage(error)) return undefined;
   if (error.code === 'SQLITE_NOTADB') {
     return new StoreUnusableError(
       `Cannot open the data file ${path}: ${error.message}. Set DATABASE_URL to the data file. If its beginning was ` +
@@ -199,8 +203,8 @@ export function toDamageError(error: unknown, path: string): StoreUnusableError 
 
 /** Converts disk and lock failures, and damage, into errors for clients and operators. */
 export function toStorageError(error: unknown, path: string): unknown {
-  if (hasCode(error, damageCodes))
-    return new DataDamagedError(path, `${error.code}: ${error.message}`, error);
+  if (isDamage(error))
+    return new DataDamagedError(damageMessage(path, `${error.code}: ${error.message}`), error);
   return isTemporary(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 

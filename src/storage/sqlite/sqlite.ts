@@ -99,10 +99,11 @@ export function openSqlite(
     place: options.writer,
     path: data.filename,
     ...{ identity, migrations, units },
-    notice: damage.watching(options.notice),
+    notice: options.notice,
     events: options.events,
     timeoutMs: isServing ? servingTimeoutMs : managingTimeoutMs,
     onOutcome: () => snapshot.renew(),
+    onDamage: damage.report,
   });
   const { serve } = writer;
   const read: RunRead = (work) => snapshot.read(work);

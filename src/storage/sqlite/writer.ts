@@ -1,12 +1,13 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts';
+import { DataDamagedError, StorageUnavailable, WriteUncertainError } from '../../outages/errors.ts';
 import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { groupIntoRuns, type Run, type UnitCall } from '../unit-of-work.ts';
 import {
   isBusy,
+  isDamage,
   isTemporary,
   type Migrations,
   openDatabase,
@@ -43,7 +44,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #identity: StoreIdentity;
   /** Also true before the first check, because the store may have been opened long before this writer. */
   #isLost = true;
-  /** Whether the last group could not be committed. */
+  /** Whether the last group could not be committed, for another reason than damage. */
   #isFailing = false;
 
   /** Opens the writing connection. Throws `StoreUnusableError`. */
@@ -90,7 +91,32 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     this.#database.close();
   }
 
-  async #commit(calls: readonly UnitCall[], dueAt: number): Promise<Settled<never>[]> {
+  /**
+   * Commits the units in one transaction. If one of them finds damage, divides them until those that need the damaged
+   * part are separate, because SQLite then rejects all further changes of the transaction.
+   */
+  async #commit(calls: readonly UnitCall[], dueAt: number): Promise<(Settled<never> | undefined)[]> {
+    try {
+      return await this.#commitTogether(calls, dueAt);
+    } catch (error) {
+      if (!(error instanceof DataDamagedError) || calls.length === 1) throw error;
+    }
+    const middle = calls.length >> 1;
+    const settled: (Settled<never> | undefined)[] = [];
+    for (const half of [calls.slice(0, middle), calls.slice(middle)]) {
+      const isLate = performance.now() > dueAt;
+      const its = isLate ? half.map(() => undefined) : await this.#commitHalf(half, dueAt);
+      settled.push(...its);
+    }
+    return settled;
+  }
+
+  /** Settles an error of the half, because the other half may have been committed. */
+  #commitHalf(calls: readonly UnitCall[], dueAt: number): Promise<(Settled<never> | undefined)[]> {
+    return this.#commit(calls, dueAt).catch((error) => calls.map(() => ({ error })));
+  }
+
+  async #commitTogether(calls: readonly UnitCall[], dueAt: number): Promise<Settled<never>[]> {
     try {
       this.#expectFiles();
       await this.#begin(dueAt);
@@ -108,7 +134,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       this.#isFailing = false;
       return settled;
     } catch (error) {
-      this.#isFailing = true;
+      if (!isDamage(error)) this.#isFailing = true;
       this.#transaction.forgetGroup();
       if (this.#database.inTransaction) this.#execute('ROLLBACK');
       throw toCommitError(error, this.#path);
@@ -177,7 +203,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return settled;
   }
 
-  /** Runs a unit. Throws disk failures, because they affect the whole group. */
+  /** Runs a unit. Throws disk failures and damage, because they affect the whole transaction. */
   async #settle(run: Run): Promise<SettledRun> {
     try {
       const outcomes = await run.start(this.#transaction.tables);
@@ -185,7 +211,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
       return { outcomes };
     } catch (error) {
       this.#transaction.forgetUnit();
-      if (isTemporary(error) || !this.#database.inTransaction) throw error;
+      if (isTemporary(error) || isDamage(error) || !this.#database.inTransaction) throw error;
       return { error: toStorageError(error, this.#path) };
     }
   }
