@@ -75,7 +75,7 @@ export interface LeaseRequest {
   readonly fast: readonly bigint[];
   /** Webhooks whose receivers have recently responded slowly. */
   readonly slow: readonly bigint[];
-  /** Webhooks whose receivers have recently not responded. Other unproven ones come first. */
+  /** Webhooks whose receivers have recently not responded. */
   readonly stalled: readonly bigint[];
   /**
    * Webhooks whose queues of deliveries were full recently. Only their due deliveries are considered, because counting
@@ -100,6 +100,8 @@ export interface LeasedDelivery {
   readonly id: bigint;
   readonly webhookId: bigint;
   readonly accountId: number;
+  /** The pool that the webhook was in when the delivery was leased. */
+  readonly pool: Pool;
   readonly eventId: bigint;
   readonly type: EventType;
   /** JSON of the attempts so far. */
@@ -182,24 +184,33 @@ export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 /** Number of deliveries that a process leases for a fast webhook. More than can be in flight are leased in advance. */
 export const maxLeasedPerFast = 32;
 
-/** Webhooks by their last attempt: `unproven` if their receiver did not respond, or this process has not sent to it. */
+/**
+ * Webhooks by their last attempt. `unproven`: the receiver did not respond, or this process has not sent to it and no
+ * delivery has succeeded recently.
+ */
 export type Pool = 'fast' | 'slow' | 'unproven';
 
 /**
  * Number of places that pools may use. None of them is enough to use up all places. The reserved ones are for fast
  * receivers of trusted accounts without any other place.
  */
-const places = { fast: 80, slowAndUnproven: 80, unproven: 40, reserved: 10 } as const;
+const places = { fast: 80, slow: 70, unproven: 40, slowAndUnproven: 80, reserved: 10 } as const;
 
 /** The free places that each pool may use, apart from the reserved ones. */
 export function poolRooms({ free, inFlight }: Pick<LeaseRequest, 'free' | 'inFlight'>): Record<Pool, number> {
   const atMost = (...most: number[]) => Math.max(0, Math.min(free - places.reserved, ...most));
-  const slow = places.slowAndUnproven - inFlight.slow - inFlight.unproven;
+  const notFast = places.slowAndUnproven - inFlight.slow - inFlight.unproven;
   return {
     fast: atMost(places.fast - inFlight.fast),
-    slow: atMost(slow),
-    unproven: atMost(slow, places.unproven - inFlight.unproven),
+    slow: atMost(notFast, places.slow - inFlight.slow),
+    unproven: atMost(notFast, places.unproven - inFlight.unproven),
   };
+}
+
+/** Whether only fast webhooks may get deliveries. */
+export function isOnlyForFast(request: Pick<LeaseRequest, 'free' | 'inFlight'>): boolean {
+  const { slow, unproven } = poolRooms(request);
+  return slow === 0 && unproven === 0;
 }
 
 /**
@@ -216,6 +227,9 @@ export function maxAccountLeases(
   if (pool === 'slow') return Math.max(half - fast, fewer);
   return isDistrusted ? fewer : Math.max(half, 1);
 }
+
+/** Time for which a successful delivery proves that a receiver responds, unless this process knows better. */
+export const provenMs = 86_400_000;
 
 /** Maximum number of deliveries that a process leases for a webhook. */
 export const maxWebhookLeases: Readonly<Record<Pool, number>> = {

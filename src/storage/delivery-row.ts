@@ -13,6 +13,7 @@ import {
   maxWebhookLeases,
   type Pool,
   poolRooms,
+  provenMs,
   type SendingState,
 } from '../domain/delivery.ts';
 import {
@@ -97,6 +98,9 @@ export interface ReadyWebhook {
   /** The scopes of the events that may be sent now, separated by spaces. */
   readonly sendable: string;
   readonly pacedUntil: bigint;
+  readonly pool: Pool;
+  /** Null if unknown. */
+  readonly succeededAt: bigint | null;
 }
 
 export interface LeasedRow {
@@ -143,6 +147,10 @@ export function mistimedSql(
 export const deliveryScopeSql = `CASE ${Object.entries(scopeByEventGroup)
   .map(([group, scope]) => `WHEN substr(type, 1, ${group.length + 1}) = '${group}.' THEN '${scope}'`)
   .join(' ')} END`;
+
+/** SQL for the pool of a webhook to which this process has not sent recently. Creation is not recorded as a success. */
+export const unknownPoolSql = (now: string) =>
+  `CASE WHEN succeeded_at > created_at AND succeeded_at > ${now} - ${provenMs} THEN 'slow' ELSE 'unproven' END`;
 
 /** SQL conditions on a row of `webhooks`. `now` is the SQL for the current time. */
 export function sendingSql({ position }: Dialect, now: string) {
@@ -244,8 +252,7 @@ export function accountRoomsJson(request: LeaseRequest): string {
 /** Divides the pace of each account and the room among the webhooks. A random account and webhook is the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
   const shares = new Map<bigint, LeaseShare>();
-  const [fast, slow, stalled] = [new Set(request.fast), new Set(request.slow), new Set(request.stalled)];
-  const poolOf = ({ id }: ReadyWebhook) => (fast.has(id) ? 'fast' : slow.has(id) ? 'slow' : 'unproven');
+  const [responsive, stalled] = [new Set([...request.fast, ...request.slow]), new Set(request.stalled)];
   let { free } = request;
   const inFlight = { ...request.inFlight };
   let isReduced = false;
@@ -255,7 +262,7 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
   for (const [accountId, webhooks] of startingAt(accounts, request.turn)) {
     const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
     const rooms = poolRooms({ free, inFlight });
-    const byPool = Map.groupBy(webhooks, poolOf);
+    const byPool = Map.groupBy(webhooks, ({ pool }) => pool);
     const ofPools = new Map(
       [...byPool].map(([pool, { length }]) => {
         const left = Math.min(free, accountRoom(request, pool, Number(accountId), rooms[pool]));
@@ -263,13 +270,9 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
       }),
     );
     const ofAll = { left: pace.allowed, webhooks: webhooks.length };
-    const inTurn = startingAt(webhooks, ownTurn);
-    for (const webhook of inTurn.sort(
-      (one, other) => Number(stalled.has(one.id)) - Number(stalled.has(other.id)),
-    )) {
-      const pool = poolOf(webhook);
+    for (const { id, pool } of inOrder(startingAt(webhooks, ownTurn), stalled)) {
       const ofPool = ofPools.get(pool) ?? ofAll;
-      const wanted = request.held[String(webhook.id)] ?? maxWebhookLeases[pool];
+      const wanted = request.held[String(id)] ?? (responsive.has(id) ? maxWebhookLeases[pool] : 1);
       const allowed = Math.min(wanted, shareOf(ofAll));
       const most = Math.min(allowed, shareOf(ofPool));
       isReduced ||= most < allowed && free < request.free;
@@ -281,10 +284,20 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
       const places = Math.min(most, maxInFlight.perWebhook);
       free -= places;
       inFlight[pool] += places;
-      shares.set(webhook.id, { most, pace });
+      shares.set(id, { most, pace });
     }
   }
   return { shares, isReduced };
+}
+
+/** Unproven webhooks in the order in which they are likely to respond; the order of others does not change. */
+function inOrder(webhooks: readonly ReadyWebhook[], stalled: ReadonlySet<bigint>): ReadyWebhook[] {
+  const { unproven = [], proven = [] } = Object.groupBy(webhooks, ({ pool }) =>
+    pool === 'unproven' ? 'unproven' : 'proven',
+  );
+  const { true: last = [], false: first = [] } = Object.groupBy(unproven, ({ id }) => `${stalled.has(id)}`);
+  first.sort((one, other) => Number((other.succeededAt ?? 0n) - (one.succeededAt ?? 0n)));
+  return [...proven, ...first, ...last];
 }
 
 function startingAt<T>(all: readonly T[], turn: number): T[] {
@@ -334,12 +347,12 @@ export function countExpired(position: bigint, after: bigint): bigint {
 }
 
 export function toLeasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): LeasedDelivery {
-  const { url, types, secret, formerSecret, formerSecretUntil } = webhook;
+  const { url, types, secret, formerSecret, formerSecretUntil, pool } = webhook;
   const isSelected = typesOf(types).includes(row.type);
   const accountId = Number(webhook.accountId);
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
   const message = { ...row, createdAt: Number(row.createdAt), leasedUntil };
-  return { ...message, accountId, url, isSelected, secret, formerSecret, formerSecretUntil: until };
+  return { ...message, accountId, pool, url, isSelected, secret, formerSecret, formerSecretUntil: until };
 }
 
 /**

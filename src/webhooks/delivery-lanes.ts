@@ -16,8 +16,6 @@ export interface Loaded {
 interface Attempt {
   /** Unix ms. Reset after a pause of this process or a clock step, which would make receivers look slow. */
   startedAt: number;
-  /** The pool at the start. A fast receiver that hangs thus frees no place for another fast one. */
-  readonly pool: Pool;
 }
 
 interface Lane {
@@ -84,7 +82,7 @@ export class DeliveryLanes {
   /** Number of requests in flight. */
   get inFlight(): Record<Pool, number> {
     const inFlight = { fast: 0, slow: 0, unproven: 0 };
-    for (const lane of this.#lanes.values()) for (const { pool } of lane.inFlight.values()) inFlight[pool]++;
+    for (const lane of this.#lanes.values()) for (const { pool } of lane.inFlight.keys()) inFlight[pool]++;
     return inFlight;
   }
 
@@ -94,27 +92,26 @@ export class DeliveryLanes {
    */
   get held(): Record<string, number> {
     const rooms = [...this.#lanes].map(([id, lane]) => {
-      return [id, Math.max(0, maxWebhookLeases[this.#poolOf(id)] - taken(lane))];
+      return [id, Math.max(0, this.#mostFor(id) - taken(lane))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
 
-  /** Number of leased deliveries, by account. */
+  /**
+   * Number of leased deliveries, by account. A delivery stays in the pool in which it was leased, so that a fast receiver
+   * that hangs frees no place for another fast one.
+   */
   get used(): Record<Pool, Record<number, number>> {
     const used: Record<Pool, Record<number, number>> = { fast: {}, slow: {}, unproven: {} };
-    for (const [webhookId, { accountId, inFlight, waiting }] of this.#lanes) {
-      const add = (pool: Pool, count: number) => {
-        used[pool][accountId] = (used[pool][accountId] ?? 0) + count;
-      };
-      for (const { pool } of inFlight.values()) add(pool, 1);
-      if (waiting.length > 0) add(this.#poolOf(webhookId), waiting.length);
-    }
+    for (const { accountId, inFlight, waiting } of this.#lanes.values())
+      for (const { pool } of [...inFlight.keys(), ...waiting.map(({ delivery }) => delivery)])
+        used[pool][accountId] = (used[pool][accountId] ?? 0) + 1;
     return used;
   }
 
-  #poolOf(webhookId: bigint): Pool {
-    if (this.#fast.has(webhookId)) return 'fast';
-    return this.#slow.has(webhookId) ? 'slow' : 'unproven';
+  #mostFor(webhookId: bigint): number {
+    if (this.#fast.has(webhookId)) return maxWebhookLeases.fast;
+    return this.#slow.has(webhookId) ? maxWebhookLeases.slow : maxWebhookLeases.unproven;
   }
 
   /** Webhooks with leased deliveries that are queued. */
@@ -205,7 +202,7 @@ export class DeliveryLanes {
     if (this.#inFlight === maxInFlight.perProcess) return undefined;
     const loaded = lane.waiting.shift();
     if (loaded === undefined) return undefined;
-    lane.inFlight.set(loaded.delivery, { startedAt: now, pool: this.#poolOf(webhookId) });
+    lane.inFlight.set(loaded.delivery, { startedAt: now });
     this.#inFlight++;
     return loaded;
   }

@@ -6,10 +6,10 @@ import {
   type AttemptOutcome,
   type DisableOutcome,
   type DispatchResult,
+  isOnlyForFast,
   type LeasedDelivery,
   type LeaseRequest,
   maxInFlight,
-  poolRooms,
   type SendingState,
   type SettledDelivery,
 } from '../domain/delivery.ts';
@@ -226,7 +226,7 @@ export class Dispatcher {
     this.#isWoken = false;
     this.#lanes.resume(now);
     const { leases } = this.#lanes;
-    const isForAll = poolRooms(leases).slow > 0;
+    const isForAll = !isOnlyForFast(leases);
     const request = {
       ...leases,
       ...{ now, leasedUntil: now + leaseMs, room: this.#isStopping ? 0 : leases.free, perSecond },

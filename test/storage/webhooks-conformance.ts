@@ -8,6 +8,7 @@ import {
   maxHeldEvents,
   maxInFlight,
   maxPending,
+  provenMs,
   type SettledDelivery,
 } from '../../src/domain/delivery.ts';
 import type { DeliveryStatus } from '../../src/domain/delivery-status.ts';
@@ -806,7 +807,7 @@ export function webhooksConform(check: StoreTest): void {
       const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
         (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
       expect(await leasedWith({ fast: { 1: 26 } })).toEqual([3, 3, 4, 1, 1]);
-      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 29 } })).toEqual([0, 0, 3, 1, 1]);
+      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 22 } })).toEqual([0, 0, 3, 1, 1]);
       expect(await leasedWith({ slow: { 1: 32 }, unproven: { 2: 5 } })).toEqual([10, 10, 0, 1, 0]);
     },
   );
@@ -830,6 +831,25 @@ export function webhooksConform(check: StoreTest): void {
       expect(await at({ slow: 40, unproven: 39 })).toEqual([6, 1, 0, 0]);
       expect(await at({ unproven: 40 })).toEqual([10, 4, 0, 0]);
       expect(await at({ slow: 80 })).toEqual([5, 0, 0, 0]);
+    },
+  );
+
+  check(
+    'a webhook that a process does not know counts as slow within a day after a success, and otherwise as unproven',
+    async ({ store }) => {
+      await create(store);
+      await addPets(store, 3);
+      await take(store);
+      const leaseOne = async (at: number) => {
+        const lease = { ...requestAt(at, 1), slow: [] };
+        return (await store.write('dispatchDeliveries', { settled: [], lease }))
+          .deliveries[0] as LeasedDelivery;
+      };
+      const [first, successAt] = [await leaseOne(now), now + 61_000];
+      const settled = [{ ...ended(first), finishedAt: successAt }];
+      await store.write('dispatchDeliveries', { settled, lease: requestAt(successAt, 0) });
+      const [second, third] = [await leaseOne(successAt), await leaseOne(successAt + provenMs)];
+      expect([first, second, third].map(({ pool }) => pool)).toEqual(['unproven', 'slow', 'unproven']);
     },
   );
 

@@ -21,6 +21,7 @@ function deliveryTo(webhookId: number): LeasedDelivery {
       id: BigInt(webhookId),
       webhookId: BigInt(webhookId),
       accountId: 1,
+      pool: 'fast',
       eventId: 1n,
       type: 'pet.created',
     },

@@ -1,12 +1,13 @@
 /** How many deliveries are leased for each webhook and account, and which receivers count as fast. */
 import { expect, test } from 'bun:test';
-import type { LeasedDelivery } from '../../src/domain/delivery.ts';
+import type { LeasedDelivery, Pool } from '../../src/domain/delivery.ts';
 import { DeliveryLanes, type Loaded } from '../../src/webhooks/delivery-lanes.ts';
 
-const loaded = (webhookId: bigint, accountId = 1) => {
+const loaded = (webhookId: bigint, accountId = 1, pool: Pool = 'slow') => {
   const webhook = {
     webhookId,
     accountId,
+    pool,
     url: '',
     isSelected: true,
     secret: '',
@@ -61,14 +62,19 @@ test('at most 32 deliveries to a fast receiver are leased, including those in fl
   expect(lanes.held).toEqual({ '1': 31, '2': 3, '3': 0 });
 });
 
-test('the deliveries of an account count against the pool that the receiver was in when they started', () => {
+test('the deliveries of an account count against the pool in which they were leased, until they end', () => {
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 999);
-  attempt(lanes, 2n, 1_000);
-  for (const id of [1n, 1n, 2n, 3n]) start(lanes, id);
-  lanes.add(loaded(1n));
-  expect(lanes.used).toEqual({ fast: { 1: 3 }, slow: { 1: 1 }, unproven: { 1: 1 } });
-  expect(lanes.inFlight).toEqual({ fast: 2, slow: 1, unproven: 1 });
+  const fast = loaded(1n, 1, 'fast');
+  for (const one of [fast, loaded(1n, 1, 'fast'), loaded(2n, 1, 'slow'), loaded(3n, 2, 'unproven')])
+    lanes.add(one);
+  for (const id of [1n, 2n, 3n]) lanes.next(id, 0);
+  expect(lanes.used).toEqual({ fast: { 1: 2 }, slow: { 1: 1 }, unproven: { 2: 1 } });
+  expect(lanes.inFlight).toEqual({ fast: 1, slow: 1, unproven: 1 });
+  lanes.withdrawSlow(1_000);
+  expect([speedsOf(lanes).fast, lanes.inFlight.fast]).toEqual([[], 1]);
+  lanes.end(fast.delivery, Number.POSITIVE_INFINITY, 15_000);
+  expect(lanes.inFlight).toEqual({ fast: 0, slow: 1, unproven: 1 });
 });
 
 test('an account is distrusted for five minutes after a request was not answered for three seconds', () => {
@@ -97,20 +103,6 @@ test('a pause of the process or a clock step does not make receivers slow', () =
   lanes.withdrawSlow(60_999);
   lanes.withdrawSlow(61_000);
   expect(lanes.leases.fast).toEqual([]);
-});
-
-test('a request counts against the limit for fast receivers until it ends, even if it is not answered', () => {
-  const lanes = new DeliveryLanes();
-  attempt(lanes, 1n, 0);
-  const unanswered = start(lanes, 1n);
-  lanes.withdrawSlow(1_000);
-  start(lanes, 1n);
-  expect([speedsOf(lanes), lanes.inFlight]).toEqual([
-    { fast: [], slow: [1n], stalled: [] },
-    { fast: 1, slow: 1, unproven: 0 },
-  ]);
-  lanes.end(unanswered, Number.POSITIVE_INFINITY, 15_000);
-  expect(lanes.inFlight).toEqual({ fast: 0, slow: 1, unproven: 0 });
 });
 
 test('a quick response does not make a receiver count as fast while another request has waited for a second', () => {

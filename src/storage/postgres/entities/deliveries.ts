@@ -1,11 +1,11 @@
 import {
   burstMicroseconds,
   eventBatchSize,
+  isOnlyForFast,
   type LeaseRequest,
   type LeaseResult,
   leaseLimits,
   maxPacedUntil,
-  poolRooms,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
@@ -24,6 +24,7 @@ import {
   sendingSql,
   successPrecisionMs,
   toLeasedDelivery,
+  unknownPoolSql,
   updatedPaces,
 } from '../../delivery-row.ts';
 import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
@@ -122,16 +123,19 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, held, fast, slow, full } = request;
+    const { after, now, room, held, full } = request;
+    const [fast, slow, stalled] = [request.fast, request.slow, request.stalled].map(
+      (ids) => `[${ids.join()}]`,
+    );
     const rooms = JSON.stringify(held);
     const accountRooms = accountRoomsJson(request);
-    const isForAll = poolRooms(request).slow > 0;
+    const isForAll = !isOnlyForFast(request);
     return this.#statements.run(
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
           former_secret_until AS "formerSecretUntil", position, redelivering_to AS "redeliveringTo", last, oldest,
           is_behind AND position < last AS "isBehind", ${sql.unsafe(sendingConditions.sendable)} AS sendable,
-          paced_until AS "pacedUntil"
+          paced_until AS "pacedUntil", pool, succeeded_at AS "succeededAt"
         FROM webhooks
         JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
         CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
@@ -140,20 +144,20 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         ) AS bounds
         CROSS JOIN LATERAL (
           SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined,
-            webhooks.id IN (SELECT json_array_elements_text(${`[${fast.join()}]`}::text::json)::bigint) AS is_fast,
-            webhooks.id IN (SELECT json_array_elements_text(${`[${slow.join()}]`}::text::json)::bigint) AS is_slow
+            CASE WHEN webhooks.id IN (SELECT json_array_elements_text(${fast}::text::json)::bigint) THEN 'fast'
+              WHEN webhooks.id IN (SELECT json_array_elements_text(${slow}::text::json)::bigint) THEN 'slow'
+              WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'unproven'
+              ELSE ${sql.unsafe(unknownPoolSql('clock.now'))} END AS pool
         ) AS examined
-        CROSS JOIN LATERAL (
-          SELECT ${accountRooms}::text::json -> CASE WHEN is_fast THEN 'fast' WHEN is_slow THEN 'slow' ELSE 'unproven' END AS pool
-        ) AS rooms
+        CROSS JOIN LATERAL (SELECT ${accountRooms}::text::json -> pool AS of_accounts) AS rooms
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
             ELSE false END AS is_behind OFFSET 0
         ) AS pending
-        WHERE webhooks.id > ${after} AND enabled AND (${isForAll}::boolean OR is_fast) AND (
+        WHERE webhooks.id > ${after} AND enabled AND (${isForAll}::boolean OR pool = 'fast') AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
-            AND coalesce(rooms.pool ->> webhooks.account_id::text, rooms.pool ->> '*')::bigint > 0
+            AND coalesce(of_accounts ->> webhooks.account_id::text, of_accounts ->> '*')::bigint > 0
             AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))

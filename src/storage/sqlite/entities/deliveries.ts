@@ -4,6 +4,7 @@ import {
   burstMicroseconds,
   type DeliveryBacklog,
   eventBatchSize,
+  isOnlyForFast,
   type LeasedDelivery,
   type LeaseRequest,
   type LeaseResult,
@@ -11,7 +12,6 @@ import {
   maxCountedPending,
   maxPacedUntil,
   maxWebhooksRead,
-  poolRooms,
   type SendableEvents,
   type SettledDelivery,
 } from '../../../domain/delivery.ts';
@@ -34,6 +34,7 @@ import {
   sendingSql,
   successPrecisionMs,
   toLeasedDelivery,
+  unknownPoolSql,
   updatedPaces,
 } from '../../delivery-row.ts';
 import {
@@ -53,10 +54,10 @@ const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?9)
 const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
-const isFast = 'id IN (SELECT value FROM json_each(?10))';
-const isSlow = 'id IN (SELECT value FROM json_each(?11))';
-const roomsOfPool = `?8 -> CASE WHEN ${isFast} THEN 'fast' WHEN ${isSlow} THEN 'slow' ELSE 'unproven' END`;
-const accountRoom = `coalesce(${roomsOfPool} ->> ('$."' || account_id || '"'), ${roomsOfPool} ->> '*')`;
+const isIn = (parameter: string) => `id IN (SELECT value FROM json_each(${parameter}))`;
+const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'unproven'
+  ELSE ${unknownPoolSql('?3')} END`;
+const accountRoom = `coalesce(?8 -> pool ->> ('$."' || account_id || '"'), ?8 -> pool ->> '*')`;
 const mayBeTaken = `${accountRoom} > 0
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
@@ -119,8 +120,8 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
       ...[JSON.stringify(held), maxPacedUntil(request), accountRoomsJson(request)],
       // Ids may exceed the safe integers of JavaScript.
-      ...[request.full, request.fast, request.slow].map((ids) => `[${ids.join()}]`),
-      poolRooms(request).slow > 0 ? 1 : 0,
+      ...[request.full, request.fast, request.slow, request.stalled].map((ids) => `[${ids.join()}]`),
+      isOnlyForFast(request) ? 0 : 1,
     );
     const { shares, isReduced } = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
@@ -196,9 +197,11 @@ function statementsOf(database: Database) {
     ready: database.query<ReadyWebhook & { readonly mayBeTaken: bigint }, SqlValue[]>(
       `SELECT id, webhooks.account_id AS accountId, url, types, secret, former_secret AS formerSecret,
               former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
-              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
-       FROM webhooks CROSS JOIN webhook_paces USING (account_id)
-       WHERE id > ?1 AND enabled = 1 AND (?12 = 1 OR ${isFast})
+              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil,
+              pool, succeeded_at AS succeededAt
+       FROM (SELECT *, ${pool} AS pool FROM webhooks WHERE id > ?1 AND enabled = 1) AS webhooks
+       CROSS JOIN webhook_paces USING (account_id)
+       WHERE (?13 = 1 OR pool = 'fast')
          AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${mayBeTaken} AND ${isAnyDue}))
        ORDER BY id LIMIT ?5`,
     ),
