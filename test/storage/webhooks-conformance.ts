@@ -66,10 +66,7 @@ async function create({ write, accounts }: Store, accountId = 1) {
 const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
-/** All webhooks of a test, as slow ones. */
-const slow = Array.from({ length: 200 }, (_, at) => BigInt(at + 1));
-
-const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room, slow });
+const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room });
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
 async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {

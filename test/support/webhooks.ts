@@ -34,7 +34,12 @@ async function write(url: string, change: (store: Awaited<ReturnType<typeof open
 const open = (url: string) =>
   openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, isServing: false, units });
 
-/** A round of a process that has leased no deliveries. It leases none, and only creates those of recent events. */
+const slow = Array.from({ length: 200 }, (_, at) => BigInt(at + 1));
+
+/**
+ * A round of a process that has leased no deliveries, and knows all receivers as slow. It leases none, and only creates
+ * those of recent events.
+ */
 export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
   const none = {
     held: {},
@@ -42,7 +47,7 @@ export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): Lea
     free: 100,
     inFlight: { fast: 0, slow: 0, unproven: 0 },
     distrusted: [],
-    slow: [],
+    slow,
     stalled: [],
     full: [],
     fast: [],
