@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxDroppedBytes, maxDroppedChunks } from '../../src/http/listener/unread-body.ts';
+import { maxChunks } from '../../src/http/pipeline/body.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startAppForFile } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
@@ -163,6 +164,20 @@ describe('an endless body', () => {
       expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
     },
   );
+});
+
+test('a body may have 1,024 chunks, and is rejected if it has more', async () => {
+  const pet = newPet('Chunked');
+  const send = async (chunks: number) => {
+    const single = [...(pet + ' '.repeat(chunks - pet.length))].map((byte) => `1\r\n${byte}\r\n`);
+    const sent = `${head('POST /v1/pets', authorization + json)}${single.join('')}0\r\n\r\n`;
+    const [response] = await inSteps(sent);
+    return [response?.status, response?.body.includes('more than 1024 chunks')];
+  };
+  expect([await send(maxChunks), await send(maxChunks + 1)]).toEqual([
+    [201, false],
+    [400, true],
+  ]);
 });
 
 test('the connection is closed after the response to a GET request with a chunked body', async () => {
