@@ -185,32 +185,38 @@ export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 export const maxLeasedPerFast = 32;
 
 /**
- * Webhooks by their last attempt. `unproven`: the receiver did not respond, or this process has not sent to it and no
+ * Webhooks by their last attempt. `stalled`: the receiver did not respond. `new`: this process has not sent to it, and no
  * delivery has succeeded recently.
  */
-export type Pool = 'fast' | 'slow' | 'unproven';
+export type Pool = 'fast' | 'slow' | 'new' | 'stalled';
 
 /**
- * Number of places that pools may use. None of them is enough to use up all places. The reserved ones are for fast
+ * Number of places that pools may use, so that each finds some, whatever the others use. The reserved ones are for fast
  * receivers of trusted accounts without any other place.
  */
-const places = { fast: 80, slow: 70, unproven: 40, slowAndUnproven: 80, reserved: 10 } as const;
+const places = {
+  ...{ fast: 80, slow: 60, new: 30, stalled: 30 },
+  ...{ slowAndStalled: 70, allButFast: 80, reserved: 10 },
+} as const;
 
 /** The free places that each pool may use, apart from the reserved ones. */
 export function poolRooms({ free, inFlight }: Pick<LeaseRequest, 'free' | 'inFlight'>): Record<Pool, number> {
-  const atMost = (...most: number[]) => Math.max(0, Math.min(free - places.reserved, ...most));
-  const notFast = places.slowAndUnproven - inFlight.slow - inFlight.unproven;
+  const known = places.slowAndStalled - inFlight.slow - inFlight.stalled;
+  const all = places.allButFast - inFlight.slow - inFlight.stalled - inFlight.new;
+  const roomOf = (pool: Pool, ...most: number[]) =>
+    Math.max(0, Math.min(free - places.reserved, places[pool] - inFlight[pool], ...most));
   return {
-    fast: atMost(places.fast - inFlight.fast),
-    slow: atMost(notFast, places.slow - inFlight.slow),
-    unproven: atMost(notFast, places.unproven - inFlight.unproven),
+    fast: roomOf('fast'),
+    slow: roomOf('slow', known, all),
+    new: roomOf('new', all),
+    stalled: roomOf('stalled', known, all),
   };
 }
 
 /** Whether only fast webhooks may get deliveries. */
 export function isOnlyForFast(request: Pick<LeaseRequest, 'free' | 'inFlight'>): boolean {
-  const { slow, unproven } = poolRooms(request);
-  return slow === 0 && unproven === 0;
+  const { fast, ...others } = poolRooms(request);
+  return Object.values(others).every((room) => room === 0);
 }
 
 /**
@@ -222,7 +228,7 @@ export function maxAccountLeases(
   pool: Pool,
   { fast = 0, isDistrusted = false }: { readonly fast?: number; readonly isDistrusted?: boolean } = {},
 ): number {
-  if (pool === 'unproven') return Math.ceil(room / 8);
+  if (pool === 'new' || pool === 'stalled') return Math.ceil(room / 8);
   const [half, fewer] = [Math.min(maxLeasedPerFast, Math.ceil(room / 2)), Math.ceil(room ** 2 / 200)];
   if (pool === 'slow') return Math.max(half - fast, fewer);
   return isDistrusted ? fewer : Math.max(half, 1);
@@ -235,7 +241,8 @@ export const provenMs = 86_400_000;
 export const maxWebhookLeases: Readonly<Record<Pool, number>> = {
   fast: maxLeasedPerFast,
   slow: maxInFlight.perWebhook,
-  unproven: 1,
+  new: 1,
+  stalled: 1,
 };
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */

@@ -150,7 +150,7 @@ export const deliveryScopeSql = `CASE ${Object.entries(scopeByEventGroup)
 
 /** SQL for the pool of a webhook to which this process has not sent recently. Creation is not recorded as a success. */
 export const unknownPoolSql = (now: string) =>
-  `CASE WHEN succeeded_at > created_at AND succeeded_at > ${now} - ${provenMs} THEN 'slow' ELSE 'unproven' END`;
+  `CASE WHEN succeeded_at > created_at AND succeeded_at > ${now} - ${provenMs} THEN 'slow' ELSE 'new' END`;
 
 /** SQL conditions on a row of `webhooks`. `now` is the SQL for the current time. */
 export function sendingSql({ position }: Dialect, now: string) {
@@ -223,7 +223,7 @@ interface LeaseShares {
   readonly isReduced: boolean;
 }
 
-const pools: readonly Pool[] = ['fast', 'slow', 'unproven'];
+const pools: readonly Pool[] = ['fast', 'slow', 'new', 'stalled'];
 
 /** Number of additional deliveries that the process leases for an account while the pool has this much room. */
 function accountRoom(request: LeaseRequest, pool: Pool, accountId: number, room: number): number {
@@ -252,7 +252,7 @@ export function accountRoomsJson(request: LeaseRequest): string {
 /** Divides the pace of each account and the room among the webhooks. A random account and webhook is the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
   const shares = new Map<bigint, LeaseShare>();
-  const [responsive, stalled] = [new Set([...request.fast, ...request.slow]), new Set(request.stalled)];
+  const responsive = new Set([...request.fast, ...request.slow]);
   let { free } = request;
   const inFlight = { ...request.inFlight };
   let isReduced = false;
@@ -270,7 +270,7 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
       }),
     );
     const ofAll = { left: pace.allowed, webhooks: webhooks.length };
-    for (const { id, pool } of inOrder(startingAt(webhooks, ownTurn), stalled)) {
+    for (const { id, pool } of newestSuccessFirst(startingAt(webhooks, ownTurn))) {
       const ofPool = ofPools.get(pool) ?? ofAll;
       const wanted = request.held[String(id)] ?? (responsive.has(id) ? maxWebhookLeases[pool] : 1);
       const allowed = Math.min(wanted, shareOf(ofAll));
@@ -290,14 +290,13 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
   return { shares, isReduced };
 }
 
-/** Unproven webhooks in the order in which they are likely to respond; the order of others does not change. */
-function inOrder(webhooks: readonly ReadyWebhook[], stalled: ReadonlySet<bigint>): ReadyWebhook[] {
-  const { unproven = [], proven = [] } = Object.groupBy(webhooks, ({ pool }) =>
-    pool === 'unproven' ? 'unproven' : 'proven',
+/** Webhooks that are new to this process in the order in which they are likely to respond, after the others. */
+function newestSuccessFirst(webhooks: readonly ReadyWebhook[]): ReadyWebhook[] {
+  const { new: unknown = [], known = [] } = Object.groupBy(webhooks, ({ pool }) =>
+    pool === 'new' ? 'new' : 'known',
   );
-  const { true: last = [], false: first = [] } = Object.groupBy(unproven, ({ id }) => `${stalled.has(id)}`);
-  first.sort((one, other) => Number((other.succeededAt ?? 0n) - (one.succeededAt ?? 0n)));
-  return [...proven, ...first, ...last];
+  unknown.sort((one, other) => Number((other.succeededAt ?? 0n) - (one.succeededAt ?? 0n)));
+  return [...known, ...unknown];
 }
 
 function startingAt<T>(all: readonly T[], turn: number): T[] {

@@ -81,7 +81,7 @@ export class DeliveryLanes {
 
   /** Number of requests in flight. */
   get inFlight(): Record<Pool, number> {
-    const inFlight = { fast: 0, slow: 0, unproven: 0 };
+    const inFlight = { fast: 0, slow: 0, new: 0, stalled: 0 };
     for (const lane of this.#lanes.values()) for (const { pool } of lane.inFlight.keys()) inFlight[pool]++;
     return inFlight;
   }
@@ -102,7 +102,7 @@ export class DeliveryLanes {
    * that hangs frees no place for another fast one.
    */
   get used(): Record<Pool, Record<number, number>> {
-    const used: Record<Pool, Record<number, number>> = { fast: {}, slow: {}, unproven: {} };
+    const used: Record<Pool, Record<number, number>> = { fast: {}, slow: {}, new: {}, stalled: {} };
     for (const { accountId, inFlight, waiting } of this.#lanes.values())
       for (const { pool } of [...inFlight.keys(), ...waiting.map(({ delivery }) => delivery)])
         used[pool][accountId] = (used[pool][accountId] ?? 0) + 1;
@@ -111,7 +111,7 @@ export class DeliveryLanes {
 
   #mostFor(webhookId: bigint): number {
     if (this.#fast.has(webhookId)) return maxWebhookLeases.fast;
-    return this.#slow.has(webhookId) ? maxWebhookLeases.slow : maxWebhookLeases.unproven;
+    return this.#slow.has(webhookId) ? maxWebhookLeases.slow : maxWebhookLeases.new;
   }
 
   /** Webhooks with leased deliveries that are queued. */

@@ -777,13 +777,13 @@ export function webhooksConform(check: StoreTest): void {
     };
     return leased;
   };
-  const none = { fast: 0, slow: 0, unproven: 0 };
+  const none = { fast: 0, slow: 0, new: 0, stalled: 0 };
   const usedBy = (used: Partial<LeaseRequest['used']>) => ({
-    used: { fast: {}, slow: {}, unproven: {}, ...used },
+    used: { fast: {}, slow: {}, new: {}, stalled: {}, ...used },
   });
 
   check(
-    'a webhook gets 32 deliveries at most if its receiver is fast, 4 if it is slow, and 1 if it is unproven',
+    'a webhook gets 32 deliveries at most if its receiver is fast, 4 if it is slow, and otherwise 1',
     async ({ store }) => {
       const leased = await createLeased(store, [1, 1, 1]);
       expect(await leased(([fast = 0n, slow = 0n]) => ({ fast: [fast], slow: [slow] }))).toEqual([
@@ -804,8 +804,8 @@ export function webhooksConform(check: StoreTest): void {
       const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
         (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
       expect(await leasedWith({ fast: { 1: 26 } })).toEqual([3, 3, 4, 1, 1]);
-      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 22 } })).toEqual([0, 0, 3, 1, 1]);
-      expect(await leasedWith({ slow: { 1: 32 }, unproven: { 2: 5 } })).toEqual([10, 10, 0, 1, 0]);
+      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 15 } })).toEqual([0, 0, 3, 1, 1]);
+      expect(await leasedWith({ slow: { 1: 32 }, new: { 2: 5 } })).toEqual([10, 10, 0, 1, 0]);
     },
   );
 
@@ -815,7 +815,7 @@ export function webhooksConform(check: StoreTest): void {
       const leased = await createLeased(store, [1, 1, 2, 3]);
       const at = async (inFlight: Partial<LeaseRequest['inFlight']>, more: Partial<LeaseRequest> = {}) => {
         const all = { ...none, ...inFlight };
-        const free = 100 - all.fast - all.slow - all.unproven;
+        const free = 100 - all.fast - all.slow - all.new - all.stalled;
         const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
         return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), ...more })))[0];
       };
@@ -825,14 +825,14 @@ export function webhooksConform(check: StoreTest): void {
       expect(await at({ fast: 74 }, { distrusted: [1] })).toEqual([1, 4, 1, 1]);
       expect(await at({ fast: 80 })).toEqual([1, 4, 1, 1]);
       expect(await at({ fast: 80 }, usedBy({ fast: { 1: 4 } }))).toEqual([0, 1, 1, 1]);
-      expect(await at({ slow: 40, unproven: 39 })).toEqual([6, 1, 0, 0]);
-      expect(await at({ unproven: 40 })).toEqual([10, 4, 0, 0]);
+      expect(await at({ slow: 40, stalled: 29 })).toEqual([10, 1, 1, 1]);
+      expect(await at({ new: 30 })).toEqual([10, 4, 0, 0]);
       expect(await at({ slow: 80 })).toEqual([5, 0, 0, 0]);
     },
   );
 
   check(
-    'a webhook that a process does not know counts as slow within a day after a success, and otherwise as unproven',
+    'a webhook that a process does not know counts as slow within a day after a success, and otherwise as new',
     async ({ store }) => {
       await create(store);
       await addPets(store, 3);
@@ -846,20 +846,7 @@ export function webhooksConform(check: StoreTest): void {
       const settled = [{ ...ended(first), finishedAt: successAt }];
       await store.write('dispatchDeliveries', { settled, lease: requestAt(successAt, 0) });
       const [second, third] = [await leaseOne(successAt), await leaseOne(successAt + provenMs)];
-      expect([first, second, third].map(({ pool }) => pool)).toEqual(['unproven', 'slow', 'unproven']);
-    },
-  );
-
-  check(
-    'stalled webhooks get deliveries only after the other webhooks of their account',
-    async ({ store }) => {
-      const leased = await createLeased(store, [1, 1, 2]);
-      const [counts] = await leased(([stalled = 0n]) => ({
-        slow: [],
-        stalled: [stalled],
-        inFlight: { ...none, unproven: 38 },
-      }));
-      expect(counts).toEqual([0, 1, 1]);
+      expect([first, second, third].map(({ pool }) => pool)).toEqual(['new', 'slow', 'new']);
     },
   );
 

@@ -43,9 +43,9 @@ const slow = Array.from({ length: 200 }, (_, at) => BigInt(at + 1));
 export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
   const none = {
     held: {},
-    used: { fast: {}, slow: {}, unproven: {} },
+    used: { fast: {}, slow: {}, new: {}, stalled: {} },
     free: 100,
-    inFlight: { fast: 0, slow: 0, unproven: 0 },
+    inFlight: { fast: 0, slow: 0, new: 0, stalled: 0 },
     distrusted: [],
     slow,
     stalled: [],

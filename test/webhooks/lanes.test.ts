@@ -66,15 +66,15 @@ test('the deliveries of an account count against the pool in which they were lea
   const lanes = new DeliveryLanes();
   attempt(lanes, 1n, 999);
   const fast = loaded(1n, 1, 'fast');
-  for (const one of [fast, loaded(1n, 1, 'fast'), loaded(2n, 1, 'slow'), loaded(3n, 2, 'unproven')])
+  for (const one of [fast, loaded(1n, 1, 'fast'), loaded(2n, 1, 'slow'), loaded(3n, 2, 'stalled')])
     lanes.add(one);
   for (const id of [1n, 2n, 3n]) lanes.next(id, 0);
-  expect(lanes.used).toEqual({ fast: { 1: 2 }, slow: { 1: 1 }, unproven: { 2: 1 } });
-  expect(lanes.inFlight).toEqual({ fast: 1, slow: 1, unproven: 1 });
+  expect(lanes.used).toEqual({ fast: { 1: 2 }, slow: { 1: 1 }, new: {}, stalled: { 2: 1 } });
+  expect(lanes.inFlight).toEqual({ fast: 1, slow: 1, new: 0, stalled: 1 });
   lanes.withdrawSlow(1_000);
   expect([speedsOf(lanes).fast, lanes.inFlight.fast]).toEqual([[], 1]);
   lanes.end(fast.delivery, Number.POSITIVE_INFINITY, 15_000);
-  expect(lanes.inFlight).toEqual({ fast: 0, slow: 1, unproven: 1 });
+  expect(lanes.inFlight).toEqual({ fast: 0, slow: 1, new: 0, stalled: 1 });
 });
 
 test('an account is distrusted for five minutes after a request was not answered for three seconds', () => {

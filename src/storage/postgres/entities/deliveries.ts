@@ -146,7 +146,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined,
             CASE WHEN webhooks.id IN (SELECT json_array_elements_text(${fast}::text::json)::bigint) THEN 'fast'
               WHEN webhooks.id IN (SELECT json_array_elements_text(${slow}::text::json)::bigint) THEN 'slow'
-              WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'unproven'
+              WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'stalled'
               ELSE ${sql.unsafe(unknownPoolSql('clock.now'))} END AS pool
         ) AS examined
         CROSS JOIN LATERAL (SELECT ${accountRooms}::text::json -> pool AS of_accounts) AS rooms

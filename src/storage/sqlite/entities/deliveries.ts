@@ -55,7 +55,7 @@ const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
 const isIn = (parameter: string) => `id IN (SELECT value FROM json_each(${parameter}))`;
-const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'unproven'
+const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'stalled'
   ELSE ${unknownPoolSql('?3')} END`;
 const accountRoom = `coalesce(?8 -> pool ->> ('$."' || account_id || '"'), ?8 -> pool ->> '*')`;
 const mayBeTaken = `${accountRoom} > 0
