@@ -44,8 +44,8 @@ export interface ApiRequest {
   readonly collection: string;
   readonly id?: Int64;
   readonly step?: string;
-  /** The path is `webhooks/7/deliveries/9/redeliver`. */
-  readonly deliveryId?: Int64;
+  /** A child's collection, the name of its id, and the id: the path is `webhooks/7/deliveries/9/redeliver`. */
+  readonly child?: readonly [collection: string, name: string, id: Int64];
   /** Query parameters. Undefined values are omitted. */
   readonly query?: Readonly<Record<string, Int64OrText | readonly Int64[] | readonly string[] | undefined>>;
   readonly body?: object;
@@ -67,11 +67,10 @@ export type Send = <Data>(request: ApiRequest) => Promise<Answer<Data>>;
 
 /** Returns the path and query of a request. Throws an ArgumentError for an unsafe integer or a missing id. */
 export function buildTarget(request: ApiRequest): string {
-  const { collection, step, query = {} } = request;
+  const { collection, child, step, query = {} } = request;
   const id = 'id' in request ? [integerText('id', request.id as Int64)] : [];
-  const isOfDelivery = 'deliveryId' in request;
-  const delivery = isOfDelivery ? ['deliveries', integerText('deliveryId', request.deliveryId as Int64)] : [];
-  const path = ['', collection, ...id, ...delivery, ...(step ? [step] : [])].join('/');
+  const below = child ? [child[0], integerText(child[1], child[2])] : [];
+  const path = ['', collection, ...id, ...below, ...(step ? [step] : [])].join('/');
   const parameters = Object.entries(query).flatMap(([name, value]) =>
     formatValues(name, value).map((text) => `${name}=${encodeURIComponent(text)}`),
   );

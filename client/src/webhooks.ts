@@ -72,13 +72,8 @@ export class Webhooks {
 
   /** Resends the event of a delivery as a new delivery. A pending delivery is attempted immediately instead. */
   redeliver(id: Int64, deliveryId: Int64, options?: PostOptions): Call<Delivery> {
-    return this.#call({
-      method: 'POST',
-      id,
-      deliveryId,
-      step: 'redeliver',
-      options,
-    });
+    const child = ['deliveries', 'deliveryId', deliveryId] as const;
+    return this.#call({ method: 'POST', id, child, step: 'redeliver', options });
   }
 
   /** Lists the deliveries of a webhook, newest first. */

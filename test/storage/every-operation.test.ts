@@ -11,12 +11,12 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 test('on every store, every operation returns each of its possible responses, as the model predicts', async () => {
-  // Other seeds need 5,000 to 30,000 requests until the rarest outcome occurs.
+  // Most seeds need 3,000 to 9,000 requests until the rarest outcome occurs.
   await walkAlike(servers, {
-    seed: 20_301_210,
+    seed: 10,
     crossesDays: false,
     steps: 500,
-    mostSteps: 50_000,
+    mostSteps: 30_000,
     progress: () => {},
   });
 });

@@ -95,7 +95,13 @@ const write = { params: {}, preconditions: {}, now };
 const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read', 'events:read'] } as const;
 const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
 const events = { oldest: 1n, last: BigInt(filledRows) };
-const sample = (name: UnitName) => sampleCalls.find((call) => call[0] === name) as Call;
+
+function sample(name: UnitName): Call {
+  const found = sampleCalls.find((call) => call[0] === name);
+  if (found === undefined) throw new Error(`test/storage/sample-calls.ts has no call of ${name}.`);
+  return found;
+}
+
 /** Outcomes of the maximum number of attempts that a process can have in flight, all for leased deliveries. */
 const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
   ...{ id: BigInt(filledRows + 1 + index), webhookId: filledWebhooks.leased, leasedUntil: 5, attempts: '[]' },

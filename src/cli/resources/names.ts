@@ -1,6 +1,8 @@
-import { resources as stored } from '../../domain/resources.ts';
-
-const sentences: Readonly<Record<string, string>> = {
+/**
+ * Resources that have commands, with a summary of each. The list duplicates information from the operations of the
+ * admin API, which are too slow to load for every command.
+ */
+export const resources: Readonly<Record<string, string>> = {
   accounts: 'Manage accounts and their plans.',
   keys: 'Manage API keys.',
   limits: "Show accounts' rate limit usage.",
@@ -15,16 +17,4 @@ const sentences: Readonly<Record<string, string>> = {
   totals: 'Count accounts, keys and orders.',
   search: 'Find objects by id, name or reference.',
   audit: 'Show changes by operators.',
-};
-
-/** Resources without a summary. `callers` is excluded, because operators manage callers as accounts and keys. */
-const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
-
-/**
- * Resources that have commands, with a summary of each. The list duplicates information from the operations of the
- * admin API, which are too slow to load for every command.
- */
-export const resources: Readonly<Record<string, string>> = {
-  ...sentences,
-  ...Object.fromEntries(others.map((name) => [name, `Manage ${name}.`])),
 };

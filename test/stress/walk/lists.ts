@@ -119,7 +119,7 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
     return { names: Object.keys(position.filters), position };
   }
   const all = Object.keys(filters);
-  const some = chance.often(0.35) ? [] : all.filter(() => chance.often(1.5 / Math.max(3, all.length)));
+  const some = chance.shuffled(all).slice(0, chance.pick([0, 1, 1, 2, 2, 3]));
   const isOwn = !scene.isShared || some.some((name) => ownBy.includes(name));
   return { names: isOwn ? some : [...some, ...ownBy.slice(0, 1)] };
 }

@@ -68,7 +68,7 @@ export function anyRequest(inputs: RequestInputs, operationId: OperationId): Req
     ...(isRepeatable(operation) &&
       chance.often(0.5) && { idempotencyKey: `${chance.int(0, 2 ** 48)}-${chance.int(0, 999)}` }),
   };
-  if (request.refused !== undefined || !chance.often(0.06)) return request;
+  if (request.refused !== undefined || !chance.often(0.1)) return request;
   return chance.pick(mistakesOf(operation)).make(request, chance);
 }
 

@@ -30,7 +30,9 @@ function isOf(type: string, selector: string): boolean {
 function listEvents({ chance, scene }: RequestInputs): Request {
   const last = scene.world.events.length;
   const isNewestFirst = chance.often(0.2);
-  const after = isNewestFirst || chance.often(0.2) ? undefined : BigInt(chance.int(0, last + 1));
+  // Independent of the number of events, so that the error does not become rarer during the walk.
+  const position = chance.often(0.05) ? last + 1 : chance.int(0, last);
+  const after = isNewestFirst || chance.often(0.2) ? undefined : BigInt(position);
   const types = chance.often(0.4)
     ? []
     : [1, 2].slice(0, chance.int(1, 2)).map(() => chance.pick(eventSelectors));

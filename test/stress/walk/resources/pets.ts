@@ -57,8 +57,7 @@ const mostIds = 8;
 
 function listPets(inputs: RequestInputs): Request {
   const { chance, scene } = inputs;
-  // Often picks one of the first ten animals, so that a page reaches `maxId`.
-  const all = [...scene.world.all(animals).values()].slice(0, chance.pick([10, undefined]));
+  const all = [...scene.world.all(animals).values()];
   const known = all.length > 0 && chance.often(0.8) ? chance.pick(all) : undefined;
   const categoryId = known?.categoryId ?? categoryIdIn(inputs);
   const ids = idsIn(inputs, known);
@@ -163,8 +162,19 @@ function updateRequest(inputs: RequestInputs): Request {
   };
 }
 
-/** If no other client uses the store, at least this many animals are kept, so that lists are not empty. */
+/**
+ * Range of the number of animals if no other client uses the store. Lists are not empty, and no outcome becomes rarer
+ * during the walk: most pages reach `maxId`, and a constant share of the animals is reserved.
+ */
 const fewAnimals = 12;
+const manyAnimals = 20;
+
+/** Deletes an animal if there are many. */
+function createOrDelete(inputs: RequestInputs): Request {
+  const { isAlone, world } = inputs.scene;
+  const isMany = isAlone && world.all(animals).size >= manyAnimals;
+  return isMany ? deleteRequest(inputs) : createRequest(inputs);
+}
 
 function deleteRequest(inputs: RequestInputs): Request {
   const { isAlone, world } = inputs.scene;
@@ -200,7 +210,7 @@ export const pets: Resource = {
   kind: animals,
   places: {
     listPets,
-    createPet: createRequest,
+    createPet: createOrDelete,
     getPet: (inputs) => getRequest('getPet', animals, ['/pets', petIdIn(inputs)], 'pet_not_found'),
     updatePet: updateRequest,
     deletePet: deleteRequest,

@@ -4,8 +4,8 @@ import { words } from '../../words.ts';
 import { type Filter, listRequest, memberFilters } from '../lists.ts';
 import { bodyOf, type Members, type Request } from '../request.ts';
 import { currentOf, getRequest, type Resource } from '../resource.ts';
-import { absentId, type RequestInputs } from '../scene.ts';
-import { changed, type Kind, type Outcome, refusal, type Turn } from '../world.ts';
+import { absentId, type RequestInputs, type Scene } from '../scene.ts';
+import { changed, type Kind, type Outcome, refusal, type Turn, type World } from '../world.ts';
 
 interface Webhook {
   readonly id: bigint;
@@ -14,7 +14,9 @@ interface Webhook {
   readonly description?: string | undefined;
   readonly enabled: boolean;
   readonly createdAt: string;
-  /** Whether events are being sent again. They never are, because webhooks are switched off during the walk. */
+  /** Whether events preceded its creation or last enabling. A redelivery of later ones changes nothing. */
+  readonly hasPastEvents: boolean;
+  /** Whether events are being sent again. This never ends, because webhooks are switched off during the walk. */
   readonly isRedelivering?: boolean;
 }
 
@@ -38,11 +40,15 @@ const withSecret = (webhook: Webhook, secret: string) =>
 
 type Given = Pick<Webhook, 'url' | 'types' | 'description'>;
 
-function createWebhook({ world, chosen }: Turn, given: Given): Outcome {
+/** Whether the store contains events. Those of other clients are not in the model, but precede every webhook. */
+const hasEvents = ({ isAlone }: Scene, { events }: World) => !isAlone || events.length > 0;
+
+function createWebhook({ world, chosen }: Turn, given: Given, scene: Scene): Outcome {
   const all = world.all(kind);
   if (all.size === most) return refusal(409, 'too_many_webhooks');
   const { id, at, secret } = chosen;
-  const webhook = { id, ...given, enabled: true, createdAt: at };
+  const hasPastEvents = hasEvents(scene, world);
+  const webhook = { id, ...given, enabled: true, createdAt: at, hasPastEvents };
   all.set(id, webhook);
   return { status: 201, text: withSecret(webhook, secret), location: `/v1/webhooks/${id}` };
 }
@@ -100,7 +106,7 @@ function createRequest(inputs: RequestInputs): Request {
     method: 'POST',
     target: '/webhooks',
     ...bodyOf(chance, members),
-    act: (turn) => createWebhook(turn, given),
+    act: (turn) => createWebhook(turn, given, inputs.scene),
   };
 }
 
@@ -126,7 +132,8 @@ function updateRequest(inputs: RequestInputs): Request {
     act: (turn) =>
       onWebhook(turn, id, (before, webhooks) => {
         const isContinued = !before.enabled && changes.enabled === true;
-        const after = { ...before, ...changes, ...(isContinued && { isRedelivering: false }) };
+        const resumed = { isRedelivering: false, hasPastEvents: hasEvents(scene, turn.world) };
+        const after = { ...before, ...changes, ...(isContinued && resumed) };
         webhooks.set(id, after);
         return { status: 200, text: webhookText(after) };
       }),
@@ -187,7 +194,7 @@ function redeliverEventsRequest(inputs: RequestInputs): Request {
         if (!webhook.enabled) return refusal(409, 'webhook_disabled');
         if (after > 0n) return refusal(410, 'events_expired');
         if (webhook.isRedelivering) return refusal(409, 'redelivery_in_progress');
-        webhooks.set(id, { ...webhook, isRedelivering: true });
+        webhooks.set(id, { ...webhook, isRedelivering: webhook.hasPastEvents });
         return { status: 202, text: webhookText(webhook) };
       }),
   };
