@@ -195,7 +195,7 @@ export type Pool = 'fast' | 'slow' | 'new' | 'stalled';
  * receivers of trusted accounts without any other place.
  */
 const places = {
-  ...{ fast: 80, slow: 60, new: 30, stalled: 30 },
+  ...{ fast: 80, slow: 65, new: 30, stalled: 30 },
   ...{ slowAndStalled: 70, allButFast: 80, reserved: 10 },
 } as const;
 
@@ -219,19 +219,25 @@ export function isOnlyForFast(request: Pick<LeaseRequest, 'free' | 'inFlight'>):
   return Object.values(others).every((room) => room === 0);
 }
 
+interface AccountLeases {
+  /** Number of deliveries that are already leased in the pool. */
+  readonly used?: number;
+  /** Number of deliveries to fast receivers. */
+  readonly fast?: number;
+  readonly isDistrusted?: boolean;
+}
+
 /**
  * Number of deliveries that a process leases for an account while a pool has this much room. The less room, the fewer, so
- * that accounts without any get some. An account that also has `fast` deliveries to fast receivers gets fewer to slow ones.
+ * that an account without any finds some. An account with deliveries to fast receivers gets fewer to slow ones.
  */
-export function maxAccountLeases(
-  room: number,
-  pool: Pool,
-  { fast = 0, isDistrusted = false }: { readonly fast?: number; readonly isDistrusted?: boolean } = {},
-): number {
+export function maxAccountLeases(room: number, pool: Pool, account: AccountLeases = {}): number {
+  const { used = 0, fast = 0, isDistrusted = false } = account;
   if (pool === 'new' || pool === 'stalled') return Math.ceil(room / 8);
-  const [half, fewer] = [Math.min(maxLeasedPerFast, Math.ceil(room / 2)), Math.ceil(room ** 2 / 200)];
-  if (pool === 'slow') return Math.max(half - fast, fewer);
-  return isDistrusted ? fewer : Math.max(half, 1);
+  const fewer = Math.ceil(room ** 2 / 200);
+  if (pool === 'slow')
+    return Math.max(Math.min(maxLeasedPerFast, Math.ceil((room + used) / 2)) - fast, fewer);
+  return isDistrusted ? fewer : Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
 }
 
 /** Time for which a successful delivery proves that a receiver responds, unless this process knows better. */

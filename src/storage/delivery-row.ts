@@ -227,10 +227,9 @@ const pools: readonly Pool[] = ['fast', 'slow', 'new', 'stalled'];
 
 /** Number of additional deliveries that the process leases for an account while the pool has this much room. */
 function accountRoom(request: LeaseRequest, pool: Pool, accountId: number, room: number): number {
-  const { fast, [pool]: used } = request.used;
+  const [used, fast] = [request.used[pool][accountId] ?? 0, request.used.fast[accountId] ?? 0];
   const isDistrusted = request.distrusted.includes(accountId);
-  const most = maxAccountLeases(room, pool, { fast: fast[accountId] ?? 0, isDistrusted });
-  return Math.max(0, most - (used[accountId] ?? 0));
+  return Math.max(0, maxAccountLeases(room, pool, { used, fast, isDistrusted }) - used);
 }
 
 /** Number of additional deliveries by pool and account id, as JSON. The member `*` applies to all other accounts. */

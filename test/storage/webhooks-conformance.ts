@@ -804,7 +804,7 @@ export function webhooksConform(check: StoreTest): void {
       const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
         (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
       expect(await leasedWith({ fast: { 1: 26 } })).toEqual([3, 3, 4, 1, 1]);
-      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 15 } })).toEqual([0, 0, 3, 1, 1]);
+      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 19 } })).toEqual([0, 0, 3, 1, 1]);
       expect(await leasedWith({ slow: { 1: 32 }, new: { 2: 5 } })).toEqual([10, 10, 0, 1, 0]);
     },
   );
