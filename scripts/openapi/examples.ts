@@ -141,6 +141,7 @@ interface Meta {
 function exampleOf(schema: z.ZodType): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
     return exampleOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodPreprocess) return exampleOf(schema.out as z.ZodType);
   if (schema instanceof z.ZodEnum) return schema.options[0];
   if (schema instanceof z.ZodArray) return [exampleOf(schema.element as z.ZodType)];
   if (schema instanceof z.ZodObject)

@@ -1,7 +1,5 @@
 /** JSON (RFC 8259) that keeps integers beyond 2^53 exact and rejects duplicate members, unlike JSON.parse. */
 
-import { maxBodyBytes } from './bounds.ts';
-
 /** Maximum nesting depth of arrays and objects. Valid request bodies have at most two levels. */
 export const maxJsonDepth = 32;
 
@@ -51,10 +49,8 @@ export function parseJson(text: string): unknown {
   return parseFlatObject(text) ?? parseAny(text);
 }
 
-/**
- * Maximum length in UTF-16 code units. Beyond this length, the regular expression below takes more than linear time.
- */
-const maxFlatLength = maxBodyBytes;
+/** Maximum length in UTF-16 code units. Longer text is rare, and if it is not flat, the attempt is wasted. */
+const maxFlatLength = 2_048;
 // JSON allows only four whitespace characters, but `\s` matches more.
 const space = '[ \\t\\n\\r]*';
 const plainString = '"[^"\\\\\\x00-\\x1f]*"';
@@ -67,7 +63,7 @@ const flatObject = new RegExp(`^${space}\\{${flatMember}(?:,${flatMember})*\\}${
  * other text. Almost all requests contain flat objects.
  */
 function parseFlatObject(text: string): unknown {
-  if (text.length > maxFlatLength || !flatObject.test(text) || text.includes('__proto__')) return undefined;
+  if (text.length > maxFlatLength || !flatObject.test(text) || text.includes(forbidden)) return undefined;
   const value = JSON.parse(text) as Record<string, unknown>;
   // The text has no escapes, so every quotation mark begins or ends a string. More quotation marks than the parsed
   // value needs mean that a member is duplicated.
@@ -82,14 +78,16 @@ function parseFlatObject(text: string): unknown {
 }
 
 function parseAny(text: string): unknown {
-  let value: unknown;
   try {
-    value = JSON.parse(text, reviveNumber);
+    JSON.parse(text);
   } catch (error) {
     if (error instanceof RangeError) throw new JsonError(tooDeep);
     throw new JsonError(parserReason(error as Error));
   }
-  checkStructure(text, value);
+  const reader = new JsonReader(text);
+  const value = reader.read();
+  const { mistakes, outermost } = reader;
+  if (mistakes.size > 0) throw new InvalidMemberError(mistakes, value, outermost);
   return value;
 }
 
@@ -98,18 +96,13 @@ function parserReason({ message }: Error): string {
   return message.replace('JSON Parse error: ', '').replace(/ ?"[\s\S]*"/, '');
 }
 
-function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number') return value;
-  const source = context?.source ?? String(value);
-  return shortInteger.test(source) ? BigInt(value) : parseNumber(source);
-}
-
 /** Integers of up to 15 digits are exact in JavaScript. Most numbers are such integers. */
 const shortInteger = /^-?\d{1,15}$/;
 const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** Returns the exact value of a JSON number. Never computes powers of ten beyond the range of an int64. */
 function parseNumber(source: string): bigint | NotInt64 {
+  if (shortInteger.test(source)) return BigInt(Number(source));
   if (source.length > maxNumberLength) return new NotInt64(source);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
@@ -121,37 +114,129 @@ function parseNumber(source: string): bigint | NotInt64 {
   return value < int64Min || value > int64Max ? new NotInt64(source) : value;
 }
 
-// Matches whole strings, so that braces and colons in a string are not treated as structure.
-const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
+/** Assigning to this member would set the prototype of the object. */
+const forbidden = '__proto__';
 
-/** Rejects deep nesting, duplicate members and `__proto__` at any level. The text must be valid JSON. */
-function checkStructure(text: string, value: unknown): void {
-  const open: Set<string>[] = [];
-  const mistakes = new Map<string, string>();
-  const outermost = new Set<string>();
-  let lastString = '';
-  for (const [token] of text.matchAll(tokens)) {
-    if (token === '{' || token === '[') open.push(new Set());
-    else if (token === '}' || token === ']') open.pop();
-    else if (token === ':') {
-      const member = lastString.includes('\\') ? (JSON.parse(lastString) as string) : lastString.slice(1, -1);
-      const mistake = checkMember(member, open.at(-1));
-      if (mistake !== undefined) {
-        mistakes.set(member, mistake);
-        if (open.length === 1) outermost.add(member);
-      }
-    } else lastString = token;
-    if (open.length > maxJsonDepth) throw new JsonError(tooDeep);
+const lastSpace = ' '.charCodeAt(0);
+const quote = '"'.charCodeAt(0);
+const backslash = '\\'.charCodeAt(0);
+const comma = ','.charCodeAt(0);
+const colon = ':'.charCodeAt(0);
+const bracket = ']'.charCodeAt(0);
+const brace = '}'.charCodeAt(0);
+
+/** Whether a character belongs to the number before it. The end of the text, whose code is NaN, does not. */
+const isInNumber = (code: number) => code > lastSpace && code !== comma && code !== bracket && code !== brace;
+
+/**
+ * Reads valid JSON in one pass, several times as fast as `JSON.parse` with a function that receives each value. Throws
+ * `JsonError` for deep nesting, and collects duplicate members and members named `__proto__` at any level.
+ */
+class JsonReader {
+  readonly mistakes = new Map<string, string>();
+  /** Names of the members of the outermost object that are mistakes. */
+  readonly outermost = new Set<string>();
+  readonly #text: string;
+  #at = 0;
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = text;
   }
-  if (mistakes.size > 0) throw new InvalidMemberError(mistakes, value, outermost);
-}
 
-/** Adds a member to those already seen in the object. Returns an error if the member is duplicated or not allowed. */
-function checkMember(member: string, members: Set<string> | undefined): string | undefined {
-  const isRepeated = members?.has(member);
-  members?.add(member);
-  if (member === '__proto__') return 'is not allowed';
-  return isRepeated ? 'is given more than once' : undefined;
+  read(): unknown {
+    switch (this.#next()) {
+      case '{':
+        return this.#object();
+      case '[':
+        return this.#array();
+      case '"':
+        return this.#string();
+      case 't':
+        return this.#skip('true', true);
+      case 'f':
+        return this.#skip('false', false);
+      case 'n':
+        return this.#skip('null', null);
+      default:
+        return this.#number();
+    }
+  }
+
+  /** Returns the first character of the next value, name or end. Separators are skipped: in valid JSON, they are in place. */
+  #next(): string | undefined {
+    let code = this.#text.charCodeAt(this.#at);
+    while (code <= lastSpace || code === comma || code === colon) code = this.#text.charCodeAt(++this.#at);
+    return this.#text[this.#at];
+  }
+
+  #object(): object {
+    const members: Record<string, unknown> = {};
+    this.#open();
+    while (this.#next() !== '}') {
+      const name = this.#string();
+      this.#check(name, members);
+      const value = this.read();
+      if (name === forbidden)
+        Object.defineProperty(members, name, { value, enumerable: true, configurable: true });
+      else members[name] = value;
+    }
+    this.#close();
+    return members;
+  }
+
+  #array(): unknown[] {
+    const items: unknown[] = [];
+    this.#open();
+    while (this.#next() !== ']') items.push(this.read());
+    this.#close();
+    return items;
+  }
+
+  #open(): void {
+    this.#at++;
+    if (++this.#depth > maxJsonDepth) throw new JsonError(tooDeep);
+  }
+
+  #close(): void {
+    this.#at++;
+    this.#depth--;
+  }
+
+  #check(name: string, members: object): void {
+    const isForbidden = name === forbidden;
+    if (!isForbidden && !Object.hasOwn(members, name)) return;
+    this.mistakes.set(name, isForbidden ? 'is not allowed' : 'is given more than once');
+    if (this.#depth === 1) this.outermost.add(name);
+  }
+
+  #string(): string {
+    const start = this.#at++;
+    let hasEscapes = false;
+    for (let code = this.#code(); code !== quote; code = this.#code()) {
+      if (code === backslash) hasEscapes = true;
+      this.#at += code === backslash ? 2 : 1;
+    }
+    this.#at++;
+    return hasEscapes
+      ? (JSON.parse(this.#text.slice(start, this.#at)) as string)
+      : this.#text.slice(start + 1, this.#at - 1);
+  }
+
+  #number(): bigint | NotInt64 {
+    const start = this.#at;
+    while (isInNumber(this.#code())) this.#at++;
+    return parseNumber(this.#text.slice(start, this.#at));
+  }
+
+  #skip<Value>(word: string, value: Value): Value {
+    this.#at += word.length;
+    return value;
+  }
+
+  #code(): number {
+    return this.#text.charCodeAt(this.#at);
+  }
 }
 
 const int64Form = /^(?:0|-?[1-9]\d{0,18})$/;

@@ -202,6 +202,19 @@ export function int64Filter(description: string) {
   });
 }
 
+/**
+ * Returns the schema of a list in a request. The items of a longer list are not validated, because a body can contain
+ * thousands of items, and each of them can be a mistake.
+ */
+export function listInput<Item extends z.ZodType>(list: z.ZodArray<Item>, maxItems: number, message: string) {
+  const expectFew = (value: unknown, context: z.RefinementCtx) => {
+    if (!Array.isArray(value) || value.length <= maxItems) return value;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  };
+  return z.preprocess(expectFew, list);
+}
+
 export function pageSchema<Item extends z.ZodType>(item: Item, id: string, description: string) {
   return z.array(item).max(pageLimit.max).meta({ id, description });
 }

@@ -23,6 +23,7 @@ import {
   instant,
   int64,
   limitParameter,
+  listInput,
   objectSchema,
   pageSchema,
   requiredString,
@@ -45,12 +46,16 @@ const maxTypes = eventSelectors.length;
 
 const selectorsForm = `must be an array of 1 to ${maxTypes} types`;
 
-// Uses `refine`, because `min` and `max` would also check a string's length, and report a second error.
+// Uses `refine`, because `min` would also check a string's length, and report a second error.
+const types = z
+  .array(EventSelectorName, { error: selectorsForm })
+  .refine(({ length }) => length >= 1, selectorsForm);
+
 const typesOf = (description: string) =>
-  z
-    .array(EventSelectorName, { error: selectorsForm })
-    .refine(({ length }) => length >= 1 && length <= maxTypes, selectorsForm)
-    .meta({ description, override: { minItems: 1, maxItems: maxTypes } });
+  listInput(types, maxTypes, selectorsForm).meta({
+    description,
+    override: { minItems: 1, maxItems: maxTypes },
+  });
 
 const description = text('Purpose of the webhook.', 'Warehouse');
 

@@ -10,7 +10,6 @@ import { UnmeteredResponses } from './listener/unmetered-responses.ts';
 import { closeAfterChunkedBody } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
 import { handleRequest } from './pipeline/pipeline.ts';
-import { requestPath } from './pipeline/query.ts';
 import { fallbackReply } from './pipeline/reply.ts';
 import { chooseRequestId, clientAddress } from './pipeline/request-head.ts';
 import type { Route, RoutedOperation } from './pipeline/routes.ts';
@@ -127,6 +126,11 @@ export function startServer(options: ServerOptions): Listener {
   };
   const unknown = handle(undefined);
   const elsewhere = createPublicRoutes(context, publicRoutes);
+  const handleElsewhere = (path?: string) => (request: BunRequest, server: Server) => {
+    const incoming = new Incoming(request, server, listenerContext);
+    const response = exchanged(incoming, server, () => elsewhere.respond(incoming, path));
+    return closeAfterChunkedBody(request, response);
+  };
 
   const serve = (port: number) =>
     Bun.serve({
@@ -141,18 +145,12 @@ export function startServer(options: ServerOptions): Listener {
       // The pipeline limits the body size itself, in order to return a specific error.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: {
+        ...Object.fromEntries(elsewhere.paths.map((path) => [path, handleElsewhere(path)])),
         ...Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
         [basePath]: unknown,
         [`${basePath}/*`]: unknown,
       },
-      fetch(request, server) {
-        // The router matches the raw path, whereas `request.url` has its dot segments removed (RFC 3986 section 5.2.4).
-        const path = requestPath(request.url);
-        if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-        const incoming = new Incoming(request, server, listenerContext);
-        const response = exchanged(incoming, server, () => elsewhere(incoming, path));
-        return closeAfterChunkedBody(request, response);
-      },
+      fetch: handleElsewhere(),
       // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
       error: (error) => fallbackReply(context, newRequestId(), error),
     });

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { handleRequest } from '../../src/http/pipeline/pipeline.ts';
 import { createPublicRoutes } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
@@ -67,8 +68,8 @@ test.each([
       perMinute: 1,
       health: () => [],
     };
-    const answer = createPublicRoutes(requestContextOf(app), options);
-    const get = () => answer(incomingOf(app.url + path, {}), path);
+    const { respond } = createPublicRoutes(requestContextOf(app), options);
+    const get = () => respond(incomingOf(app.url + path, {}), path);
     expect((await get()).status).toBe(200);
     // All requests are sent in one event-loop tick, so that they overlap.
     const responses = await Promise.all(Array.from({ length: 1_010 }, get));
@@ -76,3 +77,30 @@ test.each([
     expect(responses.filter(({ headers }) => headers.get('connection') === 'close')).toHaveLength(10);
   },
 );
+
+test('without a key, the runtime does not parse the URL of a request that is refused', async () => {
+  await using app = await startTestApp();
+  const context = requestContextOf(app);
+  const options = {
+    openapi: () => '',
+    publicUrl: undefined,
+    address: () => '',
+    perMinute: 1,
+    health: () => [],
+  };
+  const { respond } = createPublicRoutes(context, options);
+  const incoming = (path: string) => {
+    const made = incomingOf(app.url + path, {});
+    const url = {
+      get: () => {
+        throw new Error('the URL is parsed when it is read');
+      },
+    };
+    Object.defineProperty(made.request, 'url', url);
+    return made;
+  };
+  expect((await respond(incoming('/none'), undefined)).status).toBe(404);
+  expect((await respond(incoming('/docs/guides'), '/docs/guides')).status).toBe(429);
+  for (const path of ['/v1/pets', '/v1/none'])
+    expect((await handleRequest(context, incoming(path))).status).toBe(401);
+});

@@ -249,6 +249,19 @@ describe('an unusual request target', () => {
     },
   );
 
+  test.each([
+    [app.url, '/./docs'],
+    [app.url, '/x/../docs'],
+    [app.url, '/docs/./guides'],
+    [app.url, '/x/../livez'],
+    [adminUrl(app), '/./metrics'],
+    [adminUrl(app), '/x/../'],
+    [adminUrl(app), '/assets/../'],
+  ])('outside the API is compared as it was sent, without parsing the URL: %s%s', async (url, target) => {
+    const get = `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+    expect(statusesOf(await exchange(url, get))).toEqual([404]);
+  });
+
   test('in an HTTP/1.0 request without Host is accepted', async () => {
     const [response, ...more] = await exchange(app.url, `GET /v1/pets/0 HTTP/1.0\r\n${authorization}\r\n`);
     expect(response?.status).toBe(404);

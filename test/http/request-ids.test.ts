@@ -70,14 +70,14 @@ describe('500 internal_error', () => {
   test('is logged under the request id when a page outside /v1 fails', async () => {
     const { log, lines } = keptLog();
     const context = requestContextOf(app, log);
-    const answer = createPublicRoutes(context, {
+    const { respond } = createPublicRoutes(context, {
       openapi: () => '{"servers":[]}',
       publicUrl: undefined,
       address: () => '',
       perMinute: 1,
       health: broken,
     });
-    const response = await answer(
+    const response = await respond(
       incomingOf('http://a.example/readyz', { 'X-Request-Id': 'mine' }),
       '/readyz',
     );

@@ -71,6 +71,7 @@ function unwrapOnce(schema: z.ZodType): z.ZodType | undefined {
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodPreprocess) return unwrap(schema.out as z.ZodType);
   const wrapped = unwrapOnce(schema);
   return wrapped === undefined ? schema : unwrap(wrapped);
 }

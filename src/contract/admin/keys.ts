@@ -10,6 +10,7 @@ import {
   instant,
   int64Filter,
   limitParameter,
+  listInput,
   objectSchema,
   pageSchema,
 } from '../values.ts';
@@ -23,10 +24,11 @@ const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
 
 const Scope = enumSchema(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
 
-const Scopes = z
-  .array(Scope)
-  .min(1, 'must have at least one scope')
-  .max(scopes.length, 'must not repeat a scope');
+const Scopes = listInput(
+  z.array(Scope).min(1, 'must have at least one scope').max(scopes.length),
+  scopes.length,
+  'must not repeat a scope',
+);
 
 export const Key = objectSchema(
   'Key',

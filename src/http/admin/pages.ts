@@ -4,16 +4,21 @@ import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
-export const openapiPath = '/admin/v1/openapi.json';
+const openapiPath = '/admin/v1/openapi.json';
+
+/** Paths of pages, besides the files below `assetsPath`. */
+export const pagePaths = ['/', openapiPath, '/metrics'] as const;
+export const assetsPath = '/assets/';
 
 const unknownPathMessage =
   'Unknown path. The console is at /, and its API is described at /admin/v1/openapi.json.';
 
+/** Serves a page. The path is undefined if it is unknown. */
 export async function servePage(
   context: AdminContext,
   console: Console,
   incoming: AdminIncoming,
-  path: string,
+  path: string | undefined,
 ): Promise<Response> {
   try {
     context.site.checkHost(incoming.request);
@@ -27,15 +32,14 @@ async function pageResponse(
   context: AdminContext,
   console: Console,
   incoming: AdminIncoming,
-  path: string,
+  path: string | undefined,
 ): Promise<AdminPlainResponse> {
   const { request } = incoming;
-  const isKnown = path === '/' || path.startsWith('/assets/') || path === openapiPath || path === '/metrics';
-  if (isKnown && request.method !== 'GET' && request.method !== 'HEAD')
+  if (path !== undefined && request.method !== 'GET' && request.method !== 'HEAD')
     throw new ApiError('method_not_allowed');
   if (path === openapiPath) return { status: 200, body: await adminOpenapi(), headers: {} };
   if (path === '/metrics') return metrics(context, incoming);
-  const file = isKnown ? await console.respond(request, path) : undefined;
+  const file = path === undefined ? undefined : await console.respond(request, path);
   if (file === undefined) throw new ApiError('route_not_found', { message: unknownPathMessage });
   return file;
 }

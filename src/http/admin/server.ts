@@ -4,12 +4,11 @@ import { BusyConnections } from '../listener/busy-connections.ts';
 import { adminConnectionLimit } from '../listener/connection-limits.ts';
 import { Listener } from '../listener/listener.ts';
 import { closeAfterChunkedBody } from '../listener/unread-body.ts';
-import { requestPath } from '../pipeline/query.ts';
 import { chooseRequestId, clientAddress } from '../pipeline/request-head.ts';
 import { createRoutes, type Route } from '../pipeline/routes.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { openapiPath, servePage } from './pages.ts';
+import { assetsPath, pagePaths, servePage } from './pages.ts';
 import { handleAdminRequest } from './pipeline.ts';
 import { fallbackReply } from './reply.ts';
 
@@ -64,14 +63,11 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     const pending = handleAdminRequest(context, incomingOf(request, server, route));
     return finish(context, request, server, pending, ({ status }) => status >= firstErrorStatus);
   };
-  const page = (request: BunRequest, server: Server) => {
-    const path = requestPath(request.url);
-    const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
-    if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
+  // `request.url` is not read, because requests without a token could make the runtime parse long URLs.
+  const page = (path?: string) => (request: BunRequest, server: Server) => {
     const pending = servePage(context, console, incomingOf(request, server), path);
     return finish(context, request, server, pending, () => true);
   };
-  const routes = createRoutes(adminBasePath, allAdminOperations, (operation) => operation);
   const serve = (port: number) =>
     Bun.serve({
       hostname,
@@ -83,8 +79,8 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       // Without this setting, Bun sends stack traces to clients unless NODE_ENV is "production".
       development: false,
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
-      fetch: page,
+      routes: createRouteTable(handle, page),
+      fetch: page(),
       // Handles errors outside both pipelines. By default, the runtime would respond with an HTML page.
       error: (error) => fallbackReply(context, error),
     });
@@ -93,6 +89,24 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     hostname: listener.hostname,
     port: listener.port,
     [Symbol.asyncDispose]: () => listener.finish(stopWithinMs),
+  };
+}
+
+type Handler = (request: BunRequest, server: Server) => Promise<Response>;
+
+function createRouteTable(
+  handle: (route: AdminRoute | undefined) => Handler,
+  page: (path: string) => Handler,
+): Record<string, Handler> {
+  const routes = createRoutes(adminBasePath, allAdminOperations, (operation) => operation);
+  const unknown = handle(undefined);
+  return {
+    ...Object.fromEntries(pagePaths.map((path) => [path, page(path)])),
+    [`${assetsPath}:name`]: (request, server) =>
+      page(`${assetsPath}${request.params?.name}`)(request, server),
+    ...Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
+    [adminBasePath]: unknown,
+    [`${adminBasePath}/*`]: unknown,
   };
 }
 

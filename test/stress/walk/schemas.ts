@@ -1,8 +1,9 @@
 /** Helpers that inspect the schemas in the operations' definitions. */
 import * as z from 'zod';
 
-/** Unwraps an optional schema. */
+/** Unwraps an optional schema, and the schema of a list in a request. */
 function innermost(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodPreprocess) return innermost(schema.out as z.ZodType);
   const isWrapped = [z.ZodOptional, z.ZodDefault, z.ZodNullable].some((kind) => schema instanceof kind);
   return isWrapped ? innermost((schema as z.ZodOptional<z.ZodType>).unwrap()) : schema;
 }
