@@ -1,0 +1,184 @@
+/**
+ * Simulates in virtual time how a process sends events to the receivers of many accounts: with the rules for leases, but
+ * without a store or requests.
+ */
+import { isOnlyForFast, type LeasedDelivery, leaseLimits, type Pool } from '../../src/domain/delivery.ts';
+import {
+  accountRoomsJson,
+  divideLeases,
+  nextRound,
+  type ReadyWebhook,
+} from '../../src/storage/delivery-row.ts';
+import { DeliveryLanes, type Loaded } from '../../src/webhooks/delivery-lanes.ts';
+import { randomFrom } from '../support/random.ts';
+
+/** A time-out. */
+export const hungMs = 15_000;
+
+/** Duration of a request that begins at this time, in ms; `requests` is the number of earlier ones. */
+export type Receiver = (now: number, requests: number) => number;
+
+export interface SimulatedWebhook {
+  readonly account: number;
+  readonly receiver: Receiver;
+  /** Time of the first event (ms). */
+  readonly from?: number;
+}
+
+interface State extends SimulatedWebhook {
+  readonly id: bigint;
+  /** Times of the events that have not been sent, earliest first. */
+  readonly due: number[];
+  /** How late each event was sent, in ms. */
+  readonly delays: number[];
+  requests: number;
+  succeededAt: number;
+}
+
+interface Request {
+  readonly delivery: LeasedDelivery;
+  readonly eventAt: number;
+  readonly endsAt: number;
+  readonly milliseconds: number;
+}
+
+/** Sends an event a second to each webhook. Returns how late the events of each were sent, in ms. */
+export function simulate(webhooks: readonly SimulatedWebhook[], seconds: number): number[][] {
+  const simulation = new Simulation(webhooks);
+  simulation.run(seconds * 1_000);
+  return simulation.states.map(({ delays }) => delays);
+}
+
+class Simulation {
+  readonly states: readonly State[];
+  readonly #lanes = new DeliveryLanes();
+  readonly #random = randomFrom(1);
+  readonly #events = new Map<LeasedDelivery, number>();
+  readonly #after = new Map<boolean, bigint>();
+  #requests: Request[] = [];
+  #now = 0;
+
+  constructor(webhooks: readonly SimulatedWebhook[]) {
+    this.states = webhooks.map((webhook, at) => {
+      return { ...webhook, id: BigInt(at + 1), due: [], delays: [], requests: 0, succeededAt: 0 };
+    });
+  }
+
+  run(untilMs: number): void {
+    while (this.#now < untilMs) {
+      if (this.#now % 1_000 === 0)
+        for (const { due, from = 0 } of this.states) if (from <= this.#now) due.push(this.#now);
+      this.#endRequests();
+      while (this.#round());
+      const nextSecond = (Math.floor(this.#now / 1_000) + 1) * 1_000;
+      this.#now = Math.min(nextSecond, ...this.#requests.map(({ endsAt }) => endsAt));
+    }
+  }
+
+  #endRequests(): void {
+    const ended = this.#requests.filter(({ endsAt }) => endsAt <= this.#now);
+    this.#requests = this.#requests.filter(({ endsAt }) => endsAt > this.#now);
+    for (const { delivery, milliseconds } of ended) {
+      if (milliseconds < hungMs) this.#stateOf(delivery).succeededAt = this.#now;
+      this.#release(this.#lanes.end(delivery, milliseconds, this.#now));
+    }
+    for (const id of this.#lanes.waiting) this.#start(id);
+  }
+
+  /** Leases and starts deliveries. Returns whether there may be more. */
+  #round(): boolean {
+    this.#release(this.#lanes.withdrawSlow(this.#now));
+    this.#lanes.resume(this.#now);
+    const { leases } = this.#lanes;
+    const isForAll = !isOnlyForFast(leases);
+    const after = this.#after.get(isForAll) ?? 0n;
+    const times = { now: this.#now, leasedUntil: this.#now, perSecond: 1_000 };
+    const request = { ...leases, ...times, room: leases.free, full: [], after, turn: this.#random() };
+    const found = this.#find(request, isForAll);
+    const { shares, isReduced } = divideLeases(found, request);
+    const leased = found.flatMap(({ id, accountId, pool }) => {
+      const { due } = this.#stateById(id);
+      const times = due.splice(0, shares.get(id)?.most ?? 0);
+      return times.map((eventAt) =>
+        this.#lease({ webhookId: id, accountId: Number(accountId), pool }, eventAt),
+      );
+    });
+    const next = nextRound(found, leased, request, { last: 0n, isReduced });
+    this.#after.set(isForAll, next.after);
+    for (const delivery of leased) this.#lanes.add({ delivery, body: '' });
+    for (const { webhookId } of leased) this.#start(webhookId);
+    return leased.length > 0 && next.isMore;
+  }
+
+  /** The webhooks that the store finds. */
+  #find(request: Parameters<typeof accountRoomsJson>[0], isForAll: boolean): ReadyWebhook[] {
+    const rooms: Record<Pool, Record<string, number>> = JSON.parse(accountRoomsJson(request));
+    const speeds = {
+      fast: new Set(request.fast),
+      slow: new Set(request.slow),
+      stalled: new Set(request.stalled),
+    };
+    const poolOf = ({ id, succeededAt }: State): Pool => {
+      for (const pool of ['fast', 'slow', 'stalled'] as const) if (speeds[pool].has(id)) return pool;
+      return succeededAt > 0 ? 'slow' : 'new';
+    };
+    const ready = this.states.filter((state) => {
+      const pool = poolOf(state);
+      const ofAccount = rooms[pool][state.account] ?? rooms[pool]['*'] ?? 0;
+      const mayBeLeased = (request.held[`${state.id}`] ?? request.room) > 0;
+      const isExamined = state.id > request.after && (isForAll || pool === 'fast');
+      return isExamined && state.due.length > 0 && ofAccount > 0 && mayBeLeased;
+    });
+    const unused = {
+      url: '',
+      types: '',
+      secret: '',
+      formerSecret: null,
+      formerSecretUntil: null,
+      sendable: '',
+    };
+    return ready.slice(0, leaseLimits.webhooks).map((state) => ({
+      ...{ ...unused, id: state.id, accountId: BigInt(state.account), pool: poolOf(state) },
+      ...{ position: 0n, redeliveringTo: null, isBehind: false, pacedUntil: 0n },
+      succeededAt: BigInt(state.succeededAt),
+    }));
+  }
+
+  #lease(webhook: Pick<LeasedDelivery, 'webhookId' | 'accountId' | 'pool'>, eventAt: number): LeasedDelivery {
+    const unused = { url: '', secret: '', formerSecret: null, formerSecretUntil: null, attempts: '[]' };
+    const event = { eventId: 0n, type: 'pet.created', isSelected: true } as const;
+    const delivery = { ...unused, ...event, ...webhook, id: 0n, createdAt: eventAt, leasedUntil: 0 };
+    this.#events.set(delivery, eventAt);
+    return delivery;
+  }
+
+  #start(webhookId: bigint): void {
+    const next = () => this.#lanes.next(webhookId, this.#now);
+    for (let loaded = next(); loaded !== undefined; loaded = next()) {
+      const state = this.#stateById(webhookId);
+      const eventAt = this.#events.get(loaded.delivery) ?? 0;
+      state.delays.push(this.#now - eventAt);
+      // Without jitter, all receivers of the same kind would respond at the same time.
+      const jitter = Math.floor(this.#random() * 30);
+      const milliseconds = Math.min(hungMs, state.receiver(this.#now, state.requests++)) + jitter;
+      const endsAt = this.#now + milliseconds;
+      this.#requests.push({ delivery: loaded.delivery, eventAt, endsAt, milliseconds });
+    }
+  }
+
+  #release(released: readonly Loaded[]): void {
+    for (const { delivery } of released) {
+      const { due } = this.#stateOf(delivery);
+      due.push(this.#events.get(delivery) ?? 0);
+      due.sort((one, other) => one - other);
+    }
+  }
+
+  #stateOf({ webhookId }: LeasedDelivery): State {
+    return this.#stateById(webhookId);
+  }
+
+  #stateById(id: bigint): State {
+    return this.states[Number(id) - 1] as State;
+  }
+}
