@@ -73,7 +73,7 @@ export interface LeaseRequest {
   readonly distrusted: readonly number[];
   /** Webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
-  /** Webhooks whose receivers have recently responded slowly. */
+  /** Webhooks whose receivers have recently responded slowly, or have been sent a request for more than a second. */
   readonly slow: readonly bigint[];
   /** Webhooks whose receivers have recently not responded. */
   readonly stalled: readonly bigint[];

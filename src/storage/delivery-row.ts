@@ -219,7 +219,7 @@ interface LeaseShare {
 
 interface LeaseShares {
   readonly shares: ReadonlyMap<bigint, LeaseShare>;
-  /** Whether a webhook got less than its account may have, because other accounts in the same round may use the room. */
+  /** Whether a webhook got less because of others in the same round, which may have nothing to send. */
   readonly isReduced: boolean;
 }
 
@@ -374,7 +374,8 @@ export function nextRound(
   const isFull = found.length === leaseLimits.webhooks;
   return {
     after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
-    isMore: isFull || after > 0n || isBehind || (isReduced && leased.length > 0),
+    // Webhooks that were behind and have nothing to send are not found again.
+    isMore: isFull || after > 0n || isBehind || (isReduced && (leased.length > 0 || behind.length > 0)),
     isBehind,
   };
 }

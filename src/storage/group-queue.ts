@@ -26,7 +26,7 @@ interface Waiting<Item, Outcome> extends Pending {
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /**
- * Stores the items in one commit and returns their outcomes in order, or fails at `dueAt`. Items without an outcome
+ * Stores the items, usually in one commit, and returns their outcomes in order, or fails at `dueAt`. Items without an outcome
  * changed nothing, and are retried with the next group.
  */
 type Commit<Item, Outcome> = (

@@ -130,6 +130,7 @@ export class DeliveryLanes {
     return slow.flatMap(([webhookId, lane]) => {
       if (hasWaited(lane, now, distrustedAfterMs)) this.#distrust(lane.accountId, now);
       if (this.#fast.delete(webhookId)) this.#slow.add(webhookId);
+      deleteOldest(this.#slow, maxRemembered);
       return this.withdraw(webhookId, () => false);
     });
   }

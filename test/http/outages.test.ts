@@ -164,6 +164,14 @@ test('during an outage, single rejections with another cause are not logged', ()
   ]);
 });
 
+test('if no request has failed because of an outage for a while, a single rejection with another cause is logged', () => {
+  const { log, lines } = keptLog('info');
+  using outages = new OutageLog(log, 0);
+  new Outage('queries', outages.notice, isFullDisk).begin('the disk is full');
+  outages.refused(failedBy('a lock'));
+  expect(lines.map(({ reason }) => reason)).toEqual([undefined, 'a lock']);
+});
+
 test('an outage takes over earlier rejections only if it explains them', () => {
   const { log, lines } = keptLog('info');
   {

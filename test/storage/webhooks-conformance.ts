@@ -51,7 +51,7 @@ async function addKey({ write }: UnitWriter, accountId: number, also: Partial<Ne
 let lastPrint = 0;
 
 /** Creates a webhook, and its account unless that exists. */
-async function create({ write, accounts }: Store, accountId = 1) {
+async function create({ write, accounts }: Store, accountId = 1, body: object = {}) {
   if ((await accounts.find(accountId)) === undefined) await addReader({ write });
   const given = {
     caller: ofAccount(accountId),
@@ -60,7 +60,7 @@ async function create({ write, accounts }: Store, accountId = 1) {
     secret: 'sealed',
     now,
   };
-  return write('createWebhook', { ...given, body: { url: 'https://shop.example/' } });
+  return write('createWebhook', { ...given, body: { url: 'https://shop.example/', ...body } });
 }
 
 const leaseMs = 60_000;
@@ -828,6 +828,21 @@ export function webhooksConform(check: StoreTest): void {
       expect(await at({ slow: 40, stalled: 29 })).toEqual([10, 1, 1, 1]);
       expect(await at({ new: 30 })).toEqual([10, 4, 0, 0]);
       expect(await at({ slow: 80 })).toEqual([5, 0, 0, 0]);
+    },
+  );
+
+  check(
+    'if webhooks without deliveries took the places of a round, another round follows',
+    async ({ store }) => {
+      await create(store, 1, { types: ['pet.deleted'] });
+      await create(store, 2);
+      await addPets(store, 1);
+      await store.events.bounds();
+      const inFlight = { ...none, slow: 40, stalled: 29 };
+      const lease = { ...requestAt(now, 100), inFlight, free: 31 };
+      const round = () => store.write('dispatchDeliveries', { settled: [], lease });
+      const [first, second] = [await round(), await round()];
+      expect([first.deliveries.length, first.isMore, second.deliveries.length]).toEqual([0, true, 1]);
     },
   );
 

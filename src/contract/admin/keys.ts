@@ -25,7 +25,7 @@ const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
 const Scope = enumSchema(scopes).meta({ id: 'Scope', description: 'A permission of a key.' });
 
 const Scopes = listInput(
-  z.array(Scope).min(1, 'must have at least one scope').max(scopes.length),
+  z.array(Scope).min(1, 'must have at least one scope').max(scopes.length, 'must not repeat a scope'),
   scopes.length,
   'must not repeat a scope',
 );

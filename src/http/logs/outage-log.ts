@@ -19,6 +19,8 @@ interface OngoingOutage {
 
 interface KnownOutage extends OngoingOutage {
   readonly failsRequests: FailsRequests;
+  /** Time of the last failed request, or of the beginning (`performance.now()`). */
+  lastAt: number;
 }
 
 interface UnknownOutage extends OngoingOutage {
@@ -68,7 +70,10 @@ export class OutageLog implements Disposable {
   refused(fields: { readonly err: unknown }): void {
     this.#log.debug(fields, 'request refused');
     const causes = [...this.#known.values()].filter((outage) => explains(outage, fields.err));
-    for (const outage of causes) outage.refused++;
+    for (const outage of causes) {
+      outage.refused++;
+      outage.lastAt = performance.now();
+    }
     if (causes.length === 0) this.#noteUnknown(fields.err);
   }
 
@@ -88,7 +93,7 @@ export class OutageLog implements Disposable {
       this.#unknown = undefined;
     }
     const { beganAt, refused } = isCause ? earlier : { beganAt: performance.now(), refused: 0 };
-    this.#known.set(part, { beganAt, failsRequests, refused });
+    this.#known.set(part, { beganAt, failsRequests, refused, lastAt: performance.now() });
   }
 
   #end(part: string, text: string, endedAt?: number): void {
@@ -110,13 +115,15 @@ export class OutageLog implements Disposable {
   #beginUnknown(firstError: unknown): UnknownOutage {
     const beganAt = performance.now();
     const timer = setTimeout(() => this.#quiet(), this.#quietMs).unref();
-    // During another outage, a few such failures may be its consequences.
-    const reasons = new ReportedReasons(!this.#isKnownToFail);
+    // Soon after failures of another outage, a few such failures may be its consequences.
+    const isFirstReported = !this.#failing.some(({ lastAt }) => beganAt - lastAt < this.#quietMs);
+    const reasons = new ReportedReasons(isFirstReported);
     return { beganAt, refused: 0, firstError, reasons, lastAt: beganAt, timer };
   }
 
-  get #isKnownToFail(): boolean {
-    return this.#known.values().some(({ failsRequests }) => failsRequests !== false);
+  /** The outages in which requests may fail. */
+  get #failing(): KnownOutage[] {
+    return [...this.#known.values()].filter(({ failsRequests }) => failsRequests !== false);
   }
 
   #quiet(): void {
@@ -126,7 +133,7 @@ export class OutageLog implements Disposable {
       this.#unknown?.timer.refresh();
       return;
     }
-    const others = this.#isKnownToFail ? ' for other reasons' : '';
+    const others = this.#failing.length > 0 ? ' for other reasons' : '';
     this.#endUnknown(`requests no longer fail with 503${others}`);
   }
 
