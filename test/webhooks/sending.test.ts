@@ -380,9 +380,11 @@ describe.each(places)('on %s', (_name, start) => {
     await owner.addPet();
     await until(() => receiver.requests.length === 1);
     isFast = false;
-    // The receiver is fast, so that the process leases more deliveries than it starts at once.
+    // The receiver is fast, so that the process leases more deliveries than it starts at once. Another process does not
+    // know that, and starts one at a time.
     await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
-    await until(() => receiver.requests.length === 5);
+    const started = shared.apps.length === 1 ? 5 : 2;
+    await until(() => receiver.requests.length >= started);
     await app.operator.accounts.close(owner.account.id);
     await witness.addPet();
     await until(() => others.requests.length === 22);
@@ -391,14 +393,15 @@ describe.each(places)('on %s', (_name, start) => {
       (await storage.deliveries.list(undefined, 100, { webhookId: webhook.id })).filter(
         ({ leasedUntil }) => leasedUntil !== undefined,
       );
-    await until(async () => (await leased()).length === 4);
+    await until(async () => (await leased()).length <= 4);
+    const sent = receiver.requests.length;
     for (const answer of answers) answer();
     answers = [];
     await until(async () => (await leased()).length === 0);
     advance(shared.apps, 10);
     await witness.addPet();
     await until(() => others.requests.length === 23);
-    expect(receiver.requests).toHaveLength(5);
+    expect(receiver.requests).toHaveLength(sent);
     expect(await storage.webhooks.find(webhook.id)).toMatchObject({
       enabled: false,
       disabledReason: 'account_closed',
