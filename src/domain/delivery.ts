@@ -195,8 +195,13 @@ export type Pool = 'fast' | 'slow' | 'new' | 'stalled';
  * receivers of trusted accounts without any other place.
  */
 const places = {
-  ...{ fast: 80, slow: 65, new: 30, stalled: 30 },
-  ...{ slowAndStalled: 70, allButFast: 80, reserved: 10 },
+  fast: 80,
+  slow: 65,
+  new: 30,
+  stalled: 30,
+  slowAndStalled: 70,
+  allButFast: 80,
+  reserved: 10,
 } as const;
 
 /** The free places that each pool may use, apart from the reserved ones. */
@@ -243,13 +248,11 @@ export function maxAccountLeases(room: number, pool: Pool, account: AccountLease
 /** Time for which a successful delivery proves that a receiver responds, unless this process knows better. */
 export const provenMs = 86_400_000;
 
-/** Maximum number of deliveries that a process leases for a webhook. */
-export const maxWebhookLeases: Readonly<Record<Pool, number>> = {
-  fast: maxLeasedPerFast,
-  slow: maxInFlight.perWebhook,
-  new: 1,
-  stalled: 1,
-};
+/** Maximum number of deliveries that a process leases for a webhook: one until its receiver has responded. */
+export function maxWebhookLeases(isFast: boolean, isSlow: boolean): number {
+  if (isFast) return maxLeasedPerFast;
+  return isSlow ? maxInFlight.perWebhook : 1;
+}
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */
 export const burstMicroseconds = 1_000_000;

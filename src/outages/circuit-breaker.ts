@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describeError, type FailsRequests, type Notify, Outage } from './outage.ts';
+import type { FailsRequests } from '../domain/outage-notice.ts';
+import { describeError, type Notify, Outage } from './outage.ts';
 
 interface BreakerOptions {
   readonly name: string;

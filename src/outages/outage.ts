@@ -1,18 +1,5 @@
+import type { FailsRequests, OutageNotice } from '../domain/outage-notice.ts';
 import { ReportedReasons } from '../domain/reported-reasons.ts';
-
-/**
- * Whether requests fail with 503 during an outage, or a function that returns whether the outage explains the error of a
- * request.
- */
-export type FailsRequests = boolean | ((error: unknown) => boolean);
-
-interface OutageNotice {
-  readonly part: string;
-  readonly works: boolean;
-  readonly failsRequests?: FailsRequests;
-  /** End of the outage (`performance.now()`); undefined if it ends now. */
-  readonly endedAt?: number | undefined;
-}
 
 /** Reports an event to operators. `outage` is set if an outage begins or ends. */
 export type Notify = (text: string, outage?: OutageNotice) => void;

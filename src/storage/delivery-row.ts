@@ -148,7 +148,10 @@ export const deliveryScopeSql = `CASE ${Object.entries(scopeByEventGroup)
   .map(([group, scope]) => `WHEN substr(type, 1, ${group.length + 1}) = '${group}.' THEN '${scope}'`)
   .join(' ')} END`;
 
-/** SQL for the pool of a webhook to which this process has not sent recently. Creation is not recorded as a success. */
+/**
+ * SQL for the pool of a webhook to which this process has not sent recently. `succeeded_at` is also set when the webhook
+ * is created or enabled, or its URL changes. Creation is recognized by its time.
+ */
 export const unknownPoolSql = (now: string) =>
   `CASE WHEN succeeded_at > created_at AND succeeded_at > ${now} - ${provenMs} THEN 'slow' ELSE 'new' END`;
 
@@ -225,33 +228,38 @@ interface LeaseShares {
 
 const pools: readonly Pool[] = ['fast', 'slow', 'new', 'stalled'];
 
-/** Number of additional deliveries that the process leases for an account while the pool has this much room. */
-function accountRoom(request: LeaseRequest, pool: Pool, accountId: number, room: number): number {
-  const [used, fast] = [request.used[pool][accountId] ?? 0, request.used.fast[accountId] ?? 0];
-  const isDistrusted = request.distrusted.includes(accountId);
-  return Math.max(0, maxAccountLeases(room, pool, { used, fast, isDistrusted }) - used);
+/** Returns a function that computes how many more deliveries of an account are leased while the pool has this much room. */
+function accountRooms({ used, distrusted }: LeaseRequest) {
+  const isDistrusted = new Set(distrusted);
+  return (pool: Pool, accountId: number, room: number): number => {
+    const { [accountId]: ofPool = 0 } = used[pool];
+    const { [accountId]: fast = 0 } = used.fast;
+    const account = { used: ofPool, fast, isDistrusted: isDistrusted.has(accountId) };
+    return Math.max(0, maxAccountLeases(room, pool, account) - ofPool);
+  };
 }
 
-/** Number of additional deliveries by pool and account id, as JSON. The member `*` applies to all other accounts. */
+/**
+ * Number of additional deliveries as JSON, by pool and account id (`fast 7`). The member `fast *` applies to all accounts
+ * without a member.
+ */
 export function accountRoomsJson(request: LeaseRequest): string {
   const rooms = poolRooms(request);
-  return JSON.stringify(
-    Object.fromEntries(
-      pools.map((pool) => {
-        const used = Object.keys(request.used[pool]).map(Number);
-        // The reserved places are not for distrusted accounts.
-        const ids = pool === 'fast' && rooms.fast === 0 ? [...used, ...request.distrusted] : used;
-        const left = ids.map((id) => [id, accountRoom(request, pool, id, rooms[pool])]);
-        return [pool, { ...Object.fromEntries(left), '*': maxAccountLeases(rooms[pool], pool) }];
-      }),
-    ),
-  );
+  const roomOf = accountRooms(request);
+  const members = pools.flatMap((pool) => {
+    const used = Object.keys(request.used[pool]).map(Number);
+    // The reserved places are not for distrusted accounts.
+    const ids = pool === 'fast' && rooms.fast === 0 ? [...used, ...request.distrusted] : used;
+    const ofAccounts = ids.map((id) => [`${pool} ${id}`, roomOf(pool, id, rooms[pool])]);
+    return [...ofAccounts, [`${pool} *`, maxAccountLeases(rooms[pool], pool)]];
+  });
+  return JSON.stringify(Object.fromEntries(members));
 }
 
 /** Divides the pace of each account and the room among the webhooks. A random account and webhook is the first. */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
   const shares = new Map<bigint, LeaseShare>();
-  const responsive = new Set([...request.fast, ...request.slow]);
+  const [fast, slow, roomOf] = [new Set(request.fast), new Set(request.slow), accountRooms(request)];
   let { free } = request;
   const inFlight = { ...request.inFlight };
   let isReduced = false;
@@ -264,14 +272,14 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
     const byPool = Map.groupBy(webhooks, ({ pool }) => pool);
     const ofPools = new Map(
       [...byPool].map(([pool, { length }]) => {
-        const left = Math.min(free, accountRoom(request, pool, Number(accountId), rooms[pool]));
+        const left = Math.min(free, roomOf(pool, Number(accountId), rooms[pool]));
         return [pool, { left, webhooks: length }];
       }),
     );
     const ofAll = { left: pace.allowed, webhooks: webhooks.length };
     for (const { id, pool } of newestSuccessFirst(startingAt(webhooks, ownTurn))) {
       const ofPool = ofPools.get(pool) ?? ofAll;
-      const wanted = request.held[String(id)] ?? (responsive.has(id) ? maxWebhookLeases[pool] : 1);
+      const wanted = request.held[String(id)] ?? maxWebhookLeases(fast.has(id), slow.has(id));
       const allowed = Math.min(wanted, shareOf(ofAll));
       const most = Math.min(allowed, shareOf(ofPool));
       isReduced ||= most < allowed && free < request.free;

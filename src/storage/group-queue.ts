@@ -26,8 +26,8 @@ interface Waiting<Item, Outcome> extends Pending {
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
 /**
- * Stores the items, usually in one commit, and returns their outcomes in order, or fails at `dueAt`. Items without an outcome
- * changed nothing, and are retried with the next group.
+ * Stores the items, usually in one commit, and returns their outcomes in order, or fails at `dueAt`. Items without an
+ * outcome changed nothing, and are retried with the next group.
  */
 type Commit<Item, Outcome> = (
   items: readonly Item[],

@@ -92,7 +92,8 @@ export class DeliveryLanes {
    */
   get held(): Record<string, number> {
     const rooms = [...this.#lanes].map(([id, lane]) => {
-      return [id, Math.max(0, this.#mostFor(id) - taken(lane))];
+      const most = maxWebhookLeases(this.#fast.has(id), this.#slow.has(id));
+      return [id, Math.max(0, most - taken(lane))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
   }
@@ -107,11 +108,6 @@ export class DeliveryLanes {
       for (const { pool } of [...inFlight.keys(), ...waiting.map(({ delivery }) => delivery)])
         used[pool][accountId] = (used[pool][accountId] ?? 0) + 1;
     return used;
-  }
-
-  #mostFor(webhookId: bigint): number {
-    if (this.#fast.has(webhookId)) return maxWebhookLeases.fast;
-    return this.#slow.has(webhookId) ? maxWebhookLeases.slow : maxWebhookLeases.new;
   }
 
   /** Webhooks with leased deliveries that are queued. */

@@ -54,6 +54,14 @@ test('each client behind a trusted proxy has a separate limit', async () => {
   ]);
 });
 
+const options = {
+  openapi: () => '',
+  publicUrl: undefined,
+  address: () => '',
+  perMinute: 1,
+  health: () => [],
+};
+
 test.each([
   ['rejections', page, 429],
   ['health checks over the budget', '/livez', 200],
@@ -61,13 +69,6 @@ test.each([
   'at most 1,000 %s are delayed at a time, and the connections of the others are closed',
   async (_, path, status) => {
     await using app = await startTestApp();
-    const options = {
-      openapi: () => '',
-      publicUrl: undefined,
-      address: () => '',
-      perMinute: 1,
-      health: () => [],
-    };
     const { respond } = createPublicRoutes(requestContextOf(app), options);
     const get = () => respond(incomingOf(app.url + path, {}), path);
     expect((await get()).status).toBe(200);
@@ -81,13 +82,6 @@ test.each([
 test('without a key, the runtime does not parse the URL of a request that is refused', async () => {
   await using app = await startTestApp();
   const context = requestContextOf(app);
-  const options = {
-    openapi: () => '',
-    publicUrl: undefined,
-    address: () => '',
-    perMinute: 1,
-    health: () => [],
-  };
   const { respond } = createPublicRoutes(context, options);
   const incoming = (path: string) => {
     const made = incomingOf(app.url + path, {});

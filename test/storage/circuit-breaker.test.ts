@@ -21,38 +21,39 @@ test('an outage lasts as long as requests fail, although probes succeed', async 
   expect(notices).toEqual(['degraded: queries unavailable: refused', 'queries available again']);
 });
 
-test('during the pause after a successful probe, only an urgent failure is probed at once', async () => {
-  let probes = 0;
-  using breaker = new CircuitBreaker({
-    name: 'queries',
-    probe: async () => void probes++,
-    probeEveryMs: 1,
-    quietMs: 600_000,
-    notice: () => undefined,
-  });
-  breaker.trip(new Error('refused'));
-  await until(() => probes === 1);
-  breaker.trip(new Error('refused'));
-  breaker.trip(new Error('read-only'), true);
-  await until(() => probes === 2);
-  breaker.trip(new Error('refused'));
-  breaker.trip(new Error('read-only'), true);
-  await until(() => probes === 3);
-  expect(breaker.trouble).toBeDefined();
-});
-
-test('while probes succeed, a new reason for failures is reported once it persists', async () => {
+/** A breaker whose probes succeed, and whose outages last for minutes after the last failure. */
+function createBreaker() {
   const notices: string[] = [];
-  let probes = 0;
-  using breaker = new CircuitBreaker({
+  const probes: number[] = [];
+  const breaker = new CircuitBreaker({
     name: 'queries',
-    probe: async () => void probes++,
+    probe: async () => void probes.push(performance.now()),
     probeEveryMs: 1,
     quietMs: 600_000,
     notice: (text) => void notices.push(text),
   });
+  return { breaker, notices, probes };
+}
+
+test('during the pause after a successful probe, only an urgent failure is probed at once', async () => {
+  const { breaker: created, probes } = createBreaker();
+  using breaker = created;
+  breaker.trip(new Error('refused'));
+  await until(() => probes.length === 1);
+  breaker.trip(new Error('refused'));
+  breaker.trip(new Error('read-only'), true);
+  await until(() => probes.length === 2);
+  breaker.trip(new Error('refused'));
+  breaker.trip(new Error('read-only'), true);
+  await until(() => probes.length === 3);
+  expect(breaker.trouble).toBeDefined();
+});
+
+test('while probes succeed, a new reason for failures is reported once it persists', async () => {
+  const { breaker: created, notices, probes } = createBreaker();
+  using breaker = created;
   breaker.trip(new Error('permission denied for table usage'));
-  await until(() => probes === 1);
+  await until(() => probes.length === 1);
   breaker.trip(new Error('permission denied for table orders'));
   expect(notices).toHaveLength(1);
   for (let failures = 0; failures < 20; failures++)

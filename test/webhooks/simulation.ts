@@ -112,7 +112,7 @@ class Simulation {
 
   /** The webhooks that the store finds. */
   #find(request: Parameters<typeof accountRoomsJson>[0], isForAll: boolean): ReadyWebhook[] {
-    const rooms: Record<Pool, Record<string, number>> = JSON.parse(accountRoomsJson(request));
+    const rooms: Record<string, number> = JSON.parse(accountRoomsJson(request));
     const speeds = {
       fast: new Set(request.fast),
       slow: new Set(request.slow),
@@ -124,7 +124,7 @@ class Simulation {
     };
     const ready = this.states.filter((state) => {
       const pool = poolOf(state);
-      const ofAccount = rooms[pool][state.account] ?? rooms[pool]['*'] ?? 0;
+      const ofAccount = rooms[`${pool} ${state.account}`] ?? rooms[`${pool} *`] ?? 0;
       const mayBeLeased = (request.held[`${state.id}`] ?? request.room) > 0;
       const isExamined = state.id > request.after && (isForAll || pool === 'fast');
       return isExamined && state.due.length > 0 && ofAccount > 0 && mayBeLeased;

@@ -42,7 +42,7 @@ export class AcceptPauses implements Disposable {
     this.#end();
   };
 
-  /** Sets the length of the socket's queue. */
+  /** Sets the length of the socket's queue. Loads the C library, which needs a free descriptor, before they can run out. */
   constructor(port: number) {
     this.#socket = findListeningSocket(port);
     this.#socket?.setMaxQueue(maxWaitingConnections);

@@ -4,7 +4,7 @@ import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import { AcceptPauses } from './accept-pauses.ts';
 import type { BusyConnections } from './busy-connections.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
-import { type PortSocket, prepareSockets, refuseNewConnections } from './sockets.ts';
+import { type PortSocket, refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
 
@@ -66,7 +66,6 @@ export class Listener implements Disposable {
     this.hostname = this.#current.hostname;
     this.#acceptPauses = new AcceptPauses(this.port);
     this.#bound = bound(this.port);
-    setImmediate(prepareSockets);
     this.#timer = runAtMultiples(countEveryMs, () => this.#sample());
   }
 

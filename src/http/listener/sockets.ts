@@ -46,15 +46,6 @@ type Library = ReturnType<typeof openLibrary>;
 
 let library: Library | undefined;
 
-/** Loads the C library, which needs a free descriptor, before descriptors can run out. Never throws. */
-export function prepareSockets(): void {
-  try {
-    if (process.platform === 'linux') library ??= openLibrary();
-  } catch {
-    // `listSockets` throws the error.
-  }
-}
-
 /** The open descriptors. Without a free one they cannot be listed, but then all numbers up to the limit are in use. */
 function listDescriptors(): number[] {
   try {

@@ -1,16 +1,6 @@
 import type { Logger } from 'pino';
+import type { FailsRequests, OutageNotice } from '../../domain/outage-notice.ts';
 import { ReportedReasons } from '../../domain/reported-reasons.ts';
-
-/** Whether requests fail during an outage, or a function that returns whether it explains the error of a request. */
-type FailsRequests = boolean | ((error: unknown) => boolean);
-
-interface OutageNotice {
-  readonly part: string;
-  readonly works: boolean;
-  readonly failsRequests?: FailsRequests;
-  /** End of the outage (`performance.now()`); undefined if it ends now. */
-  readonly endedAt?: number | undefined;
-}
 
 interface OngoingOutage {
   readonly beganAt: number;

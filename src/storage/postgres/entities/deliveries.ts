@@ -127,8 +127,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     const [fast, slow, stalled] = [request.fast, request.slow, request.stalled].map(
       (ids) => `[${ids.join()}]`,
     );
-    const rooms = JSON.stringify(held);
-    const accountRooms = accountRoomsJson(request);
+    const ofWebhooks = JSON.stringify(held);
     const isForAll = !isOnlyForFast(request);
     return this.#statements.run(
       (sql) => sql`
@@ -149,7 +148,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
               WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'stalled'
               ELSE ${sql.unsafe(unknownPoolSql('clock.now'))} END AS pool
         ) AS examined
-        CROSS JOIN LATERAL (SELECT ${accountRooms}::text::json -> pool AS of_accounts) AS rooms
+        CROSS JOIN (SELECT ${accountRoomsJson(request)}::text::json AS rooms) AS accounts
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
             ELSE false END AS is_behind OFFSET 0
@@ -157,8 +156,8 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         WHERE webhooks.id > ${after} AND enabled AND (${isForAll}::boolean OR pool = 'fast') AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
-            AND coalesce(of_accounts ->> webhooks.account_id::text, of_accounts ->> '*')::bigint > 0
-            AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
+            AND coalesce(rooms ->> (pool || ' ' || webhooks.account_id), rooms ->> (pool || ' *'))::bigint > 0
+            AND coalesce((${ofWebhooks}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))
         ORDER BY webhooks.id LIMIT ${leaseLimits.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,

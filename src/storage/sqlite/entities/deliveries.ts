@@ -57,7 +57,8 @@ const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicrosec
 const isIn = (parameter: string) => `id IN (SELECT value FROM json_each(${parameter}))`;
 const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'stalled'
   ELSE ${unknownPoolSql('?3')} END`;
-const accountRoom = `coalesce(?8 -> pool ->> ('$."' || account_id || '"'), ?8 -> pool ->> '*')`;
+const roomOf = (account: string) => `?8 ->> ('$."' || pool || ' ' || ${account} || '"')`;
+const accountRoom = `coalesce(${roomOf('account_id')}, ${roomOf("'*'")})`;
 const mayBeTaken = `${accountRoom} > 0
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
