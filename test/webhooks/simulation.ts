@@ -1,6 +1,7 @@
 /**
  * Simulates in virtual time how a process sends events to the receivers of many accounts: with the rules for leases, but
- * without a store or requests.
+ * without a store or requests. Rounds take no time, and responses do not arrive at the same moment, so places become free
+ * one at a time. If a process frees many places at once, the accounts that it examines first get most of them.
  */
 import { isOnlyForFast, type LeasedDelivery, leaseLimits, type Pool } from '../../src/domain/delivery.ts';
 import {
@@ -158,7 +159,7 @@ class Simulation {
       const state = this.#stateById(webhookId);
       const eventAt = this.#events.get(loaded.delivery) ?? 0;
       state.delays.push(this.#now - eventAt);
-      // Without jitter, all receivers of the same kind would respond at the same time.
+      // Spreads responses, which would otherwise arrive at the same moment.
       const jitter = Math.floor(this.#random() * 30);
       const milliseconds = Math.min(hungMs, state.receiver(this.#now, state.requests++)) + jitter;
       const endsAt = this.#now + milliseconds;
