@@ -82,6 +82,8 @@ export interface LeaseRequest {
    * a webhook's pending deliveries is slow.
    */
   readonly full: readonly bigint[];
+  /** Whether all webhooks are examined, or only fast ones. */
+  readonly isForAll: boolean;
   /** Only webhooks with a greater id are examined. The result of the previous round; 0 in the first. */
   readonly after: bigint;
   /** Webhooks with leased deliveries that this process has not started to send. */
@@ -187,8 +189,7 @@ export const maxLeasedPerFast = 32;
 export const pools = ['fast', 'slow', 'new', 'stalled'] as const;
 
 /**
- * Webhooks by their last attempt. `stalled`: the receiver did not respond. `new`: this process has not sent to it, and no
- * delivery has succeeded recently.
+ * Webhooks by their last attempt. `stalled`: the receiver did not respond. `new`: this process has not sent to it.
  */
 export type Pool = (typeof pools)[number];
 
@@ -197,12 +198,14 @@ export type Pool = (typeof pools)[number];
  * receivers of trusted accounts without any other place.
  */
 const places = {
-  fast: 60,
+  fast: 80,
   slow: 65,
   new: 30,
   stalled: 30,
   slowAndStalled: 70,
   allButFast: 80,
+  /** Fast webhooks leave as many as the others use, up to this number. */
+  leftByFast: 20,
   reserved: 10,
 } as const;
 
@@ -213,8 +216,12 @@ export type Occupancy = Pick<LeaseRequest, 'free' | 'inFlight'>;
 export function poolRoom(pool: Pool, { free, inFlight }: Occupancy): number {
   const room = Math.min(free - places.reserved, places[pool] - inFlight[pool]);
   const known = inFlight.slow + inFlight.stalled;
+  const others = known + inFlight.new;
   const ofKnown = pool === 'slow' || pool === 'stalled' ? places.slowAndStalled - known : room;
-  const ofOthers = pool === 'fast' ? room : places.allButFast - known - inFlight.new;
+  const ofOthers =
+    pool === 'fast'
+      ? places.fast - inFlight.fast - Math.min(others, places.leftByFast)
+      : places.allButFast - others;
   return Math.max(0, Math.min(room, ofKnown, ofOthers));
 }
 
@@ -241,19 +248,16 @@ export function mayLease(
   room: number,
   { used, usedByOthers, isDistrusted }: AccountLeases,
 ): boolean {
-  if (pool === 'fast') {
-    const most = isDistrusted
-      ? Math.ceil(room ** 2 / 200)
-      : Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
-    return used < most;
+  if (isDistrusted) {
+    const [mine, left] = pool === 'fast' ? [used, 30] : [usedByOthers, 12];
+    return mine === 0 ? room > 0 : mine + left < room;
   }
-  if (pool === 'slow') return used < (isDistrusted ? 1 : 2) ? used < room : usedByOthers + 8 < room;
-  // These webhooks may hold their places until the time-out.
-  return used === 0 ? room > 0 : 2 * usedByOthers < room;
+  if (pool === 'fast') return used < Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
+  if (used === 0 && (pool === 'slow' || usedByOthers === 0)) return room > 0;
+  if (pool === 'slow') return usedByOthers < room;
+  // New and stalled webhooks may hold their places until the time-out.
+  return (used === 0 ? 2 : 2 * usedByOthers) < room;
 }
-
-/** Time for which a successful delivery proves that a receiver responds, unless this process knows better. */
-export const provenMs = 86_400_000;
 
 /** Maximum number of deliveries that a process leases for a webhook. */
 export function maxWebhookLeases(pool: Pool): number {

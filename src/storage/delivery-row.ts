@@ -5,7 +5,6 @@ import {
   maxHeldEvents,
   maxPending,
   type Pool,
-  provenMs,
   type SendingState,
 } from '../domain/delivery.ts';
 import {
@@ -139,13 +138,6 @@ export function mistimedSql(
 export const deliveryScopeSql = `CASE ${Object.entries(scopeByEventGroup)
   .map(([group, scope]) => `WHEN substr(type, 1, ${group.length + 1}) = '${group}.' THEN '${scope}'`)
   .join(' ')} END`;
-
-/**
- * SQL for the pool of a webhook to which this process has not sent recently. `succeeded_at` is also set when the webhook
- * is created or enabled, or its URL changes. Creation is recognized by its time.
- */
-export const unknownPoolSql = (now: string) =>
-  `CASE WHEN succeeded_at > created_at AND succeeded_at > ${now} - ${provenMs} THEN 'slow' ELSE 'new' END`;
 
 /** SQL conditions on a row of `webhooks`. `now` is the SQL for the current time. */
 export function sendingSql({ position }: Dialect, now: string) {

@@ -1,5 +1,6 @@
 /** How a round divides the free places of a process among webhooks, and where the next round continues. */
 import {
+  type AccountLeases,
   deliverySchedule,
   eventBatchSize,
   type LeasedDelivery,
@@ -7,6 +8,7 @@ import {
   type LeaseResult,
   leaseLimits,
   maxInFlight,
+  maxLeasedPerFast,
   maxWebhookLeases,
   mayLease,
   type Pool,
@@ -55,31 +57,30 @@ interface AccountPool {
 }
 
 /**
- * If more webhooks are ready than a round finds, an account gets at most this part of the room in a round, because later
- * rounds find other accounts.
+ * Number of deliveries that an account gets in a round if more webhooks are ready than a round finds, because later rounds
+ * find other accounts. The longer receivers may hold places, the smaller it is.
  */
-const partPerRound = 1 / 25;
+const perRound: Readonly<Record<Pool, number>> = { fast: maxLeasedPerFast, slow: 2, new: 1, stalled: 1 };
 
 /**
  * Whether accounts may get more deliveries, as JSON: 1 or 0 by pool and account id (`fast 7`). The member `fast *` applies
  * to all accounts without a member.
  */
 export function accountRoomsJson(request: LeaseRequest): string {
+  const { slow, new: unknown, stalled } = request.used;
   const distrusted = new Set(request.distrusted);
   const members = pools.flatMap((pool) => {
     const room = poolRoom(pool, request);
+    const used = pool === 'fast' ? [request.used.fast] : [slow, unknown, stalled];
     // Without room, there are only the reserved places, which are not for distrusted accounts.
     const others = pool === 'fast' && room === 0 ? distrusted : [];
-    const ids = [...Object.keys(request.used[pool]).map(Number), ...others];
-    const noLeases = { used: 0, usedByOthers: 0, isDistrusted: false };
+    const ids = new Set([...used.flatMap((leases) => Object.keys(leases)).map(Number), ...others]);
+    const mayLeaseFor = (leases: AccountLeases) => Number(mayLease(pool, room, leases));
     return [
-      [`${pool} *`, Number(mayLease(pool, room, noLeases))],
-      ...ids.map((id) => {
+      [`${pool} *`, mayLeaseFor({ used: 0, usedByOthers: 0, isDistrusted: false })],
+      ...[...ids].map((id) => {
         const leases = { used: request.used[pool][id] ?? 0, usedByOthers: usedByOthers(id, request) };
-        return [
-          `${pool} ${id}`,
-          Number(mayLease(pool, room, { ...leases, isDistrusted: distrusted.has(id) })),
-        ];
+        return [`${pool} ${id}`, mayLeaseFor({ ...leases, isDistrusted: distrusted.has(id) })];
       }),
     ];
   });
@@ -135,7 +136,7 @@ function accountPools(
     return {
       pool,
       used: request.used[pool][accountId] ?? 0,
-      left: isAll ? Number.POSITIVE_INFINITY : Math.ceil(poolRoom(pool, request) * partPerRound),
+      left: isAll ? Number.POSITIVE_INFINITY : perRound[pool],
       account,
       shares,
       waiting: shares.filter(({ wanted }) => wanted > 0),

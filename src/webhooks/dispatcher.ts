@@ -101,6 +101,8 @@ export class Dispatcher {
    * Rounds for a few webhooks would otherwise end the turns of the others.
    */
   readonly #after = new Map<boolean, bigint>();
+  /** Whether the next round is for fast webhooks, because the last one has not examined all webhooks. */
+  #isFastTurn = false;
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
@@ -226,11 +228,12 @@ export class Dispatcher {
     this.#isWoken = false;
     this.#lanes.resume(now);
     const { leases } = this.#lanes;
-    const isForAll = !isOnlyForFast(leases);
+    const isFastTurn = this.#isFastTurn;
+    const isForAll = !isFastTurn && !isOnlyForFast(leases);
     const request = {
       ...leases,
       ...{ now, leasedUntil: now + leaseMs, room: this.#isStopping ? 0 : leases.free, perSecond },
-      ...{ full: this.#listFull(settled), after: this.#after.get(isForAll) ?? 0n, turn: random() },
+      ...{ isForAll, full: this.#listFull(settled), after: this.#after.get(isForAll) ?? 0n, turn: random() },
     };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
@@ -242,6 +245,7 @@ export class Dispatcher {
     for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
       this.#full.set(id, clock.steady() + skipFullMs);
     this.#after.set(isForAll, dispatched.after);
+    this.#isFastTurn = isForAll && dispatched.isMore;
     if (dispatched.isPaced) this.#wakeLater();
     for (const webhookId of leases.waiting)
       this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
@@ -251,8 +255,9 @@ export class Dispatcher {
     }
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round begins when an attempt ends, or at the next check.
-    if (dispatched.isMore && this.#lanes.room > 0) this.#isWoken = true;
-    const { isBehind, isMore, deliveries, locked } = dispatched;
+    const { isBehind, deliveries, locked } = dispatched;
+    const isMore = isFastTurn || dispatched.isMore;
+    if (isMore && this.#lanes.room > 0) this.#isWoken = true;
     return {
       isMore: isBehind || (isMore && deliveries.length === 0),
       hasWorked: deliveries.length > 0 || settled.length > locked.length,

@@ -8,7 +8,6 @@ import {
   maxHeldEvents,
   maxInFlight,
   maxPending,
-  provenMs,
   type SettledDelivery,
 } from '../../src/domain/delivery.ts';
 import type { DeliveryStatus } from '../../src/domain/delivery-status.ts';
@@ -843,25 +842,6 @@ export function webhooksConform(check: StoreTest): void {
       const round = () => store.write('dispatchDeliveries', { settled: [], lease });
       const [first, second] = [await round(), await round()];
       expect([first.deliveries.length, first.isMore, second.deliveries.length]).toEqual([0, true, 1]);
-    },
-  );
-
-  check(
-    'a webhook that a process does not know counts as slow within a day after a success, and otherwise as new',
-    async ({ store }) => {
-      await create(store);
-      await addPets(store, 3);
-      await take(store);
-      const leaseOne = async (at: number) => {
-        const lease = { ...requestAt(at, 1), slow: [] };
-        return (await store.write('dispatchDeliveries', { settled: [], lease }))
-          .deliveries[0] as LeasedDelivery;
-      };
-      const [first, successAt] = [await leaseOne(now), now + 61_000];
-      const settled = [{ ...ended(first), finishedAt: successAt }];
-      await store.write('dispatchDeliveries', { settled, lease: requestAt(successAt, 0) });
-      const [second, third] = [await leaseOne(successAt), await leaseOne(successAt + provenMs)];
-      expect([first, second, third].map(({ pool }) => pool)).toEqual(['new', 'slow', 'new']);
     },
   );
 

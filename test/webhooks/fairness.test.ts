@@ -52,38 +52,54 @@ const own = {
   fastWithHung: [fast, hung],
   slow: [takes(1_500)],
   slowWithHung: [takes(1_500), hung],
+  twoSlow: [takes(1_500), takes(1_500)],
 };
 
-type Bounds = Partial<Record<keyof typeof own, number>>;
+type Bounds = Readonly<Record<keyof typeof own, number>>;
+
+const bound = (slow: number, slowWithHung: number, twoSlow: number): Bounds => {
+  return { fast: 0, fastWithHung: 0, slow, slowWithHung, twoSlow };
+};
 
 /** Responses arrive at the same moment, or one after the other. */
 const [atOnce, spread] = [1, 30];
 
+/** Responds at once in the first 400 ms of each period, and otherwise at its end. */
+const atFirst: Receiver = (now) => (now % 9_800 < 400 ? 5 : 9_800 - (now % 9_800));
+const any = Number.POSITIVE_INFINITY;
+
 /** The receivers of each of 20 other accounts, and bounds for the delays of `own` in ms. */
 const attacks: readonly (readonly [string, number, readonly Receiver[], Bounds])[] = [
-  ['16 hang', atOnce, times(16, hung), { fast: 0, fastWithHung: 0, slow: 0, slowWithHung: 0 }],
-  ['16 take 2.9 s', atOnce, times(16, takes(2_900)), { fast: 0, fastWithHung: 0, slow: 1_000 }],
-  ['16 take 9.6 s', atOnce, times(16, takes(9_600)), { fast: 0, fastWithHung: 0, slow: 1_000 }],
-  ['16 take 9.6 s, spread', spread, times(16, takes(9_600)), { fast: 0, fastWithHung: 0, slow: 1_000 }],
-  [
-    '16 take 960 ms',
-    atOnce,
-    times(16, takes(960)),
-    { fast: 0, fastWithHung: 100, slow: 100, slowWithHung: 100 },
-  ],
-  ['16 in steps of 9.8 s', atOnce, times(16, together(9_800)), { fast: 0, fastWithHung: 0, slow: 1_000 }],
+  ['16 hang', atOnce, times(16, hung), bound(0, 0, 0)],
+  ['16 take 960 ms', atOnce, times(16, takes(960)), bound(0, 0, 1_000)],
+  ['16 take 2.9 s', atOnce, times(16, takes(2_900)), bound(1_500, 6_000, any)],
+  ['16 take 9.6 s', atOnce, times(16, takes(9_600)), bound(0, 1_000, 1_000)],
+  ['16 take 9.6 s, spread', spread, times(16, takes(9_600)), bound(0, 1_000, 1_000)],
+  ['16 in steps of 9.8 s', atOnce, times(16, together(9_800)), bound(0, 1_000, 1_000)],
   [
     '10 take 960 ms, 6 take 9.6 s',
     atOnce,
     [...times(10, takes(960)), ...times(6, takes(9_600))],
-    { fast: 0, fastWithHung: 0, slow: 3_000 },
+    bound(50, 50, 50),
   ],
-  ['16 alternate', atOnce, times(16, alternating), { fast: 0, fastWithHung: 0, slow: 50, slowWithHung: 50 }],
+  ['16 alternate', atOnce, times(16, alternating), bound(50, 50, 50)],
   [
-    '3 hang, 6 in steps of 9.8 s, 7 take 960 ms, spread',
-    spread,
+    '3 hang, 6 in steps of 9.8 s, 7 take 960 ms',
+    atOnce,
     [...times(3, hung), ...times(6, together(9_800)), ...times(7, takes(960))],
-    { fast: 0, fastWithHung: 0, slow: 1_000 },
+    bound(50, 3_000, 6_000),
+  ],
+  [
+    '6 respond only at first, 5 in steps of 9.8 s, 5 hang',
+    atOnce,
+    [...times(6, atFirst), ...times(5, together(9_800)), ...times(5, hung)],
+    bound(50, 1_000, 1_000),
+  ],
+  [
+    '10 in steps of 2.9 s, 6 hang, spread',
+    spread,
+    [...times(10, together(2_900)), ...times(6, hung)],
+    bound(1_000, 3_000, any),
   ],
 ];
 
@@ -105,9 +121,12 @@ describe.each([atOnce, spread])('with responses within %d ms of each other', (sp
     expect([slow < 1_000, mixed]).toEqual([true, 0]);
   });
 
-  test('accounts that need half of the places get them', () => {
-    const others = accounts(7, times(4, takes(1_500)), 100);
-    const { slow = 0 } = longestDelays(others, { slow: times(4, takes(1_500)) }, spreadMs);
+  test.each([
+    [8, 4],
+    [20, 2],
+  ])('%d accounts with %d slow receivers get the 60 places that they need', (count, receivers) => {
+    const others = accounts(count - 1, times(receivers, takes(1_500)), 100);
+    const { slow = 0 } = longestDelays(others, { slow: times(receivers, takes(1_500)) }, spreadMs);
     expect(slow).toBeLessThan(1_000);
   });
 

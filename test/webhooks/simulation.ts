@@ -2,7 +2,13 @@
  * Simulates in virtual time how a process sends events to the receivers of many accounts: with the rules for leases, but
  * without a store or requests. Rounds take no time.
  */
-import { isOnlyForFast, type LeasedDelivery, leaseLimits, type Pool } from '../../src/domain/delivery.ts';
+import {
+  isOnlyForFast,
+  type LeasedDelivery,
+  type LeaseRequest,
+  leaseLimits,
+  type Pool,
+} from '../../src/domain/delivery.ts';
 import type { ReadyWebhook } from '../../src/storage/delivery-row.ts';
 import { accountRoomsJson, divideLeases, nextRound } from '../../src/storage/lease-rounds.ts';
 import { DeliveryLanes, type Loaded } from '../../src/webhooks/delivery-lanes.ts';
@@ -58,6 +64,7 @@ class Simulation {
   readonly #random = randomFrom(1);
   readonly #events = new Map<LeasedDelivery, number>();
   readonly #after = new Map<boolean, bigint>();
+  #isFastTurn = false;
   #requests: Request[] = [];
   readonly #spreadMs: number;
   #now = 0;
@@ -95,12 +102,21 @@ class Simulation {
     this.#release(this.#lanes.withdrawSlow(this.#now));
     this.#lanes.resume(this.#now);
     const { leases } = this.#lanes;
-    const isForAll = !isOnlyForFast(leases);
+    const isFastTurn = this.#isFastTurn;
+    const isForAll = !isFastTurn && !isOnlyForFast(leases);
     const after = this.#after.get(isForAll) ?? 0n;
     // The pace of accounts is not simulated.
     const times = { now: Date.UTC(2026, 0), leasedUntil: 0, perSecond: 1_000 };
-    const request = { ...leases, ...times, room: leases.free, full: [], after, turn: this.#random() };
-    const found = this.#find(request, isForAll);
+    const request = {
+      ...leases,
+      ...times,
+      room: leases.free,
+      isForAll,
+      full: [],
+      after,
+      turn: this.#random(),
+    };
+    const found = this.#find(request);
     const shares = divideLeases(found, request);
     const leased = found.flatMap(({ id, accountId, pool }) => {
       const { due } = this.#stateById(id);
@@ -113,26 +129,27 @@ class Simulation {
     this.#after.set(isForAll, next.after);
     for (const delivery of leased) this.#lanes.add({ delivery, body: '' });
     for (const { webhookId } of leased) this.#start(webhookId);
-    return next.isMore;
+    this.#isFastTurn = isForAll && next.isMore;
+    return isFastTurn || next.isMore;
   }
 
   /** The webhooks that the store finds. */
-  #find(request: Parameters<typeof accountRoomsJson>[0], isForAll: boolean): ReadyWebhook[] {
+  #find(request: LeaseRequest): ReadyWebhook[] {
     const rooms: Record<string, number> = JSON.parse(accountRoomsJson(request));
     const speeds = {
       fast: new Set(request.fast),
       slow: new Set(request.slow),
       stalled: new Set(request.stalled),
     };
-    const poolOf = ({ id, succeededAt }: State): Pool => {
+    const poolOf = ({ id }: State): Pool => {
       for (const pool of ['fast', 'slow', 'stalled'] as const) if (speeds[pool].has(id)) return pool;
-      return succeededAt > 0 ? 'slow' : 'new';
+      return 'new';
     };
     const ready = this.states.filter((state) => {
       const pool = poolOf(state);
       const ofAccount = rooms[`${pool} ${state.account}`] ?? rooms[`${pool} *`] ?? 0;
       const mayBeLeased = (request.held[`${state.id}`] ?? request.room) > 0;
-      const isExamined = state.id > request.after && (isForAll || pool === 'fast');
+      const isExamined = state.id > request.after && (request.isForAll || pool === 'fast');
       return isExamined && state.due.length > 0 && ofAccount > 0 && mayBeLeased;
     });
     const unused = {

@@ -1,7 +1,6 @@
 import {
   burstMicroseconds,
   eventBatchSize,
-  isOnlyForFast,
   type LeaseRequest,
   type LeaseResult,
   leaseLimits,
@@ -21,7 +20,6 @@ import {
   sendingSql,
   successPrecisionMs,
   toLeasedDelivery,
-  unknownPoolSql,
 } from '../../delivery-row.ts';
 import { accountRoomsJson, divideLeases, nextRound, updatedPaces } from '../../lease-rounds.ts';
 import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
@@ -120,12 +118,11 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, held, full } = request;
+    const { after, now, room, held, full, isForAll } = request;
     const [fast, slow, stalled] = [request.fast, request.slow, request.stalled].map(
       (ids) => `[${ids.join()}]`,
     );
     const ofWebhooks = JSON.stringify(held);
-    const isForAll = !isOnlyForFast(request);
     return this.#statements.run(
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
@@ -143,7 +140,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             CASE WHEN webhooks.id IN (SELECT json_array_elements_text(${fast}::text::json)::bigint) THEN 'fast'
               WHEN webhooks.id IN (SELECT json_array_elements_text(${slow}::text::json)::bigint) THEN 'slow'
               WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'stalled'
-              ELSE ${sql.unsafe(unknownPoolSql('clock.now'))} END AS pool
+              ELSE 'new' END AS pool
         ) AS examined
         CROSS JOIN (SELECT ${accountRoomsJson(request)}::text::json AS rooms) AS accounts
         CROSS JOIN LATERAL (

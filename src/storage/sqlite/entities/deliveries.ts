@@ -4,7 +4,6 @@ import {
   burstMicroseconds,
   type DeliveryBacklog,
   eventBatchSize,
-  isOnlyForFast,
   type LeasedDelivery,
   type LeaseRequest,
   type LeaseResult,
@@ -31,7 +30,6 @@ import {
   sendingSql,
   successPrecisionMs,
   toLeasedDelivery,
-  unknownPoolSql,
 } from '../../delivery-row.ts';
 import { accountRoomsJson, divideLeases, nextRound, updatedPaces } from '../../lease-rounds.ts';
 import {
@@ -53,7 +51,7 @@ const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.i
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
 const isIn = (parameter: string) => `id IN (SELECT value FROM json_each(${parameter}))`;
 const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'stalled'
-  ELSE ${unknownPoolSql('?3')} END`;
+  ELSE 'new' END`;
 const roomOf = (account: string) => `?8 ->> ('$."' || pool || ' ' || ${account} || '"')`;
 const accountRoom = `coalesce(${roomOf('account_id')}, ${roomOf("'*'")})`;
 const mayBeTaken = `${accountRoom} > 0
@@ -119,7 +117,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
       ...[JSON.stringify(held), maxPacedUntil(request), accountRoomsJson(request)],
       // Ids may exceed the safe integers of JavaScript.
       ...[request.full, request.fast, request.slow, request.stalled].map((ids) => `[${ids.join()}]`),
-      isOnlyForFast(request) ? 0 : 1,
+      request.isForAll ? 1 : 0,
     );
     const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
