@@ -252,22 +252,14 @@ export function okJsonPage<Item>(schema: z.ZodType, description: string): Succes
   return ok(schema, ({ json }: JsonPage<Item>) => json, description);
 }
 
-function created<Outcome>(
-  schema: z.ZodType,
-  json: (outcome: Outcome) => string,
-  description: string,
-  location?: (outcome: Outcome) => string,
-): Success<Outcome> {
-  const success = { descriptions: { 201: description }, statusOf: () => 201 as const, schema, json };
-  return { ...success, ...(location && { location }) };
-}
-
 export function createdJson<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
   location?: (outcome: z.infer<Schema>) => string,
 ): Success<z.infer<Schema>> {
-  return created(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description, location);
+  const json = (outcome: z.infer<Schema>) => JSON.stringify(outcome);
+  const success = { descriptions: { 201: description }, statusOf: () => 201 as const, schema, json };
+  return { ...success, ...(location && { location }) };
 }
 
 /** A successful response with server-sent events (WHATWG HTML, section 9.2). */

@@ -87,17 +87,10 @@ const file: Success<FileContent> = {
   file: true,
 };
 
-const common = {
-  tag: { name: 'Backups', description: 'Copies of the store.' },
-  stability: 'beta',
-  reads: [],
-} as const;
-
 export const backupOperations = defineOperations(
-  {},
+  { tag: { name: 'Backups', description: 'Copies of the store.' } },
   {
     listBackups: {
-      ...common,
       method: 'GET',
       path: '/backups',
       summary: 'List backups',
@@ -105,7 +98,6 @@ export const backupOperations = defineOperations(
       success: okJson(BackupState, 'The backups.'),
     },
     createBackup: {
-      ...common,
       method: 'POST',
       path: '/backups',
       summary: 'Create a backup',
@@ -118,7 +110,6 @@ export const backupOperations = defineOperations(
       errors: ['backup_in_progress', 'backup_not_possible', 'backup_failed'],
     },
     downloadBackup: {
-      ...common,
       method: 'GET',
       path: '/backups/download',
       summary: 'Download a backup',
@@ -130,7 +121,6 @@ export const backupOperations = defineOperations(
       errors: ['backup_not_found'],
     },
     verifyBackup: {
-      ...common,
       method: 'POST',
       path: '/backups/verify',
       summary: 'Verify a backup',

@@ -94,18 +94,10 @@ export type System = z.infer<typeof System>;
 export type Setting = z.infer<typeof Setting>;
 export type Logging = z.infer<typeof Logging>;
 
-const common = {
-  tag: { name: 'System', description: 'Status and settings of the service.' },
-  stability: 'beta',
-  reads: [],
-  errors: [],
-} as const;
-
 export const systemOperations = defineOperations(
-  {},
+  { tag: { name: 'System', description: 'Status and settings of the service.' } },
   {
     getOverview: {
-      ...common,
       method: 'GET',
       path: '/overview',
       summary: 'Get the status of the service',
@@ -114,7 +106,6 @@ export const systemOperations = defineOperations(
       success: okJson(Overview, 'The status of the service.'),
     },
     getSystem: {
-      ...common,
       method: 'GET',
       path: '/system',
       summary: 'Get versions, instances and settings',
@@ -123,7 +114,6 @@ export const systemOperations = defineOperations(
       success: okJson(System, 'The versions, instances and settings.'),
     },
     getLogging: {
-      ...common,
       method: 'GET',
       path: '/system/logging',
       summary: 'Get the log settings',
@@ -131,7 +121,6 @@ export const systemOperations = defineOperations(
       success: okJson(Logging, 'The log settings.'),
     },
     updateLogging: {
-      ...common,
       method: 'PATCH',
       path: '/system/logging',
       summary: 'Change the log settings',
