@@ -65,7 +65,7 @@ import type { Runner } from '../storage/postgres/statements.ts';
 import { readState, type ServerState } from '../storage/postgres/versions.ts';
 import { type Announce, PostgresWriter } from '../storage/postgres/writer.ts';
 import type { ReplicatedReads, StoreSettings } from '../storage/storage.ts';
-import type { LimitedStore, LimitedStoreSettings } from './store.ts';
+import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 export interface ClusterSettings {
   readonly redisUrl: string;

@@ -30,7 +30,7 @@ import { readStoreIdentity } from '../store-files/file-identity.ts';
 import { listExposedFiles, prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import { OpenFiles } from '../store-files/open-files.ts';
 import { createServingLock, tryLock } from '../store-files/serving-lock.ts';
-import type { LimitedStore, LimitedStoreSettings } from './store.ts';
+import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 interface EmbeddedOptions extends LimitedStoreSettings {
   readonly path: string;

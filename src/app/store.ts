@@ -1,27 +1,17 @@
 import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { maskUrl } from '../domain/mask-url.ts';
 import { clearServedRecord, recordClosed } from '../limits/file/served-files.ts';
-import type { LimitRules } from '../limits/limit.ts';
-import type { LimitStore } from '../limits/limit-store.ts';
 import { CopyOperations, listRunningInstances } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
 import { StoreUnusableError } from '../outages/errors.ts';
 import type { Notify } from '../outages/outage.ts';
 import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
-import type { ServingWorker, Storage, StoreContents, StoreSettings, Tables } from '../storage/storage.ts';
+import type { ServingWorker, StoreContents, Tables } from '../storage/storage.ts';
 import type { Units } from '../storage/transaction.ts';
 import { prepareStoreFiles } from '../store-files/files.ts';
 import type { ClusterSettings } from './cluster.ts';
 import { expectConsistentFiles, openEmbedded } from './embedded.ts';
-
-/** A store, and the limits of its accounts. */
-export interface LimitedStore<All extends Units = Units> extends Storage<All> {
-  readonly limits: LimitStore;
-}
-
-export interface LimitedStoreSettings<All extends Units = Units> extends StoreSettings<All> {
-  readonly rules: LimitRules;
-}
+import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 export interface StorageOptions<All extends Units>
   extends Omit<LimitedStoreSettings<All>, 'create' | 'migrates' | 'notice'> {

@@ -1,6 +1,6 @@
 /** Instances of one store on PostgreSQL and Redis, each with separate proxies, and helpers that count requests. */
 import { RedisClient, SQL } from 'bun';
-import type { LimitedStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { openStore } from '../../src/app/store.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';

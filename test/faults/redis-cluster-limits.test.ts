@@ -1,6 +1,6 @@
 /** On every node of a Redis Cluster, limits follow the same rules as on any other store. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { LimitedStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { troubles } from '../../src/domain/troubles.ts';
 import { clusterPlaceOn } from '../storage/cluster-place.ts';
 import { limitStoreConforms } from '../storage/limit-store-conformance.ts';

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { openEmbedded } from '../../src/app/embedded.ts';
-import type { LimitedStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
 import type { Migrations } from '../../src/storage/sqlite/database.ts';

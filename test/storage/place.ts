@@ -1,6 +1,6 @@
 import { test } from 'bun:test';
 import { join } from 'node:path';
-import type { LimitedStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { openStorage, openStore, type StorageOptions } from '../../src/app/store.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { defaultBanRules, type LimitRules } from '../../src/limits/limit.ts';

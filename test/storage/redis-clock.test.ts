@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
-import type { LimitedStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { openStore } from '../../src/app/store.ts';
 import { defaultBanRules } from '../../src/limits/limit.ts';
 import { FakeClock } from '../support/clock.ts';

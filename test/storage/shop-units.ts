@@ -1,4 +1,4 @@
-import type { LimitedStore } from '../../src/app/store.ts';
+import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { ApiError } from '../../src/contract/api-error.ts';
 import type { NewPet } from '../../src/contract/pets.ts';
 import type { Order, Pet } from '../../src/contract/representations.ts';
