@@ -69,7 +69,7 @@ export interface LeaseRequest {
   readonly held: Readonly<Record<string, number>>;
   /** Number of deliveries that this process has leased, by account id. */
   readonly used: Readonly<Record<Pool, Readonly<Record<string, number>>>>;
-  /** Accounts with recent requests that were not answered. Their fast receivers are treated like slow ones. */
+  /** Accounts with fast or slow receivers that have recently not answered requests for three seconds. */
   readonly distrusted: readonly number[];
   /** Webhooks whose receivers have recently responded quickly. */
   readonly fast: readonly bigint[];
@@ -184,18 +184,20 @@ export const maxLeasedTotal = 3 * maxInFlight.perProcess;
 /** Number of deliveries that a process leases for a fast webhook. More than can be in flight are leased in advance. */
 export const maxLeasedPerFast = 32;
 
+export const pools = ['fast', 'slow', 'new', 'stalled'] as const;
+
 /**
  * Webhooks by their last attempt. `stalled`: the receiver did not respond. `new`: this process has not sent to it, and no
  * delivery has succeeded recently.
  */
-export type Pool = 'fast' | 'slow' | 'new' | 'stalled';
+export type Pool = (typeof pools)[number];
 
 /**
  * Number of places that pools may use, so that each finds some, whatever the others use. The reserved ones are for fast
  * receivers of trusted accounts without any other place.
  */
 const places = {
-  fast: 80,
+  fast: 60,
   slow: 65,
   new: 30,
   stalled: 30,
@@ -204,54 +206,59 @@ const places = {
   reserved: 10,
 } as const;
 
-/** The free places that each pool may use, apart from the reserved ones. */
-export function poolRooms({ free, inFlight }: Pick<LeaseRequest, 'free' | 'inFlight'>): Record<Pool, number> {
-  const known = places.slowAndStalled - inFlight.slow - inFlight.stalled;
-  const all = places.allButFast - inFlight.slow - inFlight.stalled - inFlight.new;
-  const roomOf = (pool: Pool, ...most: number[]) =>
-    Math.max(0, Math.min(free - places.reserved, places[pool] - inFlight[pool], ...most));
-  return {
-    fast: roomOf('fast'),
-    slow: roomOf('slow', known, all),
-    new: roomOf('new', all),
-    stalled: roomOf('stalled', known, all),
-  };
+/** Requests in flight, and the places that are left. */
+export type Occupancy = Pick<LeaseRequest, 'free' | 'inFlight'>;
+
+/** The free places that a pool may use, apart from the reserved ones. */
+export function poolRoom(pool: Pool, { free, inFlight }: Occupancy): number {
+  const room = Math.min(free - places.reserved, places[pool] - inFlight[pool]);
+  const known = inFlight.slow + inFlight.stalled;
+  const ofKnown = pool === 'slow' || pool === 'stalled' ? places.slowAndStalled - known : room;
+  const ofOthers = pool === 'fast' ? room : places.allButFast - known - inFlight.new;
+  return Math.max(0, Math.min(room, ofKnown, ofOthers));
 }
 
 /** Whether only fast webhooks may get deliveries. */
-export function isOnlyForFast(request: Pick<LeaseRequest, 'free' | 'inFlight'>): boolean {
-  const { fast, ...others } = poolRooms(request);
-  return Object.values(others).every((room) => room === 0);
+export function isOnlyForFast(occupancy: Occupancy): boolean {
+  return pools.every((pool) => pool === 'fast' || poolRoom(pool, occupancy) === 0);
 }
 
-interface AccountLeases {
-  /** Number of deliveries that are already leased in the pool. */
-  readonly used?: number;
-  /** Number of deliveries to fast receivers. */
-  readonly fast?: number;
-  readonly isDistrusted?: boolean;
+export interface AccountLeases {
+  /** Number of deliveries that are leased in the pool. */
+  readonly used: number;
+  /** Number of deliveries that are leased in all pools but the fast one. */
+  readonly usedByOthers: number;
+  readonly isDistrusted: boolean;
 }
 
 /**
- * Number of deliveries that a process leases for an account while a pool has this much room. The less room, the fewer, so
- * that an account without any finds some. An account with deliveries to fast receivers gets fewer to slow ones.
+ * Whether an account may get another delivery of a pool with this much room. The more it has, the more room must be left,
+ * so that an account without any finds a place while others take all they can (dynamic thresholds, A. Choudhury and
+ * E. Hahne, 1998).
  */
-export function maxAccountLeases(room: number, pool: Pool, account: AccountLeases = {}): number {
-  const { used = 0, fast = 0, isDistrusted = false } = account;
-  if (pool === 'new' || pool === 'stalled') return Math.ceil(room / 8);
-  const fewer = Math.ceil(room ** 2 / 200);
-  if (pool === 'slow')
-    return Math.max(Math.min(maxLeasedPerFast, Math.ceil((room + used) / 2)) - fast, fewer);
-  return isDistrusted ? fewer : Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
+export function mayLease(
+  pool: Pool,
+  room: number,
+  { used, usedByOthers, isDistrusted }: AccountLeases,
+): boolean {
+  if (pool === 'fast') {
+    const most = isDistrusted
+      ? Math.ceil(room ** 2 / 200)
+      : Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
+    return used < most;
+  }
+  if (pool === 'slow') return used < (isDistrusted ? 1 : 2) ? used < room : usedByOthers + 8 < room;
+  // These webhooks may hold their places until the time-out.
+  return used === 0 ? room > 0 : 2 * usedByOthers < room;
 }
 
 /** Time for which a successful delivery proves that a receiver responds, unless this process knows better. */
 export const provenMs = 86_400_000;
 
-/** Maximum number of deliveries that a process leases for a webhook: one until its receiver has responded. */
-export function maxWebhookLeases(isFast: boolean, isSlow: boolean): number {
-  if (isFast) return maxLeasedPerFast;
-  return isSlow ? maxInFlight.perWebhook : 1;
+/** Maximum number of deliveries that a process leases for a webhook. */
+export function maxWebhookLeases(pool: Pool): number {
+  if (pool === 'fast') return maxLeasedPerFast;
+  return pool === 'stalled' ? 1 : maxInFlight.perWebhook;
 }
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */

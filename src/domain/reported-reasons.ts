@@ -1,16 +1,18 @@
-/** Number of consecutive occurrences after which a new reason is reported. */
-const occurrencesUntilReported = 4;
-const maxReasons = 10;
+/** Number of failures after which a reason is reported. */
+const failuresUntilReported = 4;
+const maxReported = 10;
+const maxCounted = 100;
 
 /**
- * Selects the reasons for failures that are worth a line in the log. A reason is reported only if it persists, because
- * the first error of a failing server is often not the cause. Each reason is reported once.
+ * Selects the reasons for failures that are worth a line in the log. A reason is reported once it has occurred four times,
+ * because the first error of a failing server is often not the cause. If reasons alternate, the fourth failure is reported,
+ * whatever its reason. Each reason is reported once.
  */
 export class ReportedReasons {
+  readonly #occurrences = new Map<string, number>();
   readonly #reported = new Set<string>();
   readonly #isFirstReported: boolean;
-  #last: string | undefined;
-  #repeats = 0;
+  #failures = 0;
 
   /** `isFirstReported` is whether the first reason is reported at once. */
   constructor(isFirstReported = true) {
@@ -23,11 +25,12 @@ export class ReportedReasons {
 
   /** Called at each failure. Returns whether to report its reason. */
   add(reason: string): boolean {
-    const isFirst = this.#last === undefined;
-    this.#repeats = reason === this.#last ? this.#repeats + 1 : 1;
-    this.#last = reason;
-    const persists = this.#repeats >= occurrencesUntilReported || (isFirst && this.#isFirstReported);
-    if (!persists || this.#reported.has(reason) || this.#reported.size >= maxReasons) return false;
+    this.#failures++;
+    const occurrences = (this.#occurrences.get(reason) ?? 0) + 1;
+    if (occurrences > 1 || this.#occurrences.size < maxCounted) this.#occurrences.set(reason, occurrences);
+    const isFirst = this.#failures === (this.#isFirstReported ? 1 : failuresUntilReported);
+    const persists = occurrences >= failuresUntilReported || (isFirst && this.#reported.size === 0);
+    if (!persists || this.#reported.has(reason) || this.#reported.size >= maxReported) return false;
     this.#reported.add(reason);
     return true;
   }

@@ -1,18 +1,10 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
 import {
-  deliverySchedule,
-  eventBatchSize,
   type LeasedDelivery,
   type LeaseRequest,
-  type LeaseResult,
-  leaseLimits,
-  maxAccountLeases,
   maxHeldEvents,
-  maxInFlight,
   maxPending,
-  maxWebhookLeases,
   type Pool,
-  poolRooms,
   provenMs,
   type SendingState,
 } from '../domain/delivery.ts';
@@ -214,116 +206,6 @@ export function toSendingStates(rows: readonly SendingRow[]): Record<string, Sen
   );
 }
 
-/** Number of deliveries of a webhook that a process may lease, and the pace of its account before these leases. */
-interface LeaseShare {
-  readonly most: number;
-  readonly pace: ReturnType<typeof deliverySchedule>;
-}
-
-interface LeaseShares {
-  readonly shares: ReadonlyMap<bigint, LeaseShare>;
-  /** Whether a webhook got less because of others in the same round, which may have nothing to send. */
-  readonly isReduced: boolean;
-}
-
-const pools: readonly Pool[] = ['fast', 'slow', 'new', 'stalled'];
-
-/** Returns a function that computes how many more deliveries of an account are leased while the pool has this much room. */
-function accountRooms({ used, distrusted }: LeaseRequest) {
-  const isDistrusted = new Set(distrusted);
-  return (pool: Pool, accountId: number, room: number): number => {
-    const { [accountId]: ofPool = 0 } = used[pool];
-    const { [accountId]: fast = 0 } = used.fast;
-    const account = { used: ofPool, fast, isDistrusted: isDistrusted.has(accountId) };
-    return Math.max(0, maxAccountLeases(room, pool, account) - ofPool);
-  };
-}
-
-/**
- * Number of additional deliveries as JSON, by pool and account id (`fast 7`). The member `fast *` applies to all accounts
- * without a member.
- */
-export function accountRoomsJson(request: LeaseRequest): string {
-  const rooms = poolRooms(request);
-  const roomOf = accountRooms(request);
-  const members = pools.flatMap((pool) => {
-    const used = Object.keys(request.used[pool]).map(Number);
-    // The reserved places are not for distrusted accounts.
-    const ids = pool === 'fast' && rooms.fast === 0 ? [...used, ...request.distrusted] : used;
-    const ofAccounts = ids.map((id) => [`${pool} ${id}`, roomOf(pool, id, rooms[pool])]);
-    return [...ofAccounts, [`${pool} *`, maxAccountLeases(rooms[pool], pool)]];
-  });
-  return JSON.stringify(Object.fromEntries(members));
-}
-
-/** Divides the pace of each account and the room among the webhooks. A random account and webhook is the first. */
-export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
-  const shares = new Map<bigint, LeaseShare>();
-  const [fast, slow, roomOf] = [new Set(request.fast), new Set(request.slow), accountRooms(request)];
-  let { free } = request;
-  const inFlight = { ...request.inFlight };
-  let isReduced = false;
-  const accounts = [...Map.groupBy(found, (webhook) => webhook.accountId)];
-  // The fraction that the choice of the account leaves, so that the two choices are independent.
-  const ownTurn = (request.turn * accounts.length) % 1;
-  for (const [accountId, webhooks] of startingAt(accounts, request.turn)) {
-    const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil ?? 0n), request);
-    const rooms = poolRooms({ free, inFlight });
-    const byPool = Map.groupBy(webhooks, ({ pool }) => pool);
-    const ofPools = new Map(
-      [...byPool].map(([pool, { length }]) => {
-        const left = Math.min(free, roomOf(pool, Number(accountId), rooms[pool]));
-        return [pool, { left, webhooks: length }];
-      }),
-    );
-    const ofAll = { left: pace.allowed, webhooks: webhooks.length };
-    for (const { id, pool } of newestSuccessFirst(startingAt(webhooks, ownTurn))) {
-      const ofPool = ofPools.get(pool) ?? ofAll;
-      const wanted = request.held[String(id)] ?? maxWebhookLeases(fast.has(id), slow.has(id));
-      const allowed = Math.min(wanted, shareOf(ofAll));
-      const most = Math.min(allowed, shareOf(ofPool));
-      isReduced ||= most < allowed && free < request.free;
-      for (const divided of [ofAll, ofPool]) {
-        divided.left -= most;
-        divided.webhooks--;
-      }
-      // Deliveries leased in advance do not occupy places.
-      const places = Math.min(most, maxInFlight.perWebhook);
-      free -= places;
-      inFlight[pool] += places;
-      shares.set(id, { most, pace });
-    }
-  }
-  return { shares, isReduced };
-}
-
-/** Webhooks that are new to this process in the order in which they are likely to respond, after the others. */
-function newestSuccessFirst(webhooks: readonly ReadyWebhook[]): ReadyWebhook[] {
-  const { new: unknown = [], known = [] } = Object.groupBy(webhooks, ({ pool }) =>
-    pool === 'new' ? 'new' : 'known',
-  );
-  unknown.sort((one, other) => Number((other.succeededAt ?? 0n) - (one.succeededAt ?? 0n)));
-  return [...known, ...unknown];
-}
-
-function startingAt<T>(all: readonly T[], turn: number): T[] {
-  const first = Math.floor(turn * all.length);
-  return [...all.slice(first), ...all.slice(0, first)];
-}
-
-const shareOf = ({ left, webhooks }: { readonly left: number; readonly webhooks: number }) =>
-  Math.ceil(left / webhooks);
-
-/** The pace of each account after these deliveries have been leased. */
-export function updatedPaces(taken: readonly LeasedDelivery[], shares: ReadonlyMap<bigint, LeaseShare>) {
-  return [...Map.groupBy(taken, ({ accountId }) => accountId)].flatMap(([accountId, leased]) => {
-    const pace = shares.get(leased[0]?.webhookId ?? 0n)?.pace;
-    if (pace === undefined) return [];
-    const pacedUntil = pace.from + leased.length * pace.interval;
-    return [{ accountId, pacedUntil, isUsedUp: leased.length >= pace.allowed }];
-  });
-}
-
 /** Selects events that may become deliveries: events of these types with ids above `after`. */
 interface EventSelection {
   readonly after: bigint;
@@ -359,31 +241,4 @@ export function toLeasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUn
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
   const message = { ...row, createdAt: Number(row.createdAt), leasedUntil };
   return { ...message, accountId, pool, url, isSelected, secret, formerSecret, formerSecretUntil: until };
-}
-
-/**
- * If this round leased as many deliveries as it had room for, the next round starts after the last webhook with a
- * leased delivery, or in the same place if there was none. If it found its maximum number of webhooks, the next round
- * starts after the last of them. Otherwise, the next round starts at the first webhook.
- */
-export function nextRound(
-  found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
-  leased: readonly Pick<LeasedRow, 'webhookId'>[],
-  { after, room }: Pick<LeaseRequest, 'after' | 'room'>,
-  { last, isReduced }: { readonly last: bigint; readonly isReduced: boolean },
-): Pick<LeaseResult, 'after' | 'isMore' | 'isBehind'> {
-  const behind = found.filter((webhook) => webhook.isBehind);
-  const portion = BigInt(eventBatchSize(behind.length));
-  const isBehind = behind.some(({ position }) => position + portion < last);
-  if (leased.length >= room) {
-    const served = leased.reduce((highest, { webhookId: id }) => (id > highest ? id : highest), after);
-    return { after: served, isMore: isBehind || leased.length > 0, isBehind };
-  }
-  const isFull = found.length === leaseLimits.webhooks;
-  return {
-    after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
-    // Webhooks that were behind and have nothing to send are not found again.
-    isMore: isFull || after > 0n || isBehind || (isReduced && (leased.length > 0 || behind.length > 0)),
-    isBehind,
-  };
 }

@@ -5,6 +5,7 @@ import {
   maxLeasedTotal,
   maxWebhookLeases,
   type Pool,
+  pools,
 } from '../domain/delivery.ts';
 
 export interface Loaded {
@@ -29,9 +30,10 @@ interface Lane {
 const fastMs = 1_000;
 /** Maximum number of receivers of each speed that are remembered. Every round lists them all. */
 const maxRemembered = 1_000;
-/** A request that was not answered for this time makes the account distrusted. */
+/** A request to a fast or slow receiver that was not answered for this time makes the account distrusted. */
 const distrustedAfterMs = 3_000;
 const distrustMs = 300_000;
+const knownPools: readonly Pool[] = ['fast', 'slow'];
 /** A receiver whose last attempt took this time is stalled. */
 const stalledMs = 10_000;
 /** The dispatcher searches for slow webhooks at least every second, unless the process or the store is held up. */
@@ -92,10 +94,16 @@ export class DeliveryLanes {
    */
   get held(): Record<string, number> {
     const rooms = [...this.#lanes].map(([id, lane]) => {
-      const most = maxWebhookLeases(this.#fast.has(id), this.#slow.has(id));
+      const most = maxWebhookLeases(this.#poolOf(id));
       return [id, Math.max(0, most - taken(lane))];
     });
     return Object.fromEntries([...rooms, ...[...this.#suspended.keys()].map((id) => [id, 0])]);
+  }
+
+  #poolOf(webhookId: bigint): Pool {
+    if (this.#fast.has(webhookId)) return 'fast';
+    if (this.#slow.has(webhookId)) return 'slow';
+    return this.#stalled.has(webhookId) ? 'stalled' : 'new';
   }
 
   /**
@@ -124,7 +132,7 @@ export class DeliveryLanes {
     this.#checkedAt = now;
     const slow = [...this.#lanes].filter(([, lane]) => hasWaited(lane, now, fastMs));
     return slow.flatMap(([webhookId, lane]) => {
-      if (hasWaited(lane, now, distrustedAfterMs)) this.#distrust(lane.accountId, now);
+      if (hasWaited(lane, now, distrustedAfterMs, knownPools)) this.#distrust(lane.accountId, now);
       if (this.#fast.delete(webhookId)) this.#slow.add(webhookId);
       deleteOldest(this.#slow, maxRemembered);
       return this.withdraw(webhookId, () => false);
@@ -231,9 +239,15 @@ export class DeliveryLanes {
 const taken = ({ inFlight, waiting }: Lane) => inFlight.size + waiting.length;
 
 /** Whether a request in flight has not been answered for this time. */
-function hasWaited({ inFlight }: Lane, now: number, milliseconds: number): boolean {
-  const [first] = inFlight.values();
-  return first !== undefined && now - first.startedAt >= milliseconds;
+function hasWaited(
+  { inFlight }: Lane,
+  now: number,
+  milliseconds: number,
+  of: readonly Pool[] = pools,
+): boolean {
+  return [...inFlight].some(
+    ([{ pool }, { startedAt }]) => of.includes(pool) && now - startedAt >= milliseconds,
+  );
 }
 
 function deleteOldest<Key>(kept: Map<Key, unknown> | Set<Key>, most: number): void {

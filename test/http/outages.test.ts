@@ -149,19 +149,31 @@ test('during an outage, rejections with another cause are logged with their own 
   ]);
 });
 
-test('during an outage, single rejections with another cause are not logged', () => {
+test('during an outage, fewer than four rejections with other causes are not logged, and the fourth is', () => {
   const { log, lines } = keptLog('info');
   {
     using outages = new OutageLog(log);
     const queries = new Outage('queries', outages.notice, isFullDisk);
     queries.begin('the disk is full');
-    for (const reason of ['a lock', 'a timeout', 'a lock', 'a timeout']) outages.refused(failedBy(reason));
+    for (const reason of ['a lock', 'a timeout', 'a lock']) outages.refused(failedBy(reason));
+    expect(lines).toHaveLength(1);
+    outages.refused(failedBy('a timeout'));
     queries.end();
   }
-  expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
-    ['degraded: queries unavailable: the disk is full', undefined],
-    ['queries available again', 0],
+  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+    ['degraded: queries unavailable: the disk is full', undefined, undefined],
+    ['requests fail with 503', 'a timeout', undefined],
+    ['queries available again', undefined, 0],
+    ['stopped while requests failed with 503', undefined, 4],
   ]);
+});
+
+test('if the reasons for rejections alternate, each is logged once it has occurred four times', () => {
+  const { log, lines } = keptLog('info');
+  using outages = new OutageLog(log);
+  for (let index = 0; index < 4; index++)
+    for (const reason of ['a lock', 'a timeout', `other ${index}`]) outages.refused(failedBy(reason));
+  expect(lines.map(({ reason }) => reason)).toEqual(['a lock', 'a timeout']);
 });
 
 test('if no request has failed because of an outage for a while, a single rejection with another cause is logged', () => {

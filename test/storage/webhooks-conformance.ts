@@ -783,13 +783,13 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check(
-    'a webhook gets 32 deliveries at most if its receiver is fast, 4 if it is slow, and otherwise 1',
+    'a webhook gets 32 deliveries at most if its receiver is fast, 1 if it is stalled, and otherwise 4',
     async ({ store }) => {
-      const leased = await createLeased(store, [1, 1, 1]);
-      expect(await leased(([fast = 0n, slow = 0n]) => ({ fast: [fast], slow: [slow] }))).toEqual([
-        [10, 4, 1],
-        false,
-      ]);
+      const leased = await createLeased(store, [1, 1, 1, 1]);
+      const speeds = ([fast = 0n, slow = 0n, stalled = 0n]: readonly bigint[]) => {
+        return { fast: [fast], slow: [slow], stalled: [stalled] };
+      };
+      expect(await leased(speeds)).toEqual([[10, 4, 1, 4], false]);
     },
   );
 
@@ -803,9 +803,9 @@ export function webhooksConform(check: StoreTest): void {
       });
       const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
         (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
-      expect(await leasedWith({ fast: { 1: 26 } })).toEqual([3, 3, 4, 1, 1]);
-      expect(await leasedWith({ fast: { 1: 32 }, slow: { 1: 19 } })).toEqual([0, 0, 3, 1, 1]);
-      expect(await leasedWith({ slow: { 1: 32 }, new: { 2: 5 } })).toEqual([10, 10, 0, 1, 0]);
+      expect(await leasedWith({ fast: { 1: 27 } })).toEqual([1, 1, 4, 4, 4]);
+      expect(await leasedWith({ fast: { 1: 30 }, slow: { 1: 27 } })).toEqual([0, 0, 4, 1, 4]);
+      expect(await leasedWith({ slow: { 1: 57 }, new: { 2: 15 } })).toEqual([10, 10, 0, 1, 0]);
     },
   );
 
@@ -819,15 +819,15 @@ export function webhooksConform(check: StoreTest): void {
         const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
         return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), ...more })))[0];
       };
-      expect(await at({ fast: 74 })).toEqual([3, 4, 1, 1]);
-      expect(await at({ fast: 90 })).toEqual([1, 0, 0, 0]);
-      expect(await at({ fast: 90 }, { distrusted: [1] })).toEqual([0, 0, 0, 0]);
-      expect(await at({ fast: 74 }, { distrusted: [1] })).toEqual([1, 4, 1, 1]);
-      expect(await at({ fast: 80 })).toEqual([1, 4, 1, 1]);
-      expect(await at({ fast: 80 }, usedBy({ fast: { 1: 4 } }))).toEqual([0, 1, 1, 1]);
-      expect(await at({ slow: 40, stalled: 29 })).toEqual([10, 1, 1, 1]);
-      expect(await at({ new: 30 })).toEqual([10, 4, 0, 0]);
-      expect(await at({ slow: 80 })).toEqual([5, 0, 0, 0]);
+      expect(await at({ fast: 54 })).toEqual([2, 4, 4, 4]);
+      expect(await at({ fast: 60 })).toEqual([1, 4, 4, 4]);
+      expect(await at({ fast: 60 }, { distrusted: [1] })).toEqual([0, 4, 4, 4]);
+      expect(await at({ fast: 56 }, usedBy({ fast: { 1: 4 } }))).toEqual([0, 4, 4, 4]);
+      expect(await at({ slow: 40, stalled: 29 })).toEqual([5, 1, 3, 3]);
+      expect(await at({ slow: 55 }, { distrusted: [1] })).toEqual([4, 1, 4, 4]);
+      expect(await at({ slow: 55 }, usedBy({ slow: { 1: 2 } }))).toEqual([10, 0, 4, 4]);
+      expect(await at({ new: 29 })).toEqual([10, 4, 1, 0]);
+      expect(await at({ slow: 80 })).toEqual([4, 0, 0, 0]);
     },
   );
 
@@ -873,7 +873,7 @@ export function webhooksConform(check: StoreTest): void {
       for (let at = 0; at <= leaseLimits.webhooks; at++)
         made.push((await create(store, 1 + Math.floor(at / 10))).id);
       for (const webhookId of made) await write('addDeliveries', { webhookId, count: 1 });
-      const usedUp = { 1: 32, 2: 32, 3: 32, 4: 32, 5: 32 };
+      const usedUp = { 1: 60, 2: 60, 3: 60, 4: 60, 5: 60 };
       const takeWith = async (limits: Partial<LeaseRequest>) => {
         const lease = { ...requestAt(now, 100), ...limits };
         const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease });

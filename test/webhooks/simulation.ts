@@ -1,15 +1,10 @@
 /**
  * Simulates in virtual time how a process sends events to the receivers of many accounts: with the rules for leases, but
- * without a store or requests. Rounds take no time, and responses do not arrive at the same moment, so places become free
- * one at a time. If a process frees many places at once, the accounts that it examines first get most of them.
+ * without a store or requests. Rounds take no time.
  */
 import { isOnlyForFast, type LeasedDelivery, leaseLimits, type Pool } from '../../src/domain/delivery.ts';
-import {
-  accountRoomsJson,
-  divideLeases,
-  nextRound,
-  type ReadyWebhook,
-} from '../../src/storage/delivery-row.ts';
+import type { ReadyWebhook } from '../../src/storage/delivery-row.ts';
+import { accountRoomsJson, divideLeases, nextRound } from '../../src/storage/lease-rounds.ts';
 import { DeliveryLanes, type Loaded } from '../../src/webhooks/delivery-lanes.ts';
 import { randomFrom } from '../support/random.ts';
 
@@ -43,9 +38,16 @@ interface Request {
   readonly milliseconds: number;
 }
 
-/** Sends an event a second to each webhook. Returns how late the events of each were sent, in ms. */
-export function simulate(webhooks: readonly SimulatedWebhook[], seconds: number): number[][] {
-  const simulation = new Simulation(webhooks);
+/**
+ * Sends an event a second to each webhook. Responses arrive up to `spreadMs` late. Returns how late the events of each were
+ * sent, in ms.
+ */
+export function simulate(
+  webhooks: readonly SimulatedWebhook[],
+  seconds: number,
+  spreadMs: number,
+): number[][] {
+  const simulation = new Simulation(webhooks, spreadMs);
   simulation.run(seconds * 1_000);
   return simulation.states.map(({ delays }) => delays);
 }
@@ -57,9 +59,11 @@ class Simulation {
   readonly #events = new Map<LeasedDelivery, number>();
   readonly #after = new Map<boolean, bigint>();
   #requests: Request[] = [];
+  readonly #spreadMs: number;
   #now = 0;
 
-  constructor(webhooks: readonly SimulatedWebhook[]) {
+  constructor(webhooks: readonly SimulatedWebhook[], spreadMs: number) {
+    this.#spreadMs = spreadMs;
     this.states = webhooks.map((webhook, at) => {
       return { ...webhook, id: BigInt(at + 1), due: [], delays: [], requests: 0, succeededAt: 0 };
     });
@@ -93,10 +97,11 @@ class Simulation {
     const { leases } = this.#lanes;
     const isForAll = !isOnlyForFast(leases);
     const after = this.#after.get(isForAll) ?? 0n;
-    const times = { now: this.#now, leasedUntil: this.#now, perSecond: 1_000 };
+    // The pace of accounts is not simulated.
+    const times = { now: Date.UTC(2026, 0), leasedUntil: 0, perSecond: 1_000 };
     const request = { ...leases, ...times, room: leases.free, full: [], after, turn: this.#random() };
     const found = this.#find(request, isForAll);
-    const { shares, isReduced } = divideLeases(found, request);
+    const shares = divideLeases(found, request);
     const leased = found.flatMap(({ id, accountId, pool }) => {
       const { due } = this.#stateById(id);
       const times = due.splice(0, shares.get(id)?.most ?? 0);
@@ -104,11 +109,11 @@ class Simulation {
         this.#lease({ webhookId: id, accountId: Number(accountId), pool }, eventAt),
       );
     });
-    const next = nextRound(found, leased, request, { last: 0n, isReduced });
+    const next = nextRound(found, leased, request, { last: 0n, shares });
     this.#after.set(isForAll, next.after);
     for (const delivery of leased) this.#lanes.add({ delivery, body: '' });
     for (const { webhookId } of leased) this.#start(webhookId);
-    return leased.length > 0 && next.isMore;
+    return next.isMore;
   }
 
   /** The webhooks that the store finds. */
@@ -159,9 +164,8 @@ class Simulation {
       const state = this.#stateById(webhookId);
       const eventAt = this.#events.get(loaded.delivery) ?? 0;
       state.delays.push(this.#now - eventAt);
-      // Spreads responses, which would otherwise arrive at the same moment.
-      const jitter = Math.floor(this.#random() * 30);
-      const milliseconds = Math.min(hungMs, state.receiver(this.#now, state.requests++)) + jitter;
+      const late = Math.floor(this.#random() * this.#spreadMs);
+      const milliseconds = Math.min(hungMs, state.receiver(this.#now, state.requests++)) + late;
       const endsAt = this.#now + milliseconds;
       this.#requests.push({ delivery: loaded.delivery, eventAt, endsAt, milliseconds });
     }

@@ -10,14 +10,11 @@ import {
 } from '../../../domain/delivery.ts';
 import { deliveries } from '../../../tables/webhooks.ts';
 import {
-  accountRoomsJson,
   countExpired,
   deliveryScopeSql,
-  divideLeases,
   dueAfterCrashSql,
   findFull,
   type LeasedRow,
-  nextRound,
   parseSendableScopes,
   type ReadyWebhook,
   selectEvents,
@@ -25,8 +22,8 @@ import {
   successPrecisionMs,
   toLeasedDelivery,
   unknownPoolSql,
-  updatedPaces,
 } from '../../delivery-row.ts';
+import { accountRoomsJson, divideLeases, nextRound, updatedPaces } from '../../lease-rounds.ts';
 import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -67,7 +64,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       waiting.length > 0 ? readSendingStates(this.#engine, waiting, now) : {},
     ]);
     const behind = found.filter(({ isBehind }) => isBehind);
-    const { shares, isReduced } = divideLeases(found, request);
+    const shares = divideLeases(found, request);
     const last = found[0]?.last ?? 0n;
     const [expired, leased] = await Promise.all([
       this.#queue(behind, now),
@@ -79,7 +76,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     });
     return {
       deliveries,
-      ...nextRound(found, leased, request, { last, isReduced }),
+      ...nextRound(found, leased, request, { last, shares }),
       full: findFull(found, last, request),
       expired,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
@@ -216,7 +213,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
   async #lease(
     found: readonly ReadyRow[],
     { now, leasedUntil, room, held }: LeaseRequest,
-    shares: ReturnType<typeof divideLeases>['shares'],
+    shares: ReturnType<typeof divideLeases>,
   ): Promise<LeasedRow[]> {
     const webhooks = JSON.stringify(
       found.map((webhook) => {

@@ -20,14 +20,11 @@ import type { Scope } from '../../../domain/scope.ts';
 import type { SqlValue } from '../../../tables/table.ts';
 import { deletedWebhookOwner, deliveries } from '../../../tables/webhooks.ts';
 import {
-  accountRoomsJson,
   countExpired,
   deliveryScopeSql,
-  divideLeases,
   dueAfterCrashSql,
   findFull,
   type LeasedRow,
-  nextRound,
   parseSendableScopes,
   type ReadyWebhook,
   selectEvents,
@@ -35,8 +32,8 @@ import {
   successPrecisionMs,
   toLeasedDelivery,
   unknownPoolSql,
-  updatedPaces,
 } from '../../delivery-row.ts';
+import { accountRoomsJson, divideLeases, nextRound, updatedPaces } from '../../lease-rounds.ts';
 import {
   createDeliveryWrites,
   deliveryStatements,
@@ -124,7 +121,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
       ...[request.full, request.fast, request.slow, request.stalled].map((ids) => `[${ids.join()}]`),
       isOnlyForFast(request) ? 0 : 1,
     );
-    const { shares, isReduced } = divideLeases(found, request);
+    const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
     const portion = eventBatchSize(found.filter(({ isBehind }) => isBehind).length);
     let expired = 0n;
@@ -143,7 +140,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     const sendingStates = await readSendingStates(this.#engine, waiting, now);
     return {
       deliveries: taken,
-      ...nextRound(found, taken, request, { last: bounds.last, isReduced }),
+      ...nextRound(found, taken, request, { last: bounds.last, shares }),
       full: findFull(found, bounds.last, request),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
