@@ -1,4 +1,4 @@
-/** Writes results into the project: Markdown, JSON and charts. */
+/** Writes results into the project: Markdown, charts, and every figure as JSON, which Git ignores. */
 import { fileURLToPath } from 'node:url';
 import { comparisonChart } from './chart.ts';
 import type { Measurement } from './options.ts';

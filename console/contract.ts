@@ -17,7 +17,7 @@ import type { Int64 } from './json.ts';
 
 type Rows = typeof adminOperations;
 type RowsByRoute = {
-  [Id in keyof Rows as `${Rows[Id]['method']} ${Rows[Id]['path']}`]: Rows[Id];
+  [Id in keyof Rows as Rows[Id]['route']]: Rows[Id];
 };
 
 /** An operation, identified by method and path: `GET /accounts/{accountId}`. */

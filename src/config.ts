@@ -3,11 +3,8 @@
 import { checkCombinations } from './config/check-combinations.ts';
 import { findResemblingVariables } from './config/misspellings.ts';
 import { defaultAdminPort, maskPassword } from './config/parsers.ts';
-import { settings } from './config/settings.ts';
+import { settings, type SettingValues as Values } from './config/settings.ts';
 import { dayMs } from './domain/clock.ts';
-
-type SettingName = keyof typeof settings;
-type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['parse']> };
 
 interface SettingView {
   readonly name: string;

@@ -1,10 +1,10 @@
 /** Builds the admin API's OpenAPI document from its operations, in the same way as the public API's document. */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import packageJson from '../../package.json' with { type: 'json' };
-import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
+import { AdminErrorBody } from './admin-errors.ts';
 import { adminHeaders } from './admin-headers.ts';
 import { adminIntroduction } from './admin-introduction.ts';
 import { adminErrorExamples, adminResponses, adminSharedResponses } from './admin-responses.ts';

@@ -1,10 +1,10 @@
 /** Derives the responses in the admin API's OpenAPI document from the operation definitions and the error table. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { possibleAdminErrors } from '../../src/contract/admin/errors.ts';
 import { allAdminOperations, publicOperations } from '../../src/contract/admin/operations.ts';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import type { Operation, SuccessStatus } from '../../src/contract/operation.ts';
 import { hasEntityTag, isRepeatable } from '../../src/contract/operations.ts';
+import { possibleAdminErrors } from './admin-errors.ts';
 import type { adminHeaders } from './admin-headers.ts';
 import { errorExample } from './error-examples.ts';
 

@@ -4,10 +4,10 @@
  */
 import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import packageJson from '../../package.json' with { type: 'json' };
-import { ErrorBody } from '../../src/contract/error-body.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
 import { buildPaths, buildTags, removeMisleadingKeywords, stringifyDocument } from './build.ts';
+import { ErrorBody } from './error-body.ts';
 import { bodyExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';

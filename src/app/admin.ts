@@ -18,7 +18,6 @@ import { localUrl, resolveHost } from '../http/listener/host.ts';
 import { UnmeteredResponses } from '../http/listener/unmetered-responses.ts';
 import type { OutageLog } from '../http/logs/outage-log.ts';
 import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
-import { AdminOperations } from '../operations/admin/admin-operations.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
@@ -106,16 +105,11 @@ function createContext(
     sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
     failedSignIns: new FailedSignIns(clock),
     recentTokens: new RecentTokens(clock),
-    operations: new AdminOperations({
+    services: {
       ...{ store, clock, randomBytes, sendTest, system, backups, logging: watch.logging },
-      failedRequests: watch.failedRequests,
-      ...{
-        importList: new ImportList(clock),
-        uploadFolder: uploadFolder(databaseUrl),
-        feed,
-        eventSettings,
-      },
-    }),
+      ...{ failedRequests: watch.failedRequests, importList: new ImportList(clock) },
+      ...{ uploadFolder: uploadFolder(databaseUrl), feed, eventSettings },
+    },
     troubles: () => listTroubles(store),
     metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
     readLimits: new ReadLimits(),

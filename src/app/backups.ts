@@ -3,11 +3,11 @@
  */
 import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
-import { BackupError, type BackupFault, type BackupMaker } from '../backup/backup.ts';
-import { SqliteBackupFolder } from '../backup/folder.ts';
+import { BackupError, type BackupFault } from '../backup/backup.ts';
+import { BackupFolder } from '../backup/folder.ts';
 import { removePartial } from '../backup/leftovers.ts';
 import { createBackup } from '../backup/make.ts';
-import { type BackupTask, type RunBackupTask, SqliteBackupMaker } from '../backup/maker.ts';
+import { BackupMaker, type BackupTask, type RunBackupTask } from '../backup/maker.ts';
 import { verifyFile } from '../backup/verify.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -30,7 +30,7 @@ const checkIntervalMs = 1_000;
  */
 export function createBackupMaker(path: string, command?: readonly string[]): BackupMaker {
   const run: RunBackupTask = command === undefined ? async (task) => perform(task) : runInProcess(command);
-  return new SqliteBackupMaker({ path, madeBy: packageJson.version, run });
+  return new BackupMaker({ path, madeBy: packageJson.version, run });
 }
 
 interface ServiceBackups {
@@ -52,7 +52,7 @@ export function createBackupOperations(
   const backend: BackupBackend | undefined =
     path === undefined || folder === undefined
       ? undefined
-      : { maker: createBackupMaker(path, backupCommand), folder: new SqliteBackupFolder(folder, path) };
+      : { maker: createBackupMaker(path, backupCommand), folder: new BackupFolder(folder, path) };
   return new BackupOperations({ store, clock, backend, everyMs, keep });
 }
 

@@ -57,10 +57,10 @@ import { isTimeout } from '../storage/postgres/failures.ts';
 import { adoptPrefix, type Identity, identifyProcess } from '../storage/postgres/identity.ts';
 import { Lineage } from '../storage/postgres/lineage.ts';
 import { createReads } from '../storage/postgres/reads.ts';
-import { PostgresRedisReadings } from '../storage/postgres/redis-readings.ts';
+import { redisReadings } from '../storage/postgres/redis-readings.ts';
 import { Replicas } from '../storage/postgres/replicas/replicas.ts';
 import { ServerClock } from '../storage/postgres/server-clock.ts';
-import { PostgresSnapshots } from '../storage/postgres/snapshots.ts';
+import { limitSnapshots } from '../storage/postgres/snapshots.ts';
 import type { Runner } from '../storage/postgres/statements.ts';
 import { readState, type ServerState } from '../storage/postgres/versions.ts';
 import { type Announce, PostgresWriter } from '../storage/postgres/writer.ts';
@@ -175,7 +175,7 @@ async function openRedis(
     new SharedRedis({
       process,
       origin: `${maskUrl(redisUrl)} on ${hostname()}`,
-      readings: new PostgresRedisReadings(database),
+      readings: redisReadings(database),
       identity: (proposed) => limits.servers.identity(proposed),
       notice,
     }),
@@ -185,7 +185,7 @@ async function openRedis(
       urls: parseRedisUrls(redisUrl),
       // The prefix contains the store's id, because several stores may share a Redis server.
       prefix: `${redisPrefix}${store}:`,
-      snapshots: new PostgresSnapshots(database),
+      snapshots: limitSnapshots(database),
       expectShared: () => sharedRedis.expectShared(),
       ...{ process, timeoutMs, clock, rules, versions, isServing, notice },
     }),

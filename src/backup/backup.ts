@@ -37,16 +37,6 @@ export interface CreateOptions extends VerifyOptions {
   readonly now: number;
 }
 
-/**
- * Creates and verifies backups in other processes, so that this process is not blocked. Both methods reject with
- * `BackupError`.
- */
-export interface BackupMaker {
-  /** Creates a backup. The file gets its final name once it is complete and durable. */
-  create(path: string, options: CreateOptions): Promise<BackupFacts>;
-  verify(path: string, options?: VerifyOptions): Promise<VerifiedFile>;
-}
-
 export interface NamedFile {
   readonly name: string;
   readonly bytes: number;
@@ -61,20 +51,4 @@ export interface VerificationResult {
   readonly isSound: boolean;
   readonly message: string | null;
   readonly counts: Readonly<Record<string, number>> | null;
-}
-
-export interface BackupFolder {
-  readonly path: string;
-  list(): Promise<NamedFile[]>;
-  /** The path of the backup with this name; undefined for a name that `list` never returns. */
-  pathOf(name: string): string | undefined;
-  nameAt(now: number, label: string | null): string;
-  noteVerified(name: string, result: VerificationResult): Promise<void>;
-  /** Creates the folder if it is missing, and removes unfinished files left by a killed service. */
-  prepare(): Promise<void>;
-  /**
-   * Removes all scheduled backups except the newest `keep` backups, which always include `latest`. Resolves with the
-   * names of the removed backups.
-   */
-  prune(keep: number, latest: string): Promise<string[]>;
 }

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { createFileIfMissing, createFolder } from '../store-files/files.ts';
-import type { BackupFolder, NamedFile, VerificationResult } from './backup.ts';
+import type { NamedFile, VerificationResult } from './backup.ts';
 import { isBackup } from './backup-file.ts';
 import { removeLeftovers } from './leftovers.ts';
 
@@ -18,7 +18,7 @@ const verifiedSuffix = '.verified';
  * A folder of backups. Several stores may share a folder, so the name of each backup begins with the name of the data
  * file.
  */
-export class SqliteBackupFolder implements BackupFolder {
+export class BackupFolder {
   readonly path: string;
   readonly #prefix: string;
 
@@ -33,6 +33,7 @@ export class SqliteBackupFolder implements BackupFolder {
     return found.filter((file) => file !== undefined).sort((a, b) => b.createdAt - a.createdAt);
   }
 
+  /** The path of the backup with this name; undefined for a name that `list` never returns. */
   pathOf(name: string): string | undefined {
     return this.#partsOf(name) === undefined ? undefined : join(this.path, name);
   }
@@ -42,13 +43,17 @@ export class SqliteBackupFolder implements BackupFolder {
     return `${this.#prefix}${instant}${label === null ? '' : `-${label}`}${suffix}`;
   }
 
+  /** Creates the folder if it is missing, and removes unfinished files left by a killed service. */
   async prepare(): Promise<void> {
     createFolder(this.path);
     removeLeftovers(this.path, (name) => this.#partsOf(name) !== undefined);
   }
 
+  /**
+   * Removes all scheduled backups except the newest `keep` backups, which always include `latest`, even if others have later
+   * timestamps. Resolves with the names of the removed backups.
+   */
   async prune(keep: number, latest: string): Promise<string[]> {
-    // Keeps `latest` even if other backups have later timestamps.
     const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
     for (const name of old) {

@@ -6,7 +6,6 @@ import { prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import {
   BackupError,
   type BackupFacts,
-  type BackupMaker,
   type CreateOptions,
   type VerifiedFile,
   type VerifyOptions,
@@ -45,13 +44,18 @@ interface MakerOptions {
   readonly run: RunBackupTask;
 }
 
-export class SqliteBackupMaker implements BackupMaker {
+/**
+ * Creates and verifies backups in other processes, so that this process is not blocked. Both methods reject with
+ * `BackupError`.
+ */
+export class BackupMaker {
   readonly #options: MakerOptions;
 
   constructor(options: MakerOptions) {
     this.#options = options;
   }
 
+  /** Creates a backup. The file gets its final name once it is complete and durable. */
   async create(path: string, { replace, now, signal, onProgress }: CreateOptions): Promise<BackupFacts> {
     const { madeBy, run } = this.#options;
     const files = prepareStoreFiles(this.#options.path, false);

@@ -1,20 +1,9 @@
 /** Finds settings that are valid individually, but not in combination or on this machine. */
 import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
+import type { SettingValues } from './settings.ts';
 
-interface Values {
-  readonly PORT?: number;
-  readonly ADMIN_HOST?: string;
-  readonly ADMIN_PORT?: number | 'off' | undefined;
-  readonly ADMIN_ORIGIN?: string | undefined;
-  readonly DATABASE_URL?: string;
-  readonly DATABASE_REPLICA_URLS?: readonly string[];
-  readonly REDIS_URL?: string | undefined;
-  readonly BAN_FIRST_SECONDS?: number;
-  readonly BAN_LONGEST_SECONDS?: number;
-  readonly BACKUP_FOLDER?: string | undefined;
-  readonly BACKUP_EVERY?: number | undefined;
-}
+type Values = Partial<SettingValues>;
 
 /** `hasRedis` is true if REDIS_URL is set, even to an invalid value. */
 export function checkCombinations(values: Values, hasRedis: boolean): string[] {

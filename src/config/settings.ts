@@ -226,3 +226,8 @@ export const settings = {
     integer(1, 600_000),
   ),
 } as const;
+
+/** The parsed value of each setting. */
+export type SettingValues = {
+  readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']>;
+};

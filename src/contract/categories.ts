@@ -40,8 +40,7 @@ export const categoryOperations = defineOperations(
   { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategories: {
-      method: 'GET',
-      path: '/categories',
+      route: 'GET /categories',
       summary: 'List categories',
       description:
         'Returns a page of categories in ascending order of id. The `Link` header has the URLs of the first and the next page.',
@@ -52,8 +51,7 @@ export const categoryOperations = defineOperations(
       success: okPage(Categories, categoryJson, 'A page of categories.'),
     },
     getCategory: {
-      method: 'GET',
-      path: '/categories/{categoryId}',
+      route: 'GET /categories/{categoryId}',
       summary: 'Get a category',
       description: 'Returns the name of a category.',
       params,
@@ -62,8 +60,7 @@ export const categoryOperations = defineOperations(
       success: ok(Category, categoryJson, 'The requested category.'),
     },
     putCategory: {
-      method: 'PUT',
-      path: '/categories/{categoryId}',
+      route: 'PUT /categories/{categoryId}',
       summary: 'Add or rename a category',
       description: 'Sets the name of a category. Animals can use a `categoryId` that has no name yet.',
       params,
@@ -73,8 +70,7 @@ export const categoryOperations = defineOperations(
       success: put,
     },
     deleteCategory: {
-      method: 'DELETE',
-      path: '/categories/{categoryId}',
+      route: 'DELETE /categories/{categoryId}',
       summary: 'Delete a category',
       description: 'Deletes the name of a category. Animals in the category keep their `categoryId`.',
       params,

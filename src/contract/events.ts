@@ -162,8 +162,7 @@ export const eventOperations = defineOperations(
   { tag: { name: 'Events', description: 'Changes in commit order.' } },
   {
     listEvents: {
-      method: 'GET',
-      path: '/events',
+      route: 'GET /events',
       summary: 'List events',
       description:
         'Returns changes in commit order. Follow the `Link` with `rel="next"`, which every response has, to read ' +
@@ -175,8 +174,7 @@ export const eventOperations = defineOperations(
       errors: ['events_expired'],
     },
     streamEvents: {
-      method: 'GET',
-      path: '/events/stream',
+      route: 'GET /events/stream',
       summary: 'Stream events',
       description:
         'Sends events as they are committed, as server-sent events (`text/event-stream`). Each event has its ID in `id`, its type in ' +

@@ -104,9 +104,13 @@ export interface Upload {
  */
 export type Need = 'caller' | 'endpoint' | 'events' | 'secret';
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
 export interface Operation<Outcome = never> {
   readonly operationId: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Method and path, such as `GET /accounts/{accountId}`. */
+  readonly route: `${Method} /${string}`;
+  readonly method: Method;
   /** Path under `basePath`, with parameters in braces. */
   readonly path: string;
   readonly tag: Tag;
@@ -155,14 +159,18 @@ export interface Operation<Outcome = never> {
 
 const defaults = { stability: 'beta', reads: [], errors: [] } as const;
 
+/** Properties that `defineOperations` adds. */
+type Derived = 'operationId' | 'method' | 'path';
+
 type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & Omit<Common, keyof Own>;
 
-type OperationOverrides<Common> = Partial<Operation> &
-  Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
+type OperationOverrides<Common> = Pick<Operation, 'route'> &
+  Omit<Partial<Operation>, Derived | 'route'> &
+  Omit<Operation, Derived | 'route' | keyof Common | keyof typeof defaults>;
 
 /**
- * Returns a resource's operations by operationId, after adding the `common` properties and the errors implied by path
- * parameters.
+ * Returns a resource's operations by operationId, after adding the `common` properties, the method and path of the route,
+ * and the errors implied by path parameters.
  */
 export function defineOperations<
   const Common extends Partial<Operation>,
@@ -171,12 +179,15 @@ export function defineOperations<
   common: Common,
   own: Own,
 ): {
-  readonly [Id in keyof Own & string]: { readonly operationId: Id } & Own[Id] & Inherited<Common, Own[Id]>;
+  readonly [Id in keyof Own & string]: { readonly operationId: Id } & Pick<Operation, 'method' | 'path'> &
+    Own[Id] &
+    Inherited<Common, Own[Id]>;
 } {
   const rows = Object.entries(own).map(([operationId, given]) => {
     const row = { ...defaults, ...common, ...given };
     const notFound = Object.values(row.params ?? {}).flatMap(({ otherwise = [] }) => otherwise);
-    return [operationId, { operationId, ...row, errors: [...notFound, ...row.errors] }];
+    const [method, path] = given.route.split(' ');
+    return [operationId, { operationId, method, path, ...row, errors: [...notFound, ...row.errors] }];
   });
   return Object.fromEntries(rows);
 }
@@ -252,22 +263,14 @@ export function okJsonPage<Item>(schema: z.ZodType, description: string): Succes
   return ok(schema, ({ json }: JsonPage<Item>) => json, description);
 }
 
-function created<Outcome>(
-  schema: z.ZodType,
-  json: (outcome: Outcome) => string,
-  description: string,
-  location?: (outcome: Outcome) => string,
-): Success<Outcome> {
-  const success = { descriptions: { 201: description }, statusOf: () => 201 as const, schema, json };
-  return { ...success, ...(location && { location }) };
-}
-
 export function createdJson<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
   location?: (outcome: z.infer<Schema>) => string,
 ): Success<z.infer<Schema>> {
-  return created(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description, location);
+  const json = (outcome: z.infer<Schema>) => JSON.stringify(outcome);
+  const success = { descriptions: { 201: description }, statusOf: () => 201 as const, schema, json };
+  return { ...success, ...(location && { location }) };
 }
 
 /** A successful response with server-sent events (WHATWG HTML, section 9.2). */

@@ -60,7 +60,6 @@ export type OrderStatus = z.infer<typeof OrderStatus>;
 const params = { orderId: { schema: OrderId, otherwise: 'order_not_found' } } as const;
 
 const step = {
-  method: 'POST',
   params,
   body: emptyBody,
   scope: 'orders:write',
@@ -78,8 +77,7 @@ export const orderOperations = defineOperations(
   { tag: { name: 'Orders', description: 'Orders for animals, from placed to delivered.' } },
   {
     placeOrder: {
-      method: 'POST',
-      path: '/orders',
+      route: 'POST /orders',
       summary: 'Place an order',
       description:
         'Orders one animal, which must be `available` and becomes `pending`. If two clients order the same animal, ' +
@@ -94,8 +92,7 @@ export const orderOperations = defineOperations(
       errors: ['pet_not_available'],
     },
     listOrders: {
-      method: 'GET',
-      path: '/orders',
+      route: 'GET /orders',
       summary: 'List orders',
       description:
         'Returns a page of orders in ascending order of id. The `Link` header has the URLs of the first and the next page.',
@@ -106,8 +103,7 @@ export const orderOperations = defineOperations(
       success: okPage(Orders, orderJson, 'A page of orders.'),
     },
     getOrder: {
-      method: 'GET',
-      path: '/orders/{orderId}',
+      route: 'GET /orders/{orderId}',
       summary: 'Get an order',
       description: 'Returns an order. Orders are kept even after their animal is deleted.',
       params,
@@ -117,26 +113,26 @@ export const orderOperations = defineOperations(
     },
     approveOrder: {
       ...step,
-      path: '/orders/{orderId}/approve',
+      route: 'POST /orders/{orderId}/approve',
       summary: 'Approve an order',
       description: 'Changes an order from `placed` to `approved`.',
     },
     deliverOrder: {
       ...step,
-      path: '/orders/{orderId}/deliver',
+      route: 'POST /orders/{orderId}/deliver',
       summary: 'Deliver an order',
       description: 'Changes an order from `approved` to `delivered`. Its animal becomes `sold`.',
     },
     cancelOrder: {
       ...step,
-      path: '/orders/{orderId}/cancel',
+      route: 'POST /orders/{orderId}/cancel',
       summary: 'Cancel an order',
       description:
         'Changes an order from `placed` or `approved` to `cancelled`. Its animal becomes `available` again.',
     },
     returnOrder: {
       ...step,
-      path: '/orders/{orderId}/return',
+      route: 'POST /orders/{orderId}/return',
       summary: 'Return an order',
       description:
         'Changes an order from `delivered` to `returned`. Its animal becomes `available` again if it is still `sold`.',

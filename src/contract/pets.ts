@@ -125,8 +125,7 @@ export const petOperations = defineOperations(
   { tag: petTag },
   {
     listPets: {
-      method: 'GET',
-      path: '/pets',
+      route: 'GET /pets',
       summary: 'List animals',
       description:
         'Returns a page of animals in ascending order of id. The `Link` header (RFC 8288) has the URLs of the first and the next ' +
@@ -140,8 +139,7 @@ export const petOperations = defineOperations(
       success: okJsonPage<PetRow>(Pets, 'A page of animals.'),
     },
     createPet: {
-      method: 'POST',
-      path: '/pets',
+      route: 'POST /pets',
       summary: 'Add an animal',
       description:
         'The animal is stored durably before the response is sent. `status` defaults to `available`.',
@@ -155,8 +153,7 @@ export const petOperations = defineOperations(
       },
     },
     getPet: {
-      method: 'GET',
-      path: '/pets/{petId}',
+      route: 'GET /pets/{petId}',
       summary: 'Get an animal',
       description:
         'Deprecated: use `GET /pets` with the `status` filter, or `GET /pets?id=7` for one animal. This operation ' +
@@ -173,8 +170,7 @@ export const petOperations = defineOperations(
       },
     },
     updatePet: {
-      method: 'PATCH',
-      path: '/pets/{petId}',
+      route: 'PATCH /pets/{petId}',
       summary: 'Change an animal',
       description:
         'Applies a JSON merge patch (RFC 7396) and returns the animal. An empty ' +
@@ -189,8 +185,7 @@ export const petOperations = defineOperations(
       errors: ['status_transition_not_allowed', 'pet_reserved'],
     },
     deletePet: {
-      method: 'DELETE',
-      path: '/pets/{petId}',
+      route: 'DELETE /pets/{petId}',
       summary: 'Delete an animal',
       description: 'Deletes the animal, unless an open order reserves it. Its id is never reused.',
       params,
@@ -200,8 +195,7 @@ export const petOperations = defineOperations(
       errors: ['pet_reserved'],
     },
     getInventory: {
-      method: 'GET',
-      path: '/inventory',
+      route: 'GET /inventory',
       summary: 'Count animals by status',
       description:
         'Returns the exact number of animals in each status, in the whole store or in one category.',

@@ -22,8 +22,7 @@ export const rateLimitOperations = defineOperations(
   { tag: { name: 'Rate limits', description: "The account's rate limits and remaining requests." } },
   {
     getRateLimit: {
-      method: 'GET',
-      path: '/rate-limit',
+      route: 'GET /rate-limit',
       summary: 'Get the rate limits',
       description:
         "Returns the account's limits and remaining requests. This request does not count against the limits, does not start a window, and works " +

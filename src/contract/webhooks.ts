@@ -121,8 +121,6 @@ export const WebhookId = int64('ID of the webhook.', 1);
 
 const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;
 
-const one = { path: '/webhooks/{webhookId}', params } as const;
-
 /** Appended to the descriptions of operations that can cause a webhook to send requests. */
 const authority = ' Requires `events:read` and the read scopes of the types.';
 
@@ -133,8 +131,7 @@ export const webhookOperations = defineOperations(
   },
   {
     createWebhook: {
-      method: 'POST',
-      path: '/webhooks',
+      route: 'POST /webhooks',
       summary: 'Create a webhook',
       description:
         `Sends the account's future events of these types to a URL. An account can have up to ${maxWebhooks} webhooks. The ` +
@@ -150,8 +147,7 @@ export const webhookOperations = defineOperations(
       errors: ['too_many_webhooks'],
     },
     listWebhooks: {
-      method: 'GET',
-      path: '/webhooks',
+      route: 'GET /webhooks',
       summary: 'List webhooks',
       description:
         "Returns a page of the account's webhooks in ascending order of id. The `Link` header has the URLs of the first and the next page.",
@@ -162,22 +158,22 @@ export const webhookOperations = defineOperations(
       success: okPage(Webhooks, webhookJson, 'A page of webhooks.'),
     },
     getWebhook: {
-      ...one,
-      method: 'GET',
+      route: 'GET /webhooks/{webhookId}',
       summary: 'Get a webhook',
       description: "Returns one of the account's webhooks.",
+      params,
       reads: ['webhooks'],
       needs: ['caller'],
       success: ok(Webhook, webhookJson, 'The requested webhook.'),
     },
     updateWebhook: {
-      ...one,
-      method: 'PATCH',
+      route: 'PATCH /webhooks/{webhookId}',
       summary: 'Change a webhook',
       description:
         'Applies a JSON merge patch (RFC 7396) and returns the webhook. An empty object ' +
         'changes nothing. Enabling a disabled webhook removes the reason. Events that occurred while the webhook was disabled are not sent. ' +
         'Except for disabling, a change requires `events:read` and the read scopes of the types before and after it.',
+      params,
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'events'],
       sends: true,
@@ -185,17 +181,16 @@ export const webhookOperations = defineOperations(
       success: ok(Webhook, webhookJson, 'The webhook after the change.'),
     },
     deleteWebhook: {
-      ...one,
-      method: 'DELETE',
+      route: 'DELETE /webhooks/{webhookId}',
       summary: 'Delete a webhook',
       description: 'Deletes the webhook and its deliveries. No further events are sent to its URL.',
+      params,
       needs: ['caller'],
       preconditions: ['If-Match'],
       success: noContent('The webhook was deleted.'),
     },
     rotateWebhookSecret: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/rotate-secret',
+      route: 'POST /webhooks/{webhookId}/rotate-secret',
       summary: "Rotate a webhook's secret",
       description:
         'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both secrets, so that a receiver can ' +
@@ -212,8 +207,7 @@ export const webhookOperations = defineOperations(
       },
     },
     testWebhook: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/test',
+      route: 'POST /webhooks/{webhookId}/test',
       summary: 'Send a test event',
       description:
         'Sends the event `webhook.test` once and returns the outcome. The status is 200 for any response from the receiver. ' +
@@ -228,8 +222,7 @@ export const webhookOperations = defineOperations(
       success: ok(WebhookTest, webhookTestJson, 'The outcome of the attempt.'),
     },
     redeliverEvents: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/redeliver',
+      route: 'POST /webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
         "Resends all events of the webhook's types after the given id, including events already delivered. Use this after a receiver " +
@@ -247,8 +240,7 @@ export const webhookOperations = defineOperations(
       errors: ['webhook_disabled', 'redelivery_in_progress', 'events_expired'],
     },
     redeliver: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+      route: 'POST /webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
         "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead." +
@@ -265,8 +257,7 @@ export const webhookOperations = defineOperations(
       errors: ['event_type_not_selected', 'too_many_deliveries'],
     },
     listDeliveries: {
-      method: 'GET',
-      path: '/webhooks/{webhookId}/deliveries',
+      route: 'GET /webhooks/{webhookId}/deliveries',
       summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries, newest first. The `Link` header has the URLs of the first and the next page. Deliveries are kept for 7 days after ' +

@@ -2,7 +2,7 @@
 type Turn = (begins: boolean) => void;
 
 /** Calls `next` after a time in ms. */
-export type Wait = (ms: number, next: () => void) => void;
+type Wait = (ms: number, next: () => void) => void;
 
 type Rest = (tookMs: number, next: () => void) => void;
 

@@ -1,7 +1,9 @@
 /** Events for operators: all types, from all accounts. */
+
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { openStorage } from '../../src/app/store.ts';
+import { revokeOperator } from '../../src/operations/admin/operators.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { skippedIdsPerRestore } from '../../src/tables/events.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
@@ -75,7 +77,7 @@ test('a request that waits for an event gets 401 if its operator is revoked in t
   const get = await viewerOf(app);
   const waiting = callAdmin(app, 'GET', '/events?wait=30', { token });
   await until(async () => /^animal_store_event_listeners 1$/m.test((await get('root:/metrics')).text));
-  await app.app.admin.operators.revoke(id);
+  await revokeOperator(app.app.admin, id);
   await app.call('POST', '/pets', { body: newPet() });
   expect((await waiting).status).toBe(401);
 });

@@ -1,4 +1,5 @@
 /** The command line covers the admin API, and the audit log records its changes. */
+
 import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -10,6 +11,7 @@ import { readConfig } from '../../src/config.ts';
 import { type AdminOperationId, adminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { computeFingerprint } from '../../src/domain/key.ts';
+import { listEntries } from '../../src/operations/admin/audit.ts';
 import type { AuditEntry } from '../../src/tables/operators.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
@@ -188,7 +190,7 @@ beforeAll(async () => {
     if (command === 'bans lift') banIn(limitFileIn(place.folder), 1, Math.floor(Date.now() / 1_000) + 3_600);
     if (command === 'webhooks disable') await addBlockedWebhook();
     const answer = await outputOf(change);
-    const all = await operator.audit.list(undefined, 100, {});
+    const all = await listEntries(operator.store, undefined, 100, {});
     const entries = all.filter(({ id }) => id > last).reverse();
     last = entries.at(-1)?.id ?? last;
     done.push({ command, answer, entries });
@@ -263,7 +265,7 @@ const idle = [
 
 test('commands that fail or change nothing write no audit entries, and do not keep their process running', async () => {
   await using operator = await operatorOf(place.folder);
-  const before = await operator.audit.list(undefined, 1, {});
+  const before = await listEntries(operator.store, undefined, 1, {});
   const words = [...failing, ...idle].map((command) => command.split(' '));
   const program = `import { run } from ${JSON.stringify(join(root, 'src/cli/cli.ts'))};
     for (const words of ${JSON.stringify(words)}) console.error(await run(words, process.env));`;
@@ -272,5 +274,5 @@ test('commands that fail or change nothing write no audit entries, and do not ke
   expect(await child.exited).toBe(0);
   const exitCodes = Array.from(child.stderr().matchAll(/^\d$/gm), String);
   expect(exitCodes).toEqual([...failing.map(() => '1'), ...idle.map(() => '0')]);
-  expect(await operator.audit.list(undefined, 1, {})).toEqual(before);
+  expect(await listEntries(operator.store, undefined, 1, {})).toEqual(before);
 });

@@ -1,8 +1,9 @@
 /** The console in different deployments: behind a TLS proxy, with workers, and with PostgreSQL and Redis. */
+
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { AdminServices } from '../../src/app/app.ts';
-import { OperatorOperations } from '../../src/operations/admin/operators.ts';
+import { createOperator } from '../../src/operations/admin/operators.ts';
 import { pagesOf, TestBrowser, type TestPages } from '../support/browser.ts';
 import { makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -70,10 +71,8 @@ async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   expect(await pages.closePages()).toEqual([]);
 }
 
-function adminOf({ storage, clock, randomBytes }: AdminServices): Promise<string> {
-  const actor = { kind: 'cli', name: 'test' } as const;
-  const operators = new OperatorOperations({ store: storage, clock, actor }, randomBytes);
-  return operators.create('dora', 'admin').then(({ token }) => token);
+async function adminOf(operator: AdminServices): Promise<string> {
+  return (await createOperator(operator, 'dora', 'admin')).token;
 }
 
 async function placeOf(service: Running & { readonly url: string }, operator: AdminServices): Promise<Place> {

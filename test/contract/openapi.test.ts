@@ -1,8 +1,8 @@
 /** Both OpenAPI documents match the code and follow the rules for OpenAPI documents. */
 import { describe, expect, test } from 'bun:test';
 import { generateAdminContract } from '../../scripts/openapi/admin-document.ts';
+import { adminErrorCodes, possibleAdminErrors } from '../../scripts/openapi/admin-errors.ts';
 import { generateContract } from '../../scripts/openapi/document.ts';
-import { adminErrorCodes, possibleAdminErrors } from '../../src/contract/admin/errors.ts';
 import { adminOperations, allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
 import { adminErrors, clientErrors, type ErrorCode, errors } from '../../src/contract/errors.ts';
 import type { Operation } from '../../src/contract/operation.ts';

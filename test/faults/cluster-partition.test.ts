@@ -2,12 +2,14 @@
  * One instance is cut off from Redis or PostgreSQL. Changes acknowledged by any instance must soon appear on all
  * instances.
  */
+
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { maxStaleMs } from '../../src/domain/shared-versions.ts';
 import { fatalTroubles, troubles } from '../../src/domain/troubles.ts';
+import { liftBan } from '../../src/operations/admin/bans.ts';
 import { clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { readiness } from '../support/load.ts';
@@ -104,7 +106,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.says(troubles.redis);
     expect((await bannedThere.get(list)).text).toContain('api_key_banned');
     await operator.keys.revoke(revoked.keyId);
-    await operator.bans.lift(banned.keyId);
+    await liftBan(operator, banned.keyId);
     await answers(revokedThere, 401);
     const isOver = async () => !(await bannedThere.get(list)).text.includes('api_key_banned');
     await until(isOver);

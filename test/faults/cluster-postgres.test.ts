@@ -1,8 +1,10 @@
 /**
  * PostgreSQL is stopped, killed or frozen. Requests that need PostgreSQL get 503, and no acknowledged change is lost.
  */
+
 import { afterAll, describe, expect, test } from 'bun:test';
 import { scopes } from '../../src/domain/scope.ts';
+import { createOperator } from '../../src/operations/admin/operators.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
@@ -95,7 +97,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
   test('when webhooks are not sent because their statements time out, the metrics of the supervisor report it', async () => {
     await using instance = await startInstance({ WORKERS: '2', ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
     const console = await consoleOf(instance);
-    const { token } = await operator.operators.create('grafana', 'viewer');
+    const { token } = await createOperator(operator, 'grafana', 'viewer');
     const reports = (value: 0 | 1) =>
       until(async () => {
         const response = await fetch(`${console}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
@@ -126,8 +128,8 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
       const response = await fetch(`${console}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
       return { status: response.status, text: await response.text() };
     };
-    const { token } = await operator.operators.create('prometheus', 'viewer');
-    const { token: unread } = await operator.operators.create('other', 'viewer');
+    const { token } = await createOperator(operator, 'prometheus', 'viewer');
+    const { token: unread } = await createOperator(operator, 'other', 'viewer');
     await until(async () => (await read(token)).text.includes('animal_store_trouble{part="postgres"} 0'));
     await postgres.stop('SIGKILL');
     await until(async () => (await readiness(instance.url)).trouble?.join().includes('PostgreSQL') === true);

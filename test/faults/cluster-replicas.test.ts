@@ -2,8 +2,10 @@
  * Replicas that lag, are killed, freeze, are promoted or follow a former primary. Every page must include all
  * acknowledged changes.
  */
+
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
+import { createOperator, revokeOperator } from '../../src/operations/admin/operators.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { isCurrent, whetherCurrent } from '../../src/storage/postgres/replicas/replica.ts';
 import { clientOf, type Reply } from '../support/client.ts';
@@ -277,12 +279,12 @@ describe.skipIf(cluster === undefined)('read replicas', () => {
     await using address = movableAddress(shop.postgres.url);
     const settings = { DATABASE_URL: address.url, WORKERS: '2', ADMIN_PORT: '0' };
     const console = await consoleOf(await shop.startInstance(settings));
-    const { token, operator } = await shop.operator.operators.create('former', 'admin');
+    const { token, operator } = await createOperator(shop.operator, 'former', 'admin');
     const headers = { Authorization: `Bearer ${token}` };
     const statusOf = async () => (await fetch(`${console}/admin/v1/accounts`, { headers })).status;
     expect(await statusOf()).toBe(200);
     await runOn(standby, 'SELECT pg_wal_replay_pause()');
-    await shop.operator.operators.revoke(operator.id);
+    await revokeOperator(shop.operator, operator.id);
     await until(async () => (await statusOf()) === 401);
     address.move(standby.url);
     const isBlocked = async () => {

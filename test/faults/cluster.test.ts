@@ -1,5 +1,7 @@
 /** Several instances in separate processes. Each instance applies changes that another instance has acknowledged. */
+
 import { afterAll, describe, expect, test } from 'bun:test';
+import { liftBan } from '../../src/operations/admin/bans.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { until } from '../support/wait.ts';
@@ -74,7 +76,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
       Promise.all(clientsOf(banned.key).map(async (client) => (await client.get('/pets')).text));
     await until(async () => (await codes()).some((text) => text.includes('api_key_banned')));
     for (const text of await codes()) expect(text).toContain('api_key_banned');
-    await operator.bans.lift(banned.keyId);
+    await liftBan(operator, banned.keyId);
     for (const client of clientsOf(banned.key)) {
       expect((await client.get('/pets')).text).toContain('daily_quota_exceeded');
     }

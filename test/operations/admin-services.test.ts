@@ -7,7 +7,7 @@ import { until } from '../support/wait.ts';
 
 const folder = await temporaryFolder();
 await makeStore(folder.path);
-const { accounts, keys, bans, ...admin } = await operatorOf(folder.path);
+const { accounts, keys, ...admin } = await operatorOf(folder.path);
 afterAll(async () => {
   await admin[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();

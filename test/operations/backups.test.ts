@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app/app.ts';
 import { createBackupMaker } from '../../src/app/backups.ts';
-import { SqliteBackupFolder } from '../../src/backup/folder.ts';
+import { BackupFolder } from '../../src/backup/folder.ts';
 import type { ApiError } from '../../src/contract/api-error.ts';
 import { BackupOperations, type BackupSettings, backupHandlers } from '../../src/operations/admin/backups.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
@@ -38,7 +38,7 @@ const daily: BackupSettings = { everyMs: 24 * hour * 1_000, keep: 3 };
 /** The operations of a service that has just started. */
 function started(settings: BackupSettings = daily): BackupOperations {
   const data = dataFileIn(folder.path);
-  const backend = { maker: createBackupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+  const backend = { maker: createBackupMaker(data), folder: new BackupFolder(backups, data) };
   return new BackupOperations({ store: admin.storage, clock, backend, ...settings });
 }
 
@@ -184,7 +184,7 @@ describe('backups', () => {
 describe('createBackup', () => {
   test('fails with an error that names the backup if it was created but could not be recorded', async () => {
     const data = dataFileIn(folder.path);
-    const backend = { maker: createBackupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+    const backend = { maker: createBackupMaker(data), folder: new BackupFolder(backups, data) };
     const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
     const operations = new BackupOperations({ store, clock, backend, ...daily });
     const { code, message } = (await rejectionOf(operations.create(actor, 'manual'))) as ApiError;

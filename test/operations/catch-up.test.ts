@@ -1,20 +1,18 @@
 /** Reads of streams that catch up with the stored events. */
 import { expect, test } from 'bun:test';
+import { FairQueue, restInProportion } from '../../src/domain/fair-queue.ts';
 import { nextTick } from '../../src/domain/pacer.ts';
-import { CatchUpPacer } from '../../src/operations/events/catch-up-pacer.ts';
 
 /** Catch-up reads with a clock that advances only during reads, and with rests that end when `wake` is called. */
 function controlled() {
   let now = 0;
   const rests: number[] = [];
   let wake: () => void = () => undefined;
-  const pacer = new CatchUpPacer(
-    () => now,
-    (ms, next) => {
-      rests.push(ms);
-      wake = next;
-    },
-  );
+  const rest = restInProportion((ms, next) => {
+    rests.push(ms);
+    wake = next;
+  });
+  const pacer = new FairQueue<number>(rest, () => now);
   const begun: string[] = [];
   const read = (accountId: number, name: string, tookMs = 2) =>
     pacer.take(accountId, async () => {
@@ -58,7 +56,7 @@ test('accounts take turns, however many streams each has', async () => {
 
 test('a failed read rejects, and the next read begins', async () => {
   const rests: (() => void)[] = [];
-  const pacer = new CatchUpPacer(undefined, (_, next) => void rests.push(next));
+  const pacer = new FairQueue<number>(restInProportion((_, next) => void rests.push(next)));
   const failed = pacer.take(1, () => Promise.reject(new Error('unreachable')));
   const next = pacer.take(1, async () => 'read');
   expect(failed).rejects.toThrow('unreachable');

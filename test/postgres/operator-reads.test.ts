@@ -1,5 +1,7 @@
 /** Reads of operators that wait for earlier ones. */
+
 import { afterAll, expect, test } from 'bun:test';
+import { revokeOperator } from '../../src/operations/admin/operators.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -35,7 +37,7 @@ test.skipIf(servers === undefined).each(['/accounts', '/events?wait=30'])(
     });
     const waiting = callAdmin(app, 'GET', target, { token });
     expect((await callAdmin(app, 'GET', target, { token: others })).status).toBe(200);
-    await app.app.admin.operators.revoke(id);
+    await revokeOperator(app.app.admin, id);
     await session`ROLLBACK`;
     expect((await waiting).status).toBe(401);
     for (const { status } of await Promise.all(slow)) expect(status).toBe(200);

@@ -1,7 +1,9 @@
 /** The admin listener of a service process: with workers, in a terminal, and disabled. */
+
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createOperator } from '../../src/operations/admin/operators.ts';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -112,7 +114,7 @@ test('a service with an operator does not log that the console needs a token', a
   await makeStore(folder.path);
   {
     await using admin = await operatorOf(folder.path);
-    await admin.operators.create('anna', 'viewer');
+    await createOperator(admin, 'anna', 'viewer');
   }
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
   service.signal('SIGTERM');

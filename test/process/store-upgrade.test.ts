@@ -1,4 +1,5 @@
 /** Different versions of the service use one store. A newer version must not change a store that is in use. */
+
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
@@ -6,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
+import { listBans } from '../../src/operations/admin/bans.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { laterMigrations, oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
@@ -45,7 +47,7 @@ test('a store of version 1.0.0 keeps its animals and its key, but its counts and
   const { status, text } = await clientOf(service.url, oldKey).get('/pets');
   expect([status, namesIn(text)]).toEqual([200, ['Ozzy', 'Großer Bär', '猫', 'imported']]);
   await using operator = await operatorOf(folder.path);
-  expect(await operator.bans.list()).toEqual([]);
+  expect(await listBans(operator.store)).toEqual([]);
   expect(countsIn(limitFileIn(folder.path), 1).day).toBe(1);
   expect(readFileSync(former)).toEqual(before);
 });

@@ -1,5 +1,7 @@
 /** Workers on the embedded store. A change by one worker or an operator applies to the next request on every worker. */
+
 import { expect } from 'bun:test';
+import { liftBan } from '../../src/operations/admin/bans.ts';
 import { clientOf } from '../support/client.ts';
 import { until } from '../support/wait.ts';
 import { countedWindow } from '../support/windows.ts';
@@ -75,7 +77,7 @@ embeddedTest('a ban applies to all workers until it is lifted, and is logged onc
   for (let strike = 1; strike <= 3; strike++) await ask();
   expect(await ask()).toContain('api_key_banned');
   for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('api_key_banned');
-  await stores.operator.bans.lift(keyId);
+  await liftBan(stores.operator, keyId);
   for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('daily_quota_exceeded');
   service.signal('SIGTERM');
   await service.exited;

@@ -158,7 +158,7 @@ function answers(step: string, condition: string): boolean {
 test('no parameter makes SQLite prepare a statement again', () => {
   expect(statements.filter((sql) => sql.includes('+?')).length).toBeGreaterThan(40);
   demand(
-    'Use the pattern of src/storage/sqlite/prepared.ts:',
+    'Use the pattern of PreparedDatabase in src/storage/sqlite/database.ts:',
     statements.filter((sql) => /(?:[=<>]|\b(?:LIMIT|OFFSET))\s*\?/i.test(sql)),
   );
 });

@@ -2,9 +2,11 @@
  * Checks all guarantees while some or all instances are disconnected from PostgreSQL or Redis, or have slow
  * connections.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
 import { troubles } from '../../src/domain/troubles.ts';
+import { liftBan } from '../../src/operations/admin/bans.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames, areAll, load, readiness } from '../support/load.ts';
@@ -139,7 +141,7 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<StressRes
       sleep(watchedMs),
       refused.check(name, urls),
       staleness.changed(`${name}: a revocation`, revoked.key, revoke, ({ status }) => status === 200),
-      staleness.changed(`${name}: a lift`, banned.key, () => operator.bans.lift(banned.keyId), isBanned),
+      staleness.changed(`${name}: a lift`, banned.key, () => liftBan(operator, banned.keyId), isBanned),
     ]);
     const { trouble = [] } = await readiness(hit.service.url);
     if (says !== undefined && trouble.includes(says.trouble) !== says.is)

@@ -1,15 +1,14 @@
 /** The console of a running service, in a real browser. */
-import { randomBytes } from 'node:crypto';
+
 import { join } from 'node:path';
 import pino from 'pino';
 import { type SingleProcessApp, startApp } from '../../src/app/app.ts';
 import { openapiDocument } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
-import { systemClock } from '../../src/domain/clock.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import type { Role } from '../../src/domain/role.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { OperatorOperations } from '../../src/operations/admin/operators.ts';
+import { createOperator } from '../../src/operations/admin/operators.ts';
 import type { Tenant } from './app.ts';
 import { pagesOf, TestBrowser, type TestPages } from './browser.ts';
 import { temporaryFolder } from './folder.ts';
@@ -42,10 +41,6 @@ export async function startConsole(settings: Readonly<Record<string, string>> = 
   const app = started.use(await startApp(config, (listening) => openapiDocument(config, listening), log));
   const url = app.console?.url ?? '';
   const browser = started.use(new TestBrowser());
-  const operators = new OperatorOperations(
-    { store: app.admin.storage, clock: systemClock(), actor: { kind: 'cli', name: 'test' } },
-    randomBytes,
-  );
   const kept = started.move();
   return {
     ...pagesOf(browser, url),
@@ -53,7 +48,7 @@ export async function startConsole(settings: Readonly<Record<string, string>> = 
     storePath,
     apiUrl: app.url,
     url,
-    addOperator: async (name, role) => (await operators.create(name, role)).token,
+    addOperator: async (name, role) => (await createOperator(app.admin, name, role)).token,
     addAccount: async (name, plan, quota) => {
       const account = await app.admin.accounts.create(name, plan, quota);
       const { key, id: keyId } = await app.admin.keys.create(account.id, name, undefined, scopes);

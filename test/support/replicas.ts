@@ -1,5 +1,7 @@
 /** Instances that read from replicas. */
+
 import { SQL } from 'bun';
+import { createOperator } from '../../src/operations/admin/operators.ts';
 import { type Client, clientOf, type Reply } from './client.ts';
 import type { Cluster } from './cluster.ts';
 import { consoleOf, type Service } from './process.ts';
@@ -31,7 +33,7 @@ export async function instanceOf(
   urls: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<ReadingInstance> {
-  const { token } = await cluster.operator.operators.create(`metrics ${crypto.randomUUID()}`, 'viewer');
+  const { token } = await createOperator(cluster.operator, `metrics ${crypto.randomUUID()}`, 'viewer');
   const { key } = await cluster.issueKey();
   const service = await cluster.startInstance({
     DATABASE_REPLICA_URLS: urls.join(','),

@@ -65,7 +65,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'limits/limit',
     'limits/ban-status',
     'type:limits/limit-store',
-    'type:backup/backup',
+    'type:backup',
   ],
   backup: [
     'type:storage/storage',

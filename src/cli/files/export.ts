@@ -1,9 +1,10 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
-import type { PetStatus } from '../../contract/pets.ts';
-import { countExported, readExportPages } from '../../operations/exports.ts';
+import { type PetStatus, totalAnimals } from '../../contract/pets.ts';
+import type { Pet } from '../../contract/representations.ts';
 import { formatSpreadsheetRow } from '../../operations/files/csv.ts';
 import type { Format, FormatName } from '../../operations/files/formats.ts';
+import { readInBatches } from '../../operations/read-in-batches.ts';
 import { Progress } from '../progress.ts';
 import { catchInterruption } from '../signals.ts';
 import { CommandError, isBrokenPipe, pluralize } from '../terminal.ts';
@@ -23,18 +24,24 @@ interface ExportPetsOptions extends FileOptions {
   readonly category?: bigint;
 }
 
+const rowsPerRead = 1_000;
+
 export async function exportPets(config: Config, file: string, options: ExportPetsOptions): Promise<void> {
   const { format, status, category: categoryId } = options;
   const { header, row } = exportFormat(detectFormat(file, format), options);
-  await exportTo(config, file, options, ['animal', 'animals'], async ({ storage }) => {
+  await exportTo(config, file, options, ['animal', 'animals'], async ({ storage: { pets } }) => {
     const filter = { status, categoryId };
     const parts = async function* (): AsyncGenerator<Part> {
       yield { text: header, items: 0 };
-      for await (const page of readExportPages(storage.pets, filter)) {
+      // An animal that exists throughout the export is included exactly once, even with concurrent writes.
+      const read = (last?: Pet) => pets.list(last?.id, rowsPerRead, filter);
+      for await (const page of readInBatches(rowsPerRead, read)) {
         yield { text: page.map(row).join(''), items: page.length };
       }
     };
-    return { total: await countExported(storage.pets, filter), parts: parts() };
+    const inventory = await pets.inventory(categoryId);
+    const total = status === undefined ? totalAnimals(inventory) : inventory[status];
+    return { total, parts: parts() };
   });
 }
 

@@ -121,7 +121,6 @@ export type AccountLimits = z.infer<typeof AccountLimits>;
 const params = { accountId: { schema: AccountId, otherwise: 'account_not_found' } } as const;
 
 const step = {
-  method: 'POST',
   params,
   body: emptyBody,
   success: okJson(Account, 'The account after the change.'),
@@ -131,8 +130,7 @@ export const accountOperations = defineOperations(
   { tag: { name: 'Accounts', description: 'Accounts and their plans.' } },
   {
     listAccounts: {
-      method: 'GET',
-      path: '/accounts',
+      route: 'GET /accounts',
       summary: 'List accounts',
       description:
         'Returns a page of accounts with their usage, in ascending order of id or as specified by `sort`. When sorting by `requestsToday` or `lastUsedAt`, an account may move to another page between requests.',
@@ -141,24 +139,21 @@ export const accountOperations = defineOperations(
       success: okPage(Accounts, accountJson, 'A page of accounts.'),
     },
     createAccount: {
-      method: 'POST',
-      path: '/accounts',
+      route: 'POST /accounts',
       summary: 'Create an account',
       description: 'Creates an account with the limits of its plan. `enterprise` requires explicit limits.',
       body: { schema: NewAccount },
       success: createdJson(Account, 'The account was created.', ({ id }) => `/accounts/${id}`),
     },
     getAccount: {
-      method: 'GET',
-      path: '/accounts/{accountId}',
+      route: 'GET /accounts/{accountId}',
       summary: 'Get an account',
       description: 'Returns an account.',
       params,
       success: { ...okJson(Account, 'The requested account.'), tagged: accountJson },
     },
     updateAccount: {
-      method: 'PATCH',
-      path: '/accounts/{accountId}',
+      route: 'PATCH /accounts/{accountId}',
       summary: 'Change an account',
       description:
         'Renames an account, or changes its plan or its note. The change takes effect on the next request made with any of its keys.',
@@ -169,19 +164,18 @@ export const accountOperations = defineOperations(
     },
     closeAccount: {
       ...step,
-      path: '/accounts/{accountId}/close',
+      route: 'POST /accounts/{accountId}/close',
       summary: 'Close an account',
       description: 'Disables all keys of the account, starting with the next request. Nothing is deleted.',
     },
     reopenAccount: {
       ...step,
-      path: '/accounts/{accountId}/reopen',
+      route: 'POST /accounts/{accountId}/reopen',
       summary: 'Reopen an account',
       description: 'Re-enables the keys of a closed account.',
     },
     getAccountLimits: {
-      method: 'GET',
-      path: '/accounts/{accountId}/limits',
+      route: 'GET /accounts/{accountId}/limits',
       summary: "Get an account's rate limits",
       description:
         "Returns how many requests the account has used in each window. This request does not count against the account's limits.",
@@ -189,8 +183,7 @@ export const accountOperations = defineOperations(
       success: okJson(AccountLimits, 'Usage in each window.'),
     },
     getAccountUsage: {
-      method: 'GET',
-      path: '/accounts/{accountId}/usage',
+      route: 'GET /accounts/{accountId}/usage',
       tag: usageTag,
       summary: "Get an account's usage",
       description: "Returns the number of requests made with any of the account's keys, by hour or by day.",

@@ -68,8 +68,7 @@ export const auditOperations = defineOperations(
   { tag: { name: 'Audit', description: 'Changes by operators.' } },
   {
     listAudit: {
-      method: 'GET',
-      path: '/audit',
+      route: 'GET /audit',
       summary: 'List changes by operators',
       description: 'Returns a page of the audit log, latest first.',
       query: ListAuditQuery,
@@ -77,8 +76,7 @@ export const auditOperations = defineOperations(
       success: okPage<AuditEntryRow>(AuditLog, auditEntryJson, 'A page of entries.'),
     },
     exportAudit: {
-      method: 'GET',
-      path: '/audit/export',
+      route: 'GET /audit/export',
       summary: 'Export the audit log',
       description: 'Returns all matching entries as NDJSON.',
       query: ExportAuditQuery,

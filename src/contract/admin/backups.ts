@@ -87,27 +87,17 @@ const file: Success<FileContent> = {
   file: true,
 };
 
-const common = {
-  tag: { name: 'Backups', description: 'Copies of the store.' },
-  stability: 'beta',
-  reads: [],
-} as const;
-
 export const backupOperations = defineOperations(
-  {},
+  { tag: { name: 'Backups', description: 'Copies of the store.' } },
   {
     listBackups: {
-      ...common,
-      method: 'GET',
-      path: '/backups',
+      route: 'GET /backups',
       summary: 'List backups',
       description: 'Returns the backups in BACKUP_FOLDER and the progress of a running backup.',
       success: okJson(BackupState, 'The backups.'),
     },
     createBackup: {
-      ...common,
-      method: 'POST',
-      path: '/backups',
+      route: 'POST /backups',
       summary: 'Create a backup',
       description:
         'Writes a complete, consistent copy of an embedded store to BACKUP_FOLDER without interrupting the service. Responds when the backup is finished.',
@@ -118,9 +108,7 @@ export const backupOperations = defineOperations(
       errors: ['backup_in_progress', 'backup_not_possible', 'backup_failed'],
     },
     downloadBackup: {
-      ...common,
-      method: 'GET',
-      path: '/backups/download',
+      route: 'GET /backups/download',
       summary: 'Download a backup',
       description:
         'Returns a backup file. It contains the whole store, so the download is recorded in the audit log.',
@@ -130,9 +118,7 @@ export const backupOperations = defineOperations(
       errors: ['backup_not_found'],
     },
     verifyBackup: {
-      ...common,
-      method: 'POST',
-      path: '/backups/verify',
+      route: 'POST /backups/verify',
       summary: 'Verify a backup',
       description: 'Verifies all data in a backup and counts its rows.',
       role: 'viewer',

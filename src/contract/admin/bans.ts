@@ -27,16 +27,14 @@ export const banOperations = defineOperations(
   { tag: { name: 'Bans', description: 'Temporary bans on keys.' } },
   {
     listBans: {
-      method: 'GET',
-      path: '/bans',
+      route: 'GET /bans',
       summary: 'List bans',
       description:
         'Returns the keys that are banned because they kept sending requests after a 429 response.',
       success: okJson(Bans, 'All active bans.'),
     },
     liftBan: {
-      method: 'DELETE',
-      path: '/bans/{keyId}',
+      route: 'DELETE /bans/{keyId}',
       summary: 'Lift a ban',
       description: "Ends a ban and clears the key's strikes and level.",
       params: { keyId: { schema: KeyId, otherwise: 'ban_not_found' } },

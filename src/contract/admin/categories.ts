@@ -29,8 +29,7 @@ export const categoryUseOperations = defineOperations(
   { tag: { name: 'Categories', description: 'Names of animal categories.' } },
   {
     listCategoriesInUse: {
-      method: 'GET',
-      path: '/categories/in-use',
+      route: 'GET /categories/in-use',
       summary: 'List categories that have animals',
       description:
         'Returns a page of all categories that have animals, with or without a name, in ascending order of id.',

@@ -43,8 +43,7 @@ export const adminEventOperations = {
     { tag: listEvents.tag },
     {
       getEventLog: {
-        method: 'GET',
-        path: '/event-log',
+        route: 'GET /event-log',
         summary: 'Get the range of retained events',
         description: 'Returns the oldest and newest events and the retention period.',
         success: ok(EventLog, eventLogJson, 'The range of retained events.'),

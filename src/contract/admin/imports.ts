@@ -129,8 +129,7 @@ export const importOperations = defineOperations(
   { tag: petTag },
   {
     listImports: {
-      method: 'GET',
-      path: '/imports',
+      route: 'GET /imports',
       summary: 'List imports',
       description:
         'Returns the imports on this instance: all imports in progress and the latest 20 finished imports. The list is kept ' +
@@ -138,16 +137,14 @@ export const importOperations = defineOperations(
       success: okJson(Imports, 'The imports, latest first.'),
     },
     getImport: {
-      method: 'GET',
-      path: '/imports/{importId}',
+      route: 'GET /imports/{importId}',
       summary: 'Get an import',
       description: 'Returns an import on this instance, with its rejected lines once it has ended.',
       params,
       success: okJson(ImportDetails, 'The requested import.'),
     },
     stopImport: {
-      method: 'POST',
-      path: '/imports/{importId}/stop',
+      route: 'POST /imports/{importId}/stop',
       summary: 'Stop an import',
       description:
         'Stops an import on this instance. Animals already added remain. Import the same file again to resume.',
@@ -158,8 +155,7 @@ export const importOperations = defineOperations(
       success: okJson(Import, 'The import, which stops shortly after this response.'),
     },
     previewImport: {
-      method: 'POST',
-      path: '/pets/import/preview',
+      route: 'POST /pets/import/preview',
       summary: 'Preview an import',
       description:
         'Parses the beginning of a file like an import, without adding animals. Send complete lines, at most 65,536 bytes.',
@@ -170,8 +166,7 @@ export const importOperations = defineOperations(
       errors: ['import_invalid'],
     },
     importPets: {
-      method: 'POST',
-      path: '/pets/import',
+      route: 'POST /pets/import',
       summary: 'Import animals',
       description:
         'Adds the animals from a CSV or NDJSON file in the format of `animal-store import`. Sending the same file again resumes ' +

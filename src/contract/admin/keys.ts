@@ -134,8 +134,7 @@ export const keyOperations = defineOperations(
   { tag: { name: 'Keys', description: 'API keys that belong to accounts.' } },
   {
     listKeys: {
-      method: 'GET',
-      path: '/keys',
+      route: 'GET /keys',
       summary: 'List keys',
       description: 'Returns a page of keys in ascending order of id or, with `order=desc`, newest first.',
       query: ListKeysQuery,
@@ -143,8 +142,7 @@ export const keyOperations = defineOperations(
       success: okPage(Keys, (key: Key) => JSON.stringify(key), 'A page of keys.'),
     },
     createKey: {
-      method: 'POST',
-      path: '/accounts/{accountId}/keys',
+      route: 'POST /accounts/{accountId}/keys',
       summary: 'Issue a key',
       description: 'Creates a key for the account. The key is shown only in this response.',
       params: { accountId: { schema: AccountId, otherwise: 'account_not_found' } },
@@ -152,16 +150,14 @@ export const keyOperations = defineOperations(
       success: issued('The key was created.'),
     },
     getKey: {
-      method: 'GET',
-      path: '/keys/{keyId}',
+      route: 'GET /keys/{keyId}',
       summary: 'Get a key',
       description: 'Returns a key without its secret.',
       params,
       success: { ...okJson(FoundKey, 'The requested key.'), tagged: keyTagInput },
     },
     updateKey: {
-      method: 'PATCH',
-      path: '/keys/{keyId}',
+      route: 'PATCH /keys/{keyId}',
       summary: "Change a key's scopes",
       description: 'Sets the scopes of a key. The change takes effect on the next request made with the key.',
       params,
@@ -170,8 +166,7 @@ export const keyOperations = defineOperations(
       success: { ...okJson(Key, 'The key after the change.'), tagged: keyTagInput },
     },
     rotateKey: {
-      method: 'POST',
-      path: '/keys/{keyId}/rotate',
+      route: 'POST /keys/{keyId}/rotate',
       summary: 'Rotate a key',
       description: 'Creates a new key with the same scopes. The old key stays active for a grace period.',
       params,
@@ -180,8 +175,7 @@ export const keyOperations = defineOperations(
       errors: ['key_ended'],
     },
     revokeKey: {
-      method: 'POST',
-      path: '/keys/{keyId}/revoke',
+      route: 'POST /keys/{keyId}/revoke',
       summary: 'Revoke a key',
       description: 'Permanently disables a key, starting with the next request.',
       params,
@@ -189,8 +183,7 @@ export const keyOperations = defineOperations(
       success: okJson(Key, 'The key after the change.'),
     },
     getKeyBanStatus: {
-      method: 'GET',
-      path: '/keys/{keyId}/ban-status',
+      route: 'GET /keys/{keyId}/ban-status',
       summary: "Get a key's ban status",
       description:
         'Returns the strikes and bans of the key. A strike is a request that was sent after a 429 response without waiting for `Retry-After`. A key with too many strikes is banned.',
@@ -198,8 +191,7 @@ export const keyOperations = defineOperations(
       success: okJson(BanStatus, 'The strikes and bans.'),
     },
     getKeyUsage: {
-      method: 'GET',
-      path: '/keys/{keyId}/usage',
+      route: 'GET /keys/{keyId}/usage',
       tag: usageTag,
       summary: "Get a key's usage",
       description: 'Returns the number of requests made with the key, by hour or by day.',
@@ -208,8 +200,7 @@ export const keyOperations = defineOperations(
       success: okJson(UsageSeries, 'The request counts, oldest first.'),
     },
     getKeyOperations: {
-      method: 'GET',
-      path: '/keys/{keyId}/usage/operations',
+      route: 'GET /keys/{keyId}/usage/operations',
       tag: usageTag,
       summary: "Get a key's usage by operation",
       description:

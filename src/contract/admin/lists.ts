@@ -64,8 +64,7 @@ export const totalsOperations = defineOperations(
   { tag: { name: 'Store', description: 'Contents of the store.' } },
   {
     getTotals: {
-      method: 'GET',
-      path: '/totals',
+      route: 'GET /totals',
       summary: 'Count accounts, keys and orders',
       description: 'Returns the number of accounts, keys and orders. For animals, see `GET /inventory`.',
       success: okJson(Totals, 'The totals.'),

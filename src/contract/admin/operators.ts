@@ -40,15 +40,13 @@ export const operatorOperations = defineOperations(
   { tag: { name: 'Operators', description: 'Operators of the service and their tokens.' } },
   {
     listOperators: {
-      method: 'GET',
-      path: '/operators',
+      route: 'GET /operators',
       summary: 'List operators',
       description: 'Returns all operators, including revoked ones.',
       success: okJson(Operators, 'All operators.'),
     },
     createOperator: {
-      method: 'POST',
-      path: '/operators',
+      route: 'POST /operators',
       summary: 'Add an operator',
       description: 'Adds an operator with a unique name. The token is shown only in this response.',
       body: { schema: NewOperator },
@@ -56,8 +54,7 @@ export const operatorOperations = defineOperations(
       errors: ['name_taken'],
     },
     rotateOperator: {
-      method: 'POST',
-      path: '/operators/{operatorId}/rotate',
+      route: 'POST /operators/{operatorId}/rotate',
       summary: "Rotate an operator's token",
       description:
         'Creates a new token. The old token and all sessions of the operator are revoked immediately.',
@@ -67,8 +64,7 @@ export const operatorOperations = defineOperations(
       errors: ['operator_revoked'],
     },
     revokeOperator: {
-      method: 'POST',
-      path: '/operators/{operatorId}/revoke',
+      route: 'POST /operators/{operatorId}/revoke',
       summary: 'Revoke an operator',
       description: 'Permanently revokes the token and all sessions of the operator.',
       params,

@@ -83,8 +83,7 @@ export const searchOperations = defineOperations(
   { tag: { name: 'Search', description: 'Search by id or name.' } },
   {
     search: {
-      method: 'GET',
-      path: '/search',
+      route: 'GET /search',
       summary: 'Find objects by id, name or reference',
       description:
         `Returns at most ${maxPerKind} objects of each kind. Animals are found by id and, among the newest ` +

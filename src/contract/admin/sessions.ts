@@ -52,8 +52,7 @@ export const sessionOperations = defineOperations(
   { tag: { name: 'Sessions', description: 'Signing in and out of the console.' } },
   {
     createSession: {
-      method: 'POST',
-      path: '/session',
+      route: 'POST /session',
       summary: 'Sign in',
       description:
         'Exchanges a token, or the one-time code from a console link, for a session: a cookie, and a secret that the page sends ' +
@@ -65,15 +64,13 @@ export const sessionOperations = defineOperations(
       errors: ['sign_in_failed', 'too_many_sign_ins'],
     },
     getSession: {
-      method: 'GET',
-      path: '/session',
+      route: 'GET /session',
       summary: 'Get the signed-in operator',
       description: 'Returns the operator who sent the request.',
       success: okJson(Session, 'The signed-in operator.'),
     },
     listSessions: {
-      method: 'GET',
-      path: '/sessions',
+      route: 'GET /sessions',
       summary: 'List your own sessions',
       description: 'Returns the active sessions of the signed-in operator, most recently used first.',
       success: okJson(
@@ -82,8 +79,7 @@ export const sessionOperations = defineOperations(
       ),
     },
     endSession: {
-      method: 'DELETE',
-      path: '/sessions/{sessionId}',
+      route: 'DELETE /sessions/{sessionId}',
       summary: 'End one of your own sessions',
       description: 'Ends a session of the signed-in operator, starting with the next request.',
       role: 'viewer',
@@ -91,8 +87,7 @@ export const sessionOperations = defineOperations(
       success: noContent('The session has ended.'),
     },
     deleteSession: {
-      method: 'DELETE',
-      path: '/session',
+      route: 'DELETE /session',
       summary: 'Sign out',
       description: 'Ends the session that the cookie identifies.',
       role: 'viewer',

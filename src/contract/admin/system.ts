@@ -94,46 +94,31 @@ export type System = z.infer<typeof System>;
 export type Setting = z.infer<typeof Setting>;
 export type Logging = z.infer<typeof Logging>;
 
-const common = {
-  tag: { name: 'System', description: 'Status and settings of the service.' },
-  stability: 'beta',
-  reads: [],
-  errors: [],
-} as const;
-
 export const systemOperations = defineOperations(
-  {},
+  { tag: { name: 'System', description: 'Status and settings of the service.' } },
   {
     getOverview: {
-      ...common,
-      method: 'GET',
-      path: '/overview',
+      route: 'GET /overview',
       summary: 'Get the status of the service',
       description:
         'Returns statistics of this instance for each second of the last five minutes, and current problems.',
       success: okJson(Overview, 'The status of the service.'),
     },
     getSystem: {
-      ...common,
-      method: 'GET',
-      path: '/system',
+      route: 'GET /system',
       summary: 'Get versions, instances and settings',
       description:
         'Returns versions, details of the store, all instances, and every setting with its source.',
       success: okJson(System, 'The versions, instances and settings.'),
     },
     getLogging: {
-      ...common,
-      method: 'GET',
-      path: '/system/logging',
+      route: 'GET /system/logging',
       summary: 'Get the log settings',
       description: 'Returns the log settings of this instance.',
       success: okJson(Logging, 'The log settings.'),
     },
     updateLogging: {
-      ...common,
-      method: 'PATCH',
-      path: '/system/logging',
+      route: 'PATCH /system/logging',
       summary: 'Change the log settings',
       description: 'Changes the log settings of this instance until it restarts.',
       body: { schema: LoggingPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },

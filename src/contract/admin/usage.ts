@@ -29,13 +29,15 @@ export const UsageSeries = z.array(UsagePeriod).meta({
 
 const MinutesQuery = z.strictObject({ since, until });
 
+const codes = z.record(z.string(), count).meta({
+  description: 'Requests by outcome: `ok`, or the error code.',
+  examples: [{ ok: 120, invalid_body: 2 }],
+});
+
 export const MinuteUsage = objectSchema('MinuteUsage', 'Requests to one operation within one minute.', {
   minute: instant('Start of the minute (UTC).'),
   operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
-  codes: z.record(z.string(), count).meta({
-    description: 'Requests by outcome: `ok`, or the error code.',
-    examples: [{ ok: 120, invalid_body: 2 }],
-  }),
+  codes,
 });
 
 const Minutes = z
@@ -75,10 +77,7 @@ const HistoryQuery = z.strictObject({
 
 export const OperationUsage = objectSchema('OperationUsage', 'Requests to one operation.', {
   operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
-  codes: z.record(z.string(), count).meta({
-    description: 'Requests by outcome: `ok`, or the error code.',
-    examples: [{ ok: 120, invalid_body: 2 }],
-  }),
+  codes,
 });
 
 const OperationUsages = z
@@ -149,40 +148,34 @@ export type KeyUsage = z.infer<typeof KeyUsage>;
 
 export const usageTag = { name: 'Usage', description: 'Requests by key, operation and time.' } as const;
 
-const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], errors: [] } as const;
-
 const delay = 'Requests in the last 10 seconds may be missing.';
 
 export const usageOperations = defineOperations(
-  {},
+  { tag: usageTag },
   {
     listMinutes: {
-      ...common,
-      path: '/usage/minutes',
+      route: 'GET /usage/minutes',
       summary: 'List requests by minute',
       description: `Returns the number of requests to each operation, by minute and outcome. \`since\` defaults to one hour ago. Per-minute data is kept for 2 days. Returns at most the last 6 hours. ${delay}`,
       query: MinutesQuery,
       success: okJson(Minutes, 'The request counts, oldest first.'),
     },
     getTrafficHistory: {
-      ...common,
-      path: '/usage/history',
+      route: 'GET /usage/history',
       summary: 'Get requests and latency over time',
       description: `Returns request counts by outcome, and latency, for each interval, totaled across all instances. Without \`since\`, it returns the last hour for \`1m\`, the last day for \`5m\`, 7 days for \`1h\`, and 30 days for \`6h\` and \`1d\`. Returns at most the last 1,000 intervals. ${delay}`,
       query: HistoryQuery,
       success: okJson(TrafficHistory, 'The request counts and latency, oldest first.'),
     },
     listOperationUsage: {
-      ...common,
-      path: '/usage/operations',
+      route: 'GET /usage/operations',
       summary: 'List requests by operation',
       description: `Returns the number of requests to each operation, by outcome. \`since\` defaults to one hour ago. Totals for up to 6 hours consist of whole minutes from the last 2 days; totals for longer periods consist of whole hours from the last 35 days. ${delay}`,
       query: MinutesQuery,
       success: okJson(OperationUsages, 'The request counts, most frequently used operation first.'),
     },
     listFailedRequests: {
-      ...common,
-      path: '/usage/failed-requests',
+      route: 'GET /usage/failed-requests',
       summary: 'List recent failed requests',
       description:
         'Returns the latest requests that failed on this instance since it started. Each process keeps the last 25 failed requests for each of the 400 keys with the most recent failures, and the last 25 without a valid key.',
@@ -190,16 +183,14 @@ export const usageOperations = defineOperations(
       success: okJson(FailedRequestList, 'The requests, newest first.'),
     },
     listTopCallers: {
-      ...common,
-      path: '/usage/callers',
+      route: 'GET /usage/callers',
       summary: 'List the keys with the most requests',
       description: `Returns the keys with the most requests, today (UTC) or from \`since\`. Covers whole days only, up to 31. ${delay}`,
       query: TopCallersQuery,
       success: okJson(TopCallers, 'The keys, most requests first.'),
     },
     listDeprecatedCallers: {
-      ...common,
-      path: '/usage/deprecated',
+      route: 'GET /usage/deprecated',
       summary: 'List callers of deprecated operations',
       description: `Returns the keys that called a deprecated operation, in the last 30 days or from \`since\`. Covers whole days only, up to 31. ${delay}`,
       query: TopCallersQuery,

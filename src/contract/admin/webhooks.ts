@@ -81,8 +81,7 @@ export const accountWebhookOperations = defineOperations(
   { tag: { name: 'Webhooks', description: 'URLs at which accounts receive events.' } },
   {
     listAccountWebhooks: {
-      method: 'GET',
-      path: '/webhooks',
+      route: 'GET /webhooks',
       summary: 'List webhooks',
       description: 'Returns a page of webhooks from all accounts, in ascending order of id.',
       query: ListWebhooksQuery,
@@ -90,16 +89,14 @@ export const accountWebhookOperations = defineOperations(
       success: okPage(AccountWebhooks, accountWebhookJson, 'A page of webhooks.'),
     },
     getAccountWebhook: {
-      method: 'GET',
-      path: '/webhooks/{webhookId}',
+      route: 'GET /webhooks/{webhookId}',
       summary: 'Get a webhook',
       description: 'Returns a webhook.',
       params,
       success: one('The requested webhook.'),
     },
     listAccountDeliveries: {
-      method: 'GET',
-      path: '/webhooks/{webhookId}/deliveries',
+      route: 'GET /webhooks/{webhookId}/deliveries',
       summary: "List a webhook's deliveries",
       description:
         'Returns a page of deliveries with their attempts, newest first. Deliveries are kept for 7 days after they end, ' +
@@ -111,8 +108,7 @@ export const accountWebhookOperations = defineOperations(
       success: okPage(Deliveries, deliveryJson, 'A page of deliveries.'),
     },
     disableWebhook: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/disable',
+      route: 'POST /webhooks/{webhookId}/disable',
       summary: 'Disable a webhook',
       description:
         'Stops sending events to a webhook. The account can read the reason, receives the event `webhook.disabled`, and can enable the ' +
@@ -122,8 +118,7 @@ export const accountWebhookOperations = defineOperations(
       success: one('The webhook after the change.'),
     },
     enableWebhook: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/enable',
+      route: 'POST /webhooks/{webhookId}/enable',
       summary: 'Enable a webhook',
       description:
         'Resumes sending events to a disabled webhook, and removes the reason. Events that occurred while it was disabled are not sent.',
@@ -132,8 +127,7 @@ export const accountWebhookOperations = defineOperations(
       success: one('The webhook after the change.'),
     },
     testAccountWebhook: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/test',
+      route: 'POST /webhooks/{webhookId}/test',
       summary: 'Send a test event',
       description:
         'Sends the event `webhook.test` once and returns the outcome without the response, which only the account can read. ' +
@@ -144,8 +138,7 @@ export const accountWebhookOperations = defineOperations(
       success: ok(AccountWebhookTest, accountWebhookTestJson, 'The outcome of the attempt.'),
     },
     redeliverAccountEvents: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/redeliver',
+      route: 'POST /webhooks/{webhookId}/redeliver',
       summary: 'Send events again',
       description:
         "Resends all events of the webhook's types after the given id, including events already delivered. Use this after a receiver " +
@@ -156,8 +149,7 @@ export const accountWebhookOperations = defineOperations(
       errors: ['webhook_disabled', 'redelivery_in_progress', 'events_expired'],
     },
     redeliverAccountDelivery: {
-      method: 'POST',
-      path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+      route: 'POST /webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
       summary: 'Send a delivery again',
       description:
         "Resends a delivery's event as a new delivery. If the delivery is still pending, it is attempted immediately instead.",

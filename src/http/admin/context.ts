@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AdminOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { AdminOperations } from '../../operations/admin/admin-operations.ts';
+import type { ServingDependencies } from '../../operations/admin/services.ts';
 import type { FailedSignIns } from '../../operations/sign-in/failed-sign-ins.ts';
 import type { RecentTokens } from '../../operations/sign-in/recent-tokens.ts';
 import type { SessionOperations } from '../../operations/sign-in/sessions.ts';
@@ -18,7 +18,7 @@ export interface AdminContext {
   readonly sessions: SessionOperations;
   readonly failedSignIns: FailedSignIns;
   readonly recentTokens: RecentTokens;
-  readonly operations: AdminOperations;
+  readonly services: ServingDependencies;
   /** Current failures of the store, without confidential details. */
   readonly troubles: () => readonly string[];
   readonly metrics: () => Promise<Page>;

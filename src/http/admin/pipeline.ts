@@ -8,7 +8,11 @@ import { ApiError } from '../../contract/api-error.ts';
 import { hasEntityTag } from '../../contract/operations.ts';
 import { formatActor } from '../../domain/actor.ts';
 import { hasRole } from '../../domain/role.ts';
-import { type AdminRequest, isPublicOperation } from '../../operations/admin/admin-operations.ts';
+import {
+  type AdminRequest,
+  isPublicOperation,
+  performAdminOperation,
+} from '../../operations/admin/admin-operations.ts';
 import { minKeyLength } from '../../operations/changes/by-operator.ts';
 import type { AroundWait } from '../../operations/events/feed.ts';
 import { requestDigest } from '../pipeline/idempotency.ts';
@@ -104,7 +108,8 @@ async function respond(
   const perform = async (turn?: Turn): Promise<AdminPlainResponse> => {
     // The operator may have been revoked in the meantime.
     if (turn?.hasWaited) await confirm();
-    const performed = await context.operations.perform(
+    const performed = await performAdminOperation(
+      context.services,
       operation,
       { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
       { ...current, requestId, signal: request.signal, aroundWait: turn && confirmedWait(turn, confirm) },

@@ -1,9 +1,9 @@
+import type { Logger } from 'pino';
 import { ApiError } from '../../contract/api-error.ts';
 import { type ErrorCode, errors } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
-import { logBan } from '../logs/ban-log.ts';
 import { errorPath } from '../public/guides.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
@@ -227,4 +227,10 @@ function logFailure(
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (status === 503) context.outages.refused(fields);
   else context.log.error(fields, 'request failed');
+}
+
+/** Logs the ban that a request caused. Other workers and instances only reject requests during the ban. */
+function logBan(log: Logger, { caller: { keyId, accountId }, verdict: { resetAt } }: Authenticated): void {
+  const until = new Date(resetAt * 1_000).toISOString();
+  log.info({ key: keyId, account: accountId, until }, 'API key banned');
 }

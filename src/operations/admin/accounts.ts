@@ -21,7 +21,7 @@ import { readInBatches } from '../read-in-batches.ts';
 import { buildPage } from '../resources/pages.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { expectNumericId, toNumericId } from './ids.ts';
-import type { UsageReports } from './usage.ts';
+import { readPeriods } from './usage.ts';
 
 interface AccountUpdate {
   readonly name?: string | undefined;
@@ -114,7 +114,6 @@ type Lists = Pick<OperatorContext, 'store' | 'clock'>;
 
 interface Services extends Lists {
   readonly accounts: AccountOperations;
-  readonly usage: UsageReports;
 }
 
 export const accountHandlers = {
@@ -130,9 +129,9 @@ export const accountHandlers = {
   closeAccount: async ({ accounts }, { params }) => presentAccount(await accounts.close(idOf(params))),
   reopenAccount: async ({ accounts }, { params }) => presentAccount(await accounts.reopen(idOf(params))),
   getAccountLimits: async ({ accounts }, { params }) => presentLimits(await accounts.limits(idOf(params))),
-  getAccountUsage: async ({ accounts, usage }, { params, query }) => {
-    const { id: accountId } = await accounts.find(idOf(params));
-    return usage.periods({ accountId }, query);
+  getAccountUsage: async (services, { params, query }) => {
+    const { id: accountId } = await services.accounts.find(idOf(params));
+    return readPeriods(services, { accountId }, query);
   },
 } satisfies StoreHandlersOf<Services, typeof accountOperations>;
 

@@ -82,34 +82,26 @@ interface Lines {
   readonly lines: AsyncIterable<string>;
 }
 
-export class AdminOperations {
-  readonly #dependencies: ServingDependencies;
-
-  constructor(dependencies: ServingDependencies) {
-    this.#dependencies = dependencies;
-  }
-
-  /**
-   * Runs an operation. When the result resolves, the change is durable and recorded in the audit log. Throws the
-   * operation's errors and `service_unavailable`.
-   */
-  perform(
-    operation: Operation & { readonly operationId: AdminOperationId },
-    request: AdminRequest,
-    context: Omit<HandlerContext, 'preconditions'>,
-  ): Awaitable<AdminResult> {
-    const { repeatable } = request;
-    const { randomBytes } = this.#dependencies;
-    const once =
-      repeatable &&
-      new OperatorIdempotency({ ...repeatable, actor: formatActor(context.actor), randomBytes });
-    const services = servicesFor(this.#dependencies, context.actor, once);
-    return andThen(runHandler(services, operation.operationId, request, context), (outcome) => {
-      if (operation.success.file) return { file: outcome as FileContent };
-      if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
-      return { ...toResult(operation, outcome), isReplayed: once?.isReplayed ?? false };
-    });
-  }
+/**
+ * Runs an operation. When the result resolves, the change is durable and recorded in the audit log. Throws the
+ * operation's errors and `service_unavailable`.
+ */
+export function performAdminOperation(
+  dependencies: ServingDependencies,
+  operation: Operation & { readonly operationId: AdminOperationId },
+  request: AdminRequest,
+  context: Omit<HandlerContext, 'preconditions'>,
+): Awaitable<AdminResult> {
+  const { repeatable } = request;
+  const { randomBytes } = dependencies;
+  const once =
+    repeatable && new OperatorIdempotency({ ...repeatable, actor: formatActor(context.actor), randomBytes });
+  const services = servicesFor(dependencies, context.actor, once);
+  return andThen(runHandler(services, operation.operationId, request, context), (outcome) => {
+    if (operation.success.file) return { file: outcome as FileContent };
+    if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
+    return { ...toResult(operation, outcome), isReplayed: once?.isReplayed ?? false };
+  });
 }
 
 function runHandler(

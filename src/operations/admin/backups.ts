@@ -1,10 +1,6 @@
-import type {
-  BackupFault,
-  BackupFolder,
-  BackupMaker,
-  NamedFile,
-  VerificationResult,
-} from '../../backup/backup.ts';
+import type { BackupFault, NamedFile, VerificationResult } from '../../backup/backup.ts';
+import type { BackupFolder } from '../../backup/folder.ts';
+import type { BackupMaker } from '../../backup/maker.ts';
 import {
   type Backup,
   type BackupState,

@@ -9,56 +9,51 @@ import { toIso } from '../presenters.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { expectNumericId } from './ids.ts';
 
-export class BanOperations {
-  readonly #context: OperatorContext;
+export const banHandlers = {
+  listBans: ({ store }) => listBans(store),
+  liftBan: (context, { params }) => liftBan(context, expectNumericId(params.keyId, 'ban_not_found')),
+} satisfies StoreHandlersOf<OperatorContext, typeof banOperations>;
 
-  constructor(context: OperatorContext) {
-    this.#context = context;
-  }
+export async function listBans(store: OperatorContext['store']): Promise<BanView[]> {
+  const bans = await store.limits.bans();
+  const keys = mapById(await store.keys.findMany(bans.map(({ keyId }) => keyId)));
+  const accountIds = new Set([...keys.values()].map(({ accountId }) => accountId));
+  const accounts = mapById(await store.accounts.findMany([...accountIds]));
+  const inOrder = bans.toSorted(
+    (one, other) => one.bannedUntil - other.bannedUntil || one.keyId - other.keyId,
+  );
+  return inOrder.flatMap((ban) => {
+    const key = keys.get(ban.keyId);
+    const account = key && accounts.get(key.accountId);
+    // After a restore, a ban may belong to a key that no longer exists.
+    return key === undefined || account === undefined
+      ? []
+      : [presentBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
+  });
+}
 
-  async list(): Promise<BanView[]> {
-    const { store } = this.#context;
-    const bans = await store.limits.bans();
-    const keys = mapById(await store.keys.findMany(bans.map(({ keyId }) => keyId)));
-    const accountIds = new Set([...keys.values()].map(({ accountId }) => accountId));
-    const accounts = mapById(await store.accounts.findMany([...accountIds]));
-    const inOrder = bans.toSorted(
-      (one, other) => one.bannedUntil - other.bannedUntil || one.keyId - other.keyId,
-    );
-    return inOrder.flatMap((ban) => {
-      const key = keys.get(ban.keyId);
-      const account = key && accounts.get(key.accountId);
-      // After a restore, a ban may belong to a key that no longer exists.
-      return key === undefined || account === undefined
-        ? []
-        : [presentBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
-    });
-  }
-
-  /**
-   * Ends a key's ban and clears its strikes and ban level. Throws `ban_not_found`. Bans and the audit log are stored
-   * separately, so the request is recorded before the change and the result after it. If the process ends or the store fails in
-   * between, the log contains only the first entry, and the list of bans shows the result.
-   */
-  async lift(keyId: number): Promise<void> {
-    const { limits } = this.#context.store;
-    const ban = (await limits.bans()).find((one) => one.keyId === keyId);
-    const { bannedUntil, level } = expectFoundById(ban, 'ban_not_found', keyId);
-    const before = JSON.stringify({ bannedUntil: toIso(bannedUntil * 1_000), level });
-    await this.#record('beginLiftBan', keyId, before, before);
-    expectFoundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
-    try {
-      await this.#record('liftBan', keyId, before, null);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
-      throw new ApiError(error.code, { message, cause: error.cause });
-    }
-  }
-
-  async #record(operation: string, keyId: number, before: string, after: string | null): Promise<void> {
-    const entry = toAuditEntry(this.#context, { operation, object: `key:${keyId}`, before, after });
-    await this.#context.store.write('recordAudit', entry);
+/**
+ * Ends a key's ban and clears its strikes and ban level. Throws `ban_not_found`. Bans and the audit log are stored
+ * separately, so the request is recorded before the change and the result after it. If the process ends or the store fails in
+ * between, the log contains only the first entry, and the list of bans shows the result.
+ */
+export async function liftBan(context: OperatorContext, keyId: number): Promise<void> {
+  const { limits } = context.store;
+  const ban = (await limits.bans()).find((one) => one.keyId === keyId);
+  const { bannedUntil, level } = expectFoundById(ban, 'ban_not_found', keyId);
+  const before = JSON.stringify({ bannedUntil: toIso(bannedUntil * 1_000), level });
+  const record = (operation: string, after: string | null) => {
+    const entry = toAuditEntry(context, { operation, object: `key:${keyId}`, before, after });
+    return context.store.write('recordAudit', entry);
+  };
+  await record('beginLiftBan', before);
+  expectFoundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
+  try {
+    await record('liftBan', null);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
+    throw new ApiError(error.code, { message, cause: error.cause });
   }
 }
 
@@ -87,8 +82,3 @@ export function mapById<Item extends { readonly id: number }>(
 ): ReadonlyMap<number, Item> {
   return new Map(items.map((item) => [item.id, item]));
 }
-
-export const banHandlers = {
-  listBans: ({ bans }) => bans.list(),
-  liftBan: ({ bans }, { params }) => bans.lift(expectNumericId(params.keyId, 'ban_not_found')),
-} satisfies StoreHandlersOf<{ readonly bans: BanOperations }, typeof banOperations>;

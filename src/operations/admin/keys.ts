@@ -15,7 +15,7 @@ import { readInBatches } from '../read-in-batches.ts';
 import { readPage } from '../resources/pages.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { expectNumericId, toNumericId } from './ids.ts';
-import type { UsageReports } from './usage.ts';
+import { readKeyOperations, readPeriods } from './usage.ts';
 
 /** Lifetime of a key: a duration in ms, or an end time in Unix ms; `null` if it never expires. */
 type Lifetime = number | { readonly until: number } | null;
@@ -197,7 +197,6 @@ const defaultGraceSeconds = 86_400;
 
 interface Services extends Pick<OperatorContext, 'store' | 'clock'> {
   readonly keys: KeyOperations;
-  readonly usage: UsageReports;
 }
 
 export const keyHandlers = {
@@ -235,13 +234,13 @@ export const keyHandlers = {
     return findKeyView(keys, params);
   },
   getKeyBanStatus: async ({ keys }, { params }) => keys.banStatus(idOf(params)),
-  getKeyUsage: async ({ keys, usage }, { params, query }) => {
-    const { id: keyId } = await keys.find(idOf(params));
-    return usage.periods({ keyId }, query);
+  getKeyUsage: async (services, { params, query }) => {
+    const { id: keyId } = await services.keys.find(idOf(params));
+    return readPeriods(services, { keyId }, query);
   },
-  getKeyOperations: async ({ keys, usage }, { params, query }) => {
-    const { id } = await keys.find(idOf(params));
-    return usage.keyOperations(id, query);
+  getKeyOperations: async (services, { params, query }) => {
+    const { id } = await services.keys.find(idOf(params));
+    return readKeyOperations(services, id, query);
   },
 } satisfies StoreHandlersOf<Services, typeof keyOperations>;
 

@@ -7,66 +7,51 @@ import { presentOperator } from '../presenters.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { expectNumericId } from './ids.ts';
 
-/** A new token. This object holds the only cleartext copy of the token. */
-interface IssuedToken {
-  readonly operator: Operator;
-  readonly token: string;
+interface Services extends OperatorContext {
+  readonly randomBytes: RandomBytes;
 }
 
-/** Operators: the people and programs that run the service. Only the SHA-256 of their tokens is stored. */
-export class OperatorOperations {
-  readonly #context: OperatorContext;
-  readonly #randomBytes: RandomBytes;
-
-  constructor(context: OperatorContext, randomBytes: RandomBytes) {
-    this.#context = context;
-    this.#randomBytes = randomBytes;
-  }
-
-  /** Throws `name_taken`. */
-  async create(name: string, role: Role): Promise<IssuedToken> {
-    const { token, ...stored } = this.#make();
-    const input = { name, role, createdAt: this.#context.clock.now(), ...stored };
-    const { outcome, secret } = await issueAs(this.#context, 'createOperator', input, token);
-    return { operator: outcome, token: secret };
-  }
-
-  /**
-   * Creates a new token. The old token and all sessions become invalid immediately. Throws `operator_not_found` and
-   * `operator_revoked`.
-   */
-  async rotate(id: number): Promise<IssuedToken> {
-    const { token, ...stored } = this.#make();
-    const { outcome, secret } = await issueAs(this.#context, 'rotateOperator', { id, ...stored }, token);
-    return { operator: outcome, token: secret };
-  }
-
-  /** Permanently revokes the operator, the token and all sessions. Throws `operator_not_found`. */
-  async revoke(id: number): Promise<Operator> {
-    return writeAs(this.#context, 'revokeOperator', { id, at: this.#context.clock.now() });
-  }
-
-  #make() {
-    const token = generateKey(this.#randomBytes, 'token');
-    return { token, fingerprint: computeFingerprint(token), lastFour: lastFour(token) };
-  }
-}
-
-interface Services extends Pick<OperatorContext, 'store'> {
-  readonly operators: OperatorOperations;
-}
-
+/**
+ * Operators: the people and programs that run the service. Only the SHA-256 of their tokens is stored. After a
+ * rotation, the old token and all sessions are invalid immediately. Revoking an operator is permanent.
+ */
 export const operatorHandlers = {
   listOperators: async ({ store }) => (await store.operators.list()).map(presentOperator),
-  createOperator: async ({ operators }, { body: { name, role } }) =>
-    presentToken(await operators.create(name, role)),
-  rotateOperator: async ({ operators }, { params }) => presentToken(await operators.rotate(idOf(params))),
-  revokeOperator: async ({ operators }, { params }) => presentOperator(await operators.revoke(idOf(params))),
+  createOperator: async (services, { body: { name, role } }) => {
+    const { operator, token } = await createOperator(services, name, role);
+    return { ...presentOperator(operator), token };
+  },
+  rotateOperator: async (services, { params }) => {
+    const { token, ...stored } = makeToken(services);
+    const change = { id: idOf(params), ...stored };
+    const { outcome, secret } = await issueAs(services, 'rotateOperator', change, token);
+    return { ...presentOperator(outcome), token: secret };
+  },
+  revokeOperator: async (services, { params }) =>
+    presentOperator(await revokeOperator(services, idOf(params))),
 } satisfies StoreHandlersOf<Services, typeof operatorOperations>;
 
 const idOf = ({ operatorId }: { readonly operatorId: bigint }) =>
   expectNumericId(operatorId, 'operator_not_found');
 
-function presentToken({ operator, token }: IssuedToken) {
-  return { ...presentOperator(operator), token };
+/** Returns the operator and the only cleartext copy of the token. Throws `name_taken`. */
+export async function createOperator(
+  services: Services,
+  name: string,
+  role: Role,
+): Promise<{ readonly operator: Operator; readonly token: string }> {
+  const { token, ...stored } = makeToken(services);
+  const input = { name, role, createdAt: services.clock.now(), ...stored };
+  const { outcome, secret } = await issueAs(services, 'createOperator', input, token);
+  return { operator: outcome, token: secret };
+}
+
+/** Throws `operator_not_found`. */
+export function revokeOperator(context: OperatorContext, id: number): Promise<Operator> {
+  return writeAs(context, 'revokeOperator', { id, at: context.clock.now() });
+}
+
+function makeToken({ randomBytes }: Services) {
+  const token = generateKey(randomBytes, 'token');
+  return { token, fingerprint: computeFingerprint(token), lastFour: lastFour(token) };
 }

@@ -11,13 +11,9 @@ import type { SendTest } from '../resources/webhooks.ts';
 import type { EventRetention } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import { AccountOperations } from './accounts.ts';
-import { AuditOperations } from './audit.ts';
 import type { BackupOperations } from './backups.ts';
-import { BanOperations } from './bans.ts';
 import { KeyOperations } from './keys.ts';
-import { OperatorOperations } from './operators.ts';
 import type { SystemOperations } from './system.ts';
-import { UsageReports } from './usage.ts';
 
 /** Dependencies of operator operations, assembled in `src/app/admin.ts`. */
 interface AdminDependencies {
@@ -39,25 +35,24 @@ export interface ServingDependencies extends AdminDependencies {
 }
 
 /** The services for one operator. Changes made through them are recorded with that operator's name. */
-function createOperations(context: OperatorContext, { store, clock, randomBytes }: AdminDependencies) {
-  return {
-    accounts: new AccountOperations(context),
-    keys: new KeyOperations(context, randomBytes),
-    bans: new BanOperations(context),
-    operators: new OperatorOperations(context, randomBytes),
-    imports: new ImportOperations(context),
-    audit: new AuditOperations(store),
-    usage: new UsageReports(store, clock),
-  };
+export interface OperatorServices extends AdminDependencies, OperatorContext {
+  readonly accounts: AccountOperations;
+  readonly keys: KeyOperations;
+  readonly imports: ImportOperations;
 }
-
-export type OperatorServices = AdminDependencies & OperatorContext & ReturnType<typeof createOperations>;
 
 export function servicesFor<Dependencies extends AdminDependencies>(
   dependencies: Dependencies,
   actor: Actor,
   once?: OperatorIdempotency,
 ): OperatorServices & Dependencies {
-  const { store, clock } = dependencies;
-  return { ...dependencies, actor, once, ...createOperations({ store, clock, actor, once }, dependencies) };
+  const { store, clock, randomBytes } = dependencies;
+  const context = { store, clock, actor, once };
+  return {
+    ...dependencies,
+    ...context,
+    accounts: new AccountOperations(context),
+    keys: new KeyOperations(context, randomBytes),
+    imports: new ImportOperations(context),
+  };
 }

@@ -5,13 +5,12 @@ import type { EventRepresentation } from '../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { canRead, type EventType, eventTypes } from '../../domain/event-type.ts';
-import type { FairQueue } from '../../domain/fair-queue.ts';
+import { FairQueue, restInProportion } from '../../domain/fair-queue.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { BeginRun } from '../../domain/task-run.ts';
 import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { skippedIdsPerRestore } from '../../tables/events.ts';
 import { CallerChanged } from '../admission/admission.ts';
-import { CatchUpPacer } from './catch-up-pacer.ts';
 import { EventTail, takeContiguous } from './tail.ts';
 import { type WaitSlot, WaitSlots } from './wait-slots.ts';
 
@@ -76,6 +75,11 @@ interface EventRead {
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
+  /**
+   * Runs the reads of streams and requests that search the stored events, one at a time with rests, alternating between
+   * accounts. Otherwise, a few streams that search a long history would occupy the event loop and the database, because
+   * backpressure does not slow down a stream whose filter matches no events.
+   */
   readonly catchUpPacer: FairQueue<number>;
   readonly #slots = new WaitSlots();
   readonly #store: EventStore;
@@ -85,7 +89,7 @@ export class EventFeed implements Disposable {
     store: EventStore,
     clock: Clock,
     beginRead?: BeginRun,
-    catchUpPacer: FairQueue<number> = new CatchUpPacer(),
+    catchUpPacer = new FairQueue<number>(restInProportion()),
   ) {
     this.#store = store;
     this.#clock = clock;

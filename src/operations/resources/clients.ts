@@ -1,12 +1,13 @@
 /** All client operations: those shared with operators, and those only for clients. */
 import type { operations } from '../../contract/operations.ts';
+import type { rateLimitOperations } from '../../contract/rate-limit.ts';
 import type { Clock } from '../../domain/clock.ts';
+import type { WindowState } from '../../limits/limit.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { KeyWatch, type WatchStore } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
 import { eventReaders } from './events.ts';
-import { rateLimitReaders } from './rate-limits.ts';
 import type { OperationReaders, OperationUnits } from './rows.ts';
 import { sharedReaders, sharedUnits } from './shared.ts';
 import { type SendTest, webhookReaders, webhookUnits } from './webhooks.ts';
@@ -40,3 +41,20 @@ export const clientUnits = { ...sharedUnits, ...webhookUnits } as const satisfie
   typeof operations,
   unknown
 >;
+
+const rateLimitReaders: OperationReaders<typeof rateLimitOperations, [Authenticated]> = {
+  getRateLimit: (_store, _input, { caller, verdict }) => ({
+    plan: caller.plan,
+    minute: presentWindow(verdict.minute),
+    day: presentWindow(verdict.day),
+    bannedUntil: verdict.errorCode === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
+  }),
+};
+
+function presentWindow({ limit, remaining, resetAt }: WindowState) {
+  return { limit, remaining, resetAt: secondsToIso(resetAt) };
+}
+
+function secondsToIso(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
+}

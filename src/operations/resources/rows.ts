@@ -9,7 +9,7 @@ import type { AuditedUnit } from '../changes/audited-unit.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 
 /** Operations that are implemented by readers. */
-type ReadOperation = { readonly method: 'GET' } | { readonly isEffect: true };
+type ReadOperation = { readonly route: `GET ${string}` } | { readonly isEffect: true };
 
 type Rows = Readonly<Record<string, Operation>>;
 

@@ -9,7 +9,7 @@ import { createKeyQueries } from '../queries/keys.ts';
 import type { EntityStores } from '../storage.ts';
 import { PostgresEngine } from './engine.ts';
 import { PostgresAccounts } from './entities/accounts.ts';
-import { PostgresAudit } from './entities/audit.ts';
+import { auditStore } from './entities/audit.ts';
 import { PostgresDeliveries } from './entities/delivery-reads.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEvents, type WaitForPropagation } from './entities/events.ts';
@@ -29,7 +29,7 @@ export function createReads(runner: Runner, waitForPropagation?: WaitForPropagat
     events: new PostgresEvents(runner, waitForPropagation),
     imports: Object.assign(new PostgresEntity(imports, runner), createImportQueries(engine)),
     sessions: new PostgresEntity(sessions, runner),
-    audit: new PostgresAudit(runner),
+    audit: auditStore(runner),
     usage: new PostgresUsage(runner),
     search: searchStore(engine),
   };

@@ -21,15 +21,9 @@ type Stored = {
   readonly [Name in keyof RedisReading]: RedisReading[Name] extends number ? bigint : RedisReading[Name];
 };
 
-export class PostgresRedisReadings implements RedisReadings {
-  readonly #database: PostgresDatabase;
-
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
-  }
-
+export const redisReadings = (database: PostgresDatabase): RedisReadings => ({
   async list() {
-    const rows = await this.#database.read<(Stored & { readonly now: bigint; readonly proposed: string })[]>(
+    const rows = await database.read<(Stored & { readonly now: bigint; readonly proposed: string })[]>(
       (sql) =>
         sql.unsafe(`
         SELECT ${now} AS now, gen_random_uuid()::text AS proposed, process, origin, server, since, read_from AS from, read_until AS until,
@@ -43,10 +37,10 @@ export class PostgresRedisReadings implements RedisReadings {
       return [{ process, origin, server, ...times, isConfirmed }];
     });
     return { now: Number(rows[0]?.now ?? 0n), proposed: rows[0]?.proposed ?? '', readings };
-  }
+  },
 
-  async save({ process, origin, server, since, from, isConfirmed }: Omit<RedisReading, 'until'>) {
-    await this.#database.write((sql) =>
+  async save({ process, origin, server, since, from, isConfirmed }) {
+    await database.write((sql) =>
       sql.unsafe(
         `${withoutOld}
         INSERT INTO redis_readings AS old (process, origin, server, since, read_from, read_until, is_confirmed)
@@ -59,11 +53,11 @@ export class PostgresRedisReadings implements RedisReadings {
         [process, origin, server, from, isConfirmed, since],
       ),
     );
-  }
+  },
 
-  async keep({ process, origin, server }: Pick<RedisReading, 'process' | 'origin' | 'server'>) {
+  async keep({ process, origin, server }) {
     // A reading from the future, taken before PostgreSQL's clock was set back, would seem to be newer than this one.
-    await this.#database.write((sql) =>
+    await database.write((sql) =>
       sql.unsafe(
         `${withoutOld}
         INSERT INTO redis_readings AS old (process, origin, server, since, read_from, read_until)
@@ -75,10 +69,10 @@ export class PostgresRedisReadings implements RedisReadings {
         [process, origin, server],
       ),
     );
-  }
+  },
 
-  async remove(process: string) {
+  async remove(process) {
     const dueAt = performance.now() + removalMs;
-    await this.#database.write((sql) => sql`DELETE FROM redis_readings WHERE process = ${process}`, dueAt);
-  }
-}
+    await database.write((sql) => sql`DELETE FROM redis_readings WHERE process = ${process}`, dueAt);
+  },
+});

@@ -1,13 +1,6 @@
 import type { SQL } from 'bun';
 import { dayMs, maxStartShift, minuteMs } from '../../domain/clock.ts';
-import type { Usage } from '../../limits/limit.ts';
-import type {
-  AccountBan,
-  AccountUsage,
-  BanCorrection,
-  LiftedBan,
-  LimitSnapshots,
-} from '../../limits/snapshots.ts';
+import type { AccountBan, LiftedBan, LimitSnapshots } from '../../limits/snapshots.ts';
 import { toNumbers } from '../../tables/sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Versioned } from './statements.ts';
@@ -25,20 +18,14 @@ interface UsageRow {
  * Stores usage and bans, so that they can be restored after Redis loses its data. Strikes are not stored, because they
  * expire within minutes.
  */
-export class PostgresSnapshots implements LimitSnapshots {
-  readonly #database: PostgresDatabase;
-
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
-  }
-
-  async saveUsage(snapshots: readonly AccountUsage[]): Promise<void> {
+export const limitSnapshots = (database: PostgresDatabase): LimitSnapshots => ({
+  async saveUsage(snapshots) {
     // Sorted by id, to avoid deadlocks between instances that save concurrently.
     const sorted = snapshots.toSorted((one, other) => one.accountId - other.accountId);
     const rows = sorted.map(({ accountId, usage: { minute, day } }) => {
       return [accountId, minute.openedAt, minute.count, day.openedAt, day.count];
     });
-    await this.#database.write(
+    await database.write(
       (sql) => sql`
         INSERT INTO usage_snapshots AS old (account_id, minute_opened, minute_count, day_opened, day_count)
         SELECT (value->>0)::bigint, (value->>1)::bigint, (value->>2)::bigint, (value->>3)::bigint,
@@ -47,10 +34,10 @@ export class PostgresSnapshots implements LimitSnapshots {
         ON CONFLICT (account_id) DO UPDATE SET
           ${mergeWindow(sql, 'minute', minuteMs)}, ${mergeWindow(sql, 'day', dayMs)}`,
     );
-  }
+  },
 
-  async findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>> {
-    const rows = await this.#database.read<object[]>(
+  async findUsages(accountIds) {
+    const rows = await database.read<object[]>(
       (sql) => sql`
         SELECT account_id AS "accountId", minute_opened AS "minuteOpened", minute_count AS "minuteCount",
                day_opened AS "dayOpened", day_count AS "dayCount"
@@ -66,15 +53,15 @@ export class PostgresSnapshots implements LimitSnapshots {
         },
       ]),
     );
-  }
+  },
 
-  async saveBans(bans: readonly AccountBan[]): Promise<void> {
+  async saveBans(bans) {
     // Sorted by id, to avoid deadlocks between instances that save concurrently.
     const sorted = bans.toSorted((one, other) => one.keyId - other.keyId);
     const rows = sorted.map(({ keyId, accountId, bannedUntil, level }) => [
       ...[keyId, accountId, bannedUntil, level],
     ]);
-    await this.#database.write(
+    await database.write(
       (sql) => sql`
         INSERT INTO ban_snapshots AS old (key_id, account_id, banned_until, ban_level)
         SELECT (value->>0)::bigint, (value->>1)::bigint, (value->>2)::bigint, (value->>3)::bigint
@@ -83,17 +70,17 @@ export class PostgresSnapshots implements LimitSnapshots {
           banned_until = excluded.banned_until, ban_level = excluded.ban_level
         WHERE excluded.banned_until > old.banned_until AND abs(old.lifted_until - excluded.banned_until) > 1`,
     );
-  }
+  },
 
-  async findBans(accountIds: readonly number[]): Promise<AccountBan[]> {
-    return this.#bans((sql) => sql`banned_until > 0 AND ${isIn(sql, accountIds)}`);
-  }
+  async findBans(accountIds) {
+    return readBans(database, (sql) => sql`banned_until > 0 AND ${isIn(sql, accountIds)}`);
+  },
 
-  async listBans(second: number): Promise<AccountBan[]> {
-    return this.#bans((sql) => sql`banned_until > 0 AND banned_until > ${second}`);
-  }
+  async listBans(second) {
+    return readBans(database, (sql) => sql`banned_until > 0 AND banned_until > ${second}`);
+  },
 
-  async correctBans(corrections: readonly BanCorrection[]): Promise<void> {
+  async correctBans(corrections) {
     // Sorted by id, to avoid deadlocks between instances that correct the same bans.
     const sorted = corrections.toSorted((one, other) => one.ban.keyId - other.ban.keyId);
     const rows = sorted.map(({ ban, bannedUntil, level }) => [
@@ -102,16 +89,16 @@ export class PostgresSnapshots implements LimitSnapshots {
       bannedUntil,
       level,
     ]);
-    await this.#database.write(
+    await database.write(
       (sql) => sql`
         UPDATE ban_snapshots SET banned_until = (value->>2)::bigint, ban_level = (value->>3)::bigint
         FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS correction (value)
         WHERE key_id = (value->>0)::bigint AND banned_until = (value->>1)::bigint`,
     );
-  }
+  },
 
-  async deleteBan({ keyId, accountId, bannedUntil }: AccountBan): Promise<number> {
-    const [row] = await this.#database.write<Versioned[]>(
+  async deleteBan({ keyId, accountId, bannedUntil }) {
+    const [row] = await database.write<Versioned[]>(
       (sql) => sql`
         WITH deleted AS (
           INSERT INTO ban_snapshots (key_id, account_id, banned_until, ban_level, lifted_until)
@@ -122,25 +109,28 @@ export class PostgresSnapshots implements LimitSnapshots {
         UPDATE counters SET ${incrementVersion(sql)} WHERE name = 'keys' RETURNING version`,
     );
     return Number(row?.version ?? 0n);
-  }
+  },
 
-  async listLifted(second: number): Promise<LiftedBan[]> {
-    const rows = await this.#database.read<object[]>(
+  async listLifted(second) {
+    const rows = await database.read<object[]>(
       (sql) => sql`
         SELECT key_id AS "keyId", account_id AS "accountId", lifted_until AS "bannedUntil"
         FROM ban_snapshots WHERE lifted_until > 0 AND lifted_until > ${second}`,
     );
     return Array.from(rows, toNumbers<LiftedBan>);
-  }
+  },
+});
 
-  async #bans(condition: (sql: SQL) => SQL.Query<unknown>): Promise<AccountBan[]> {
-    const rows = await this.#database.read<object[]>(
-      (sql) => sql`
-        SELECT key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level
-        FROM ban_snapshots WHERE ${condition(sql)}`,
-    );
-    return Array.from(rows, toNumbers<AccountBan>);
-  }
+async function readBans(
+  database: PostgresDatabase,
+  condition: (sql: SQL) => SQL.Query<unknown>,
+): Promise<AccountBan[]> {
+  const rows = await database.read<object[]>(
+    (sql) => sql`
+      SELECT key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level
+      FROM ban_snapshots WHERE ${condition(sql)}`,
+  );
+  return Array.from(rows, toNumbers<AccountBan>);
 }
 
 /** Assignments that merge a saved window with the stored one, which may be the same window (`maxStartShift`). */

@@ -8,8 +8,8 @@ import { PostgresEngine } from './engine.ts';
 import { deliveryWrites } from './entities/deliveries.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEventWrites } from './entities/events.ts';
-import { PostgresPetWrites } from './entities/pets.ts';
-import { PostgresResponseWrites } from './entities/responses.ts';
+import { petWrites } from './entities/pets.ts';
+import { responseWrites } from './entities/responses.ts';
 import { PostgresUsageWrites } from './entities/usage-writes.ts';
 import type { Execute, Statement, Statements, Versioned } from './statements.ts';
 
@@ -32,7 +32,7 @@ export class PostgresTransaction implements Statements {
     // Most transactions use neither deliveries nor sessions, which are therefore created when they are used.
     this.tables = {
       ...createEntities<EntityTransaction>(writableTables, (table) => new PostgresEntity(table, this)),
-      pets: new PostgresPetWrites(this, this.events),
+      pets: petWrites(this, this.events),
       events: this.events,
       get deliveries() {
         return deliveryWrites(statements);
@@ -43,7 +43,7 @@ export class PostgresTransaction implements Statements {
           createSessionWrites(new PostgresEngine(statements)),
         );
       },
-      storedResponses: new PostgresResponseWrites(this),
+      storedResponses: responseWrites(this),
       usage: new PostgresUsageWrites(this),
     };
   }

@@ -26,43 +26,37 @@ const findCaller = `
   FROM keys JOIN accounts ON accounts.id = account_id
   WHERE revoked_at IS NULL AND closed_at IS NULL AND fingerprint = $1`;
 
+const maxShared = 1_000;
+
+const numberOf = (stored: bigint | null) => (stored === null ? null : Number(stored));
+
+/**
+ * Reuses equal scope sets and equal quotas of callers to save memory, because 100,000 callers may be cached.
+ */
 export function createKeyQueries(engine: Engine): Pick<KeyStore, 'fingerprints' | 'findCaller'> {
-  const reader = new CallerReader();
+  const sets = new LRUCache<string, ReadonlySet<Scope>>({ max: maxShared });
+  const limits = new LRUCache<string, Pick<Caller, 'plan' | 'quota'>>({ max: maxShared });
+  const toCaller = (row: CallerRow): Caller => {
+    const { keyId, accountId, scopes, expiresAt, plan, perMinute, perDay } = row;
+    return {
+      keyId: Number(keyId),
+      accountId: Number(accountId),
+      ...reuseEqual(limits, `${plan} ${perMinute} ${perDay}`, () => ({
+        plan,
+        quota: toQuota({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
+      })),
+      scopes: reuseEqual(sets, scopes, () => new Set(parseScopes(scopes))),
+      expiresAt: numberOf(expiresAt) ?? Number.POSITIVE_INFINITY,
+    };
+  };
   return {
     fingerprints: (fromId, limit) =>
       andThen(engine.all<{ id: bigint; fingerprint: string }>(fingerprints, fromId, limit), (rows) =>
         rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint })),
       ),
     findCaller: (fingerprint) =>
-      andThen(engine.all<CallerRow>(findCaller, fingerprint), ([row]) => row && reader.callerOf(row)),
+      andThen(engine.all<CallerRow>(findCaller, fingerprint), ([row]) => row && toCaller(row)),
   };
-}
-
-const maxShared = 1_000;
-
-const numberOf = (stored: bigint | null) => (stored === null ? null : Number(stored));
-
-/**
- * Converts rows to callers. Reuses equal scope sets and equal quotas to save memory, because 100,000 callers may be
- * cached.
- */
-class CallerReader {
-  readonly #sets = new LRUCache<string, ReadonlySet<Scope>>({ max: maxShared });
-  readonly #limits = new LRUCache<string, Pick<Caller, 'plan' | 'quota'>>({ max: maxShared });
-
-  callerOf({ keyId, accountId, scopes, expiresAt, plan, perMinute, perDay }: CallerRow): Caller {
-    const limits = reuseEqual(this.#limits, `${plan} ${perMinute} ${perDay}`, () => ({
-      plan,
-      quota: toQuota({ plan, perMinute: numberOf(perMinute), perDay: numberOf(perDay) }),
-    }));
-    return {
-      keyId: Number(keyId),
-      accountId: Number(accountId),
-      ...limits,
-      scopes: reuseEqual(this.#sets, scopes, () => new Set(parseScopes(scopes))),
-      expiresAt: numberOf(expiresAt) ?? Number.POSITIVE_INFINITY,
-    };
-  }
 }
 
 function reuseEqual<T extends object>(cache: LRUCache<string, T>, name: string, make: () => T): T {

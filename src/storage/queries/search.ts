@@ -1,7 +1,6 @@
-import type { OrderStatus } from '../../contract/orders.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import type { SqlValue } from '../../tables/table.ts';
-import type { SearchedTable, SearchStore, Span } from '../admin.ts';
+import type { SearchedTable, SearchStore } from '../admin.ts';
 import type { Engine } from './engine.ts';
 
 /** The column that a search examines in each table. */
@@ -20,47 +19,25 @@ interface EngineStatements {
   readonly countAccounts: string;
 }
 
-export class SearchQueries implements SearchStore {
-  readonly #engine: Engine;
-  readonly #own: EngineStatements;
-
-  constructor(engine: Engine, own: EngineStatements) {
-    this.#engine = engine;
-    this.#own = own;
-  }
-
-  containing(of: SearchedTable, text: string, { after, until }: Span, limit: number) {
-    const { lower } = this.#own;
-    const lastFour = of === 'keys' ? `OR ${lower('last_four')} = $3::text` : '';
-    const contains = `${this.#engine.dialect.position}(${lower(searchedNames[of])}, $3::text) > 0`;
-    return this.#ids(
-      `SELECT id FROM ${of} WHERE id > $1::bigint AND id <= $2::bigint AND (${contains} ${lastFour}) ORDER BY id LIMIT $4`,
-      ...[after, until, text, limit],
-    );
-  }
-
-  nextId(of: SearchedTable, after: bigint) {
-    const ids = this.#ids(`SELECT id FROM ${of} WHERE id > $1::bigint ORDER BY id LIMIT 1`, after);
-    return andThen(ids, ([id]) => id);
-  }
-
-  ordersReferring(prefix: string, limit: number) {
-    return this.#ids(this.#own.ordersReferring, prefix, limit);
-  }
-
-  countOrders(status: OrderStatus, limit: number) {
-    return this.#count(this.#own.countOrders, status, limit);
-  }
-
-  countClosedAccounts(limit: number) {
-    return this.#count(this.#own.countAccounts, false, limit);
-  }
-
-  #count(text: string, ...values: SqlValue[]) {
-    return andThen(this.#engine.all<{ count: bigint }>(text, ...values), ([row]) => Number(row?.count ?? 0));
-  }
-
-  #ids(text: string, ...values: SqlValue[]) {
-    return andThen(this.#engine.all<{ id: bigint }>(text, ...values), (rows) => rows.map(({ id }) => id));
-  }
+export function createSearchStore(engine: Engine, own: EngineStatements): SearchStore {
+  const { lower } = own;
+  const readIds = (text: string, ...values: SqlValue[]) =>
+    andThen(engine.all<{ id: bigint }>(text, ...values), (rows) => rows.map(({ id }) => id));
+  const count = (text: string, ...values: SqlValue[]) =>
+    andThen(engine.all<{ count: bigint }>(text, ...values), ([row]) => Number(row?.count ?? 0));
+  return {
+    containing: (of, text, { after, until }, limit) => {
+      const lastFour = of === 'keys' ? `OR ${lower('last_four')} = $3::text` : '';
+      const contains = `${engine.dialect.position}(${lower(searchedNames[of])}, $3::text) > 0`;
+      return readIds(
+        `SELECT id FROM ${of} WHERE id > $1::bigint AND id <= $2::bigint AND (${contains} ${lastFour}) ORDER BY id LIMIT $4`,
+        ...[after, until, text, limit],
+      );
+    },
+    nextId: (of, after) =>
+      andThen(readIds(`SELECT id FROM ${of} WHERE id > $1::bigint ORDER BY id LIMIT 1`, after), ([id]) => id),
+    ordersReferring: (prefix, limit) => readIds(own.ordersReferring, prefix, limit),
+    countOrders: (status, limit) => count(own.countOrders, status, limit),
+    countClosedAccounts: (limit) => count(own.countAccounts, false, limit),
+  };
 }

@@ -2,7 +2,8 @@ import type { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import type { Versions } from '../../domain/resources.ts';
 import { type Trouble, troubles } from '../../domain/troubles.ts';
-import { StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import { type DataDamagedError, StorageUnavailable, StoreUnusableError } from '../../outages/errors.ts';
+import { describeError, type Notify } from '../../outages/outage.ts';
 import { fileSize, readFreeBytes, readOrNull } from '../../store-files/disk.ts';
 import { findDataLoss, findStoreLoss, type StoreIdentity } from '../../store-files/file-identity.ts';
 import { explainFileError, type StoreFiles } from '../../store-files/files.ts';
@@ -16,11 +17,10 @@ import { createImportQueries } from '../queries/imports.ts';
 import { createKeyQueries } from '../queries/keys.ts';
 import type { EntityStores, Storage, StoreSettings } from '../storage.ts';
 import { connectWriter, type WriterLocation } from './connect-writer.ts';
-import { DamageReport } from './damage-report.ts';
 import { type Migrations, openDatabase, toDamageError } from './database.ts';
 import { SqliteEngine } from './engine.ts';
 import { SqliteAccounts } from './entities/accounts.ts';
-import { SqliteAudit } from './entities/audit.ts';
+import { auditStore } from './entities/audit.ts';
 import { SqliteDeliveries } from './entities/deliveries.ts';
 import { type RunRead, SqliteEntity } from './entities/entity.ts';
 import { SqliteEvents } from './entities/events.ts';
@@ -120,7 +120,7 @@ export function openSqlite(
     events: new SqliteEvents(data, read),
     imports: Object.assign(new SqliteEntity(data, imports, { read }), createImportQueries(engine)),
     sessions: new SqliteEntity(data, sessions, { read }),
-    audit: new SqliteAudit(data, read),
+    audit: auditStore(data, read),
     usage: new SqliteUsage(data, read),
     search: searchStore(engine),
     versions: () => snapshot.versions(),
@@ -217,5 +217,27 @@ function readFacts(database: Database, limitFile: string, read: RunRead): StoreF
     freePages: Number(row?.freePages),
     limitBytes: readOrNull(() => fileSize(limitFile)),
     freeBytes: readOrNull(() => readFreeBytes(filename)),
+  };
+}
+
+const reportsDamage = (error: unknown) => / is damaged \(SQLITE_/.test(describeError(error));
+
+/** Remembers whether the data file was found damaged, and reports that once. Damage lasts until the process ends. */
+class DamageReport {
+  isFound = false;
+  readonly #notice: Notify;
+
+  constructor(notice: Notify) {
+    this.#notice = notice;
+  }
+
+  readonly report = (damage: DataDamagedError): void => {
+    if (this.isFound) return;
+    this.isFound = true;
+    this.#notice(`degraded: ${describeError(damage)}`, {
+      part: 'data file',
+      works: false,
+      failsRequests: reportsDamage,
+    });
   };
 }

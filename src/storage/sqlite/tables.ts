@@ -8,7 +8,8 @@ import { sqlColumns, sqlKeyColumns } from '../../tables/sql.ts';
 import type { Table } from '../../tables/table.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
 import { convertErrors, openDatabase } from './database.ts';
-import { InventoryChange, InventoryWrites } from './entities/inventory.ts';
+import { DeferredChanges } from './entities/changes.ts';
+import { inventoryWrites } from './entities/inventory.ts';
 import { dataMigrations } from './migrations.ts';
 
 const busyTimeoutMs = 10_000;
@@ -68,7 +69,7 @@ export function openSqliteTables(files: StoreFiles, mustExist: boolean): Tables 
 }
 
 function createInsert(database: Database) {
-  const inventory = new InventoryWrites(database);
+  const updateInventory = inventoryWrites(database);
   return database.transaction((table: Table, rows: readonly TableRow[]) => {
     const columns = sqlColumns(table);
     const names = columns.map(({ name }) => name).join(', ');
@@ -78,11 +79,11 @@ function createInsert(database: Database) {
     );
     for (const row of rows) insert.run(...row);
     if (table !== pets) return;
-    const change = new InventoryChange();
+    const changes = new DeferredChanges();
     for (const [, , categoryId, status] of rows) {
-      change.count({ categoryId: categoryId as bigint, status: status as PetStatus }, 1);
+      changes.count({ categoryId: categoryId as bigint, status: status as PetStatus }, 1);
     }
-    inventory.write(change);
+    updateInventory(changes);
   });
 }
 

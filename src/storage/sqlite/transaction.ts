@@ -9,16 +9,16 @@ import { SqliteEngine } from './engine.ts';
 import { DeferredChanges } from './entities/changes.ts';
 import { deliveryWrites } from './entities/deliveries.ts';
 import { SqliteEntity } from './entities/entity.ts';
-import { SqliteEventWrites } from './entities/events.ts';
-import { InventoryWrites } from './entities/inventory.ts';
-import { SqlitePetWrites } from './entities/pets.ts';
-import { SqliteResponseWrites } from './entities/responses.ts';
+import { eventWrites } from './entities/events.ts';
+import { inventoryWrites } from './entities/inventory.ts';
+import { petWrites } from './entities/pets.ts';
+import { responseWrites } from './entities/responses.ts';
 import { SqliteUsageWrites } from './entities/usage-writes.ts';
 
 export class SqliteTransaction {
   readonly tables: Transaction;
   readonly #raise;
-  readonly #inventory;
+  readonly #updateInventory;
   /** Changes made by the running unit. */
   readonly #ofUnit = new DeferredChanges();
   /** Changes made by earlier units of the group, except those that were rolled back. */
@@ -26,23 +26,23 @@ export class SqliteTransaction {
 
   constructor(database: Database, recordsEvents = true) {
     const { touch } = this.#ofUnit;
-    const events = new SqliteEventWrites(database, recordsEvents);
+    const events = eventWrites(database, recordsEvents);
     this.tables = {
       ...createEntities<EntityTransaction>(
         writableTables,
         (table) => new SqliteEntity(database, table, { touch }),
       ),
-      pets: new SqlitePetWrites(database, this.#ofUnit, events),
+      pets: petWrites(database, this.#ofUnit, events),
       events,
       deliveries: deliveryWrites(database, touch),
       sessions: Object.assign(
         new SqliteEntity(database, sessions),
         createSessionWrites(new SqliteEngine(database)),
       ),
-      storedResponses: new SqliteResponseWrites(database),
+      storedResponses: responseWrites(database),
       usage: new SqliteUsageWrites(database),
     };
-    this.#inventory = new InventoryWrites(database);
+    this.#updateInventory = inventoryWrites(database);
     this.#raise = database.query<never, [string]>(
       'UPDATE versions SET version = version + 1 WHERE resource = ?',
     );
@@ -64,7 +64,7 @@ export class SqliteTransaction {
    * directly before the commit.
    */
   finishGroup(): void {
-    this.#inventory.write(this.#ofGroup.inventory);
+    this.#updateInventory(this.#ofGroup);
     for (const resource of this.#ofGroup.touched) this.#raise.run(resource);
     this.#ofGroup.clear();
   }

@@ -1,23 +1,15 @@
 import type { SQL } from 'bun';
-import { type AuditEntry, audit } from '../../../tables/operators.ts';
+import { audit } from '../../../tables/operators.ts';
 import { createRowReader, selectColumns } from '../../../tables/sql.ts';
 import type { AuditFilter, AuditStore } from '../../admin.ts';
 import type { Runner } from '../statements.ts';
 
 const entriesOf = createRowReader(audit);
 
-export class PostgresAudit implements AuditStore {
-  readonly #runner: Runner;
-
-  constructor(runner: Runner) {
-    this.#runner = runner;
-  }
-
-  async list(before: bigint | undefined, limit: number, filter: AuditFilter): Promise<AuditEntry[]> {
-    const rows = await this.#runner.run((sql) => page(sql, before, limit, filter));
-    return entriesOf([...rows]);
-  }
-}
+export const auditStore = ({ run }: Runner): AuditStore => ({
+  list: async (before, limit, filter) =>
+    entriesOf([...(await run((sql) => page(sql, before, limit, filter)))]),
+});
 
 const endless = 9_223_372_036_854_775_807n;
 

@@ -1,6 +1,5 @@
 import type { SQL } from 'bun';
 import type { Inventory, NewPet } from '../../../contract/pets.ts';
-import type { Pet } from '../../../contract/representations.ts';
 import type { JsonRows } from '../../../domain/json-rows.ts';
 import { pets } from '../../../tables/pets.ts';
 import { sqlName } from '../../../tables/sql.ts';
@@ -59,57 +58,41 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
 /**
  * Uses a hand-written statement to insert a whole group's animals at once, because creating animals is on the hot path.
  */
-export class PostgresPetWrites implements PetWrites {
-  readonly #statements: Statements;
-  readonly #events: PostgresEventWrites;
-  readonly #pets: PostgresEntity<typeof pets>;
-
-  constructor(statements: Statements, events: PostgresEventWrites) {
-    this.#statements = statements;
-    this.#events = events;
-    this.#pets = new PostgresEntity(pets, statements);
-  }
-
-  /**
-   * Locks the counter's row until the commit, so that ids become visible in order and without gaps on every instance.
-   */
-  async add(added: readonly NewPet[], events?: AddedEvents): Promise<Pet[]> {
-    const { type = null, createdAt = null, jsonBehindId } = (this.#events.isOn ? events : undefined) ?? {};
-    const [row] = await this.#statements.change<Versioned & { readonly last: bigint }>(
-      'pets',
-      (sql) => sql`
-        WITH taken AS (
-          UPDATE counters SET last = last + ${added.length}::bigint, ${incrementVersion(sql)}
-          WHERE name = 'pets' RETURNING last, version
-        ), numbered AS (
-          SELECT last - ${added.length}::bigint + number AS id, pet.*
-          FROM taken, json_to_recordset(${rowsOf(added, jsonBehindId)}::text::json)
-            AS pet (number bigint, name text, category_id bigint, status text, json text)
-        ), added AS (
-          INSERT INTO pets (id, name, category_id, status)
-          SELECT id, name, category_id, status FROM numbered
-        ), recorded AS (
-          INSERT INTO unnumbered_events (type, data, created_at)
-          SELECT ${type}::text, '{"id":' || id || json, ${createdAt}::bigint FROM numbered
-          WHERE json IS NOT NULL ORDER BY id
-        )
-        SELECT last, version FROM taken`,
-    );
-    const before = (row?.last ?? 0n) - BigInt(added.length);
-    return added.map((pet, index) => ({ id: before + BigInt(index + 1), ...pet }));
-  }
-
-  find(id: bigint): Promise<Pet | undefined> {
-    return this.#pets.find(id);
-  }
-
-  replace({ id }: Pet, { name, categoryId, status }: Pet): Promise<void> {
-    return this.#pets.update(id, { name, categoryId, status });
-  }
-
-  remove({ id }: Pet): Promise<void> {
-    return this.#pets.remove(id);
-  }
+export function petWrites(statements: Statements, recorded: PostgresEventWrites): PetWrites {
+  const entity = new PostgresEntity(pets, statements);
+  return {
+    /**
+     * Locks the counter's row until the commit, so that ids become visible in order and without gaps on every instance.
+     */
+    add: async (added, events) => {
+      const { type = null, createdAt = null, jsonBehindId } = (recorded.isOn ? events : undefined) ?? {};
+      const [row] = await statements.change<Versioned & { readonly last: bigint }>(
+        'pets',
+        (sql) => sql`
+          WITH taken AS (
+            UPDATE counters SET last = last + ${added.length}::bigint, ${incrementVersion(sql)}
+            WHERE name = 'pets' RETURNING last, version
+          ), numbered AS (
+            SELECT last - ${added.length}::bigint + number AS id, pet.*
+            FROM taken, json_to_recordset(${rowsOf(added, jsonBehindId)}::text::json)
+              AS pet (number bigint, name text, category_id bigint, status text, json text)
+          ), added AS (
+            INSERT INTO pets (id, name, category_id, status)
+            SELECT id, name, category_id, status FROM numbered
+          ), recorded AS (
+            INSERT INTO unnumbered_events (type, data, created_at)
+            SELECT ${type}::text, '{"id":' || id || json, ${createdAt}::bigint FROM numbered
+            WHERE json IS NOT NULL ORDER BY id
+          )
+          SELECT last, version FROM taken`,
+      );
+      const before = (row?.last ?? 0n) - BigInt(added.length);
+      return added.map((pet, index) => ({ id: before + BigInt(index + 1), ...pet }));
+    },
+    find: (id) => entity.find(id),
+    replace: ({ id }, { name, categoryId, status }) => entity.update(id, { name, categoryId, status }),
+    remove: ({ id }) => entity.remove(id),
+  };
 }
 
 /** Encodes animals as one parameter. Category ids are text, because JavaScript numbers would round them. */

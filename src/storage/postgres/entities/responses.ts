@@ -5,7 +5,7 @@ import {
   toResponseId,
   toStoredResponse,
 } from '../../response-row.ts';
-import type { ResponseKey, ResponseWrites, StoredResponse } from '../../transaction.ts';
+import type { ResponseWrites } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
 import { TransactionConflict } from '../failures.ts';
 import type { Statements } from '../statements.ts';
@@ -15,16 +15,10 @@ const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
 ))`;
 
 /** Passes keys and responses as JSON in one parameter, because their number varies from group to group. */
-export class PostgresResponseWrites implements ResponseWrites {
-  readonly #statements: Statements;
-
-  constructor(statements: Statements) {
-    this.#statements = statements;
-  }
-
-  async find(keys: readonly ResponseKey[], since: number): Promise<(StoredResponse | undefined)[]> {
+export const responseWrites = (statements: Statements): ResponseWrites => ({
+  find: async (keys, since) => {
     const ids = keys.map(({ accountId, key }) => toResponseId(accountId, key));
-    const rows = await this.#statements.run<(ResponseRow & { id: string })[]>(
+    const rows = await statements.run<(ResponseRow & { id: string })[]>(
       (sql) => sql`
         SELECT id, request, status, body, location, kept_at AS "keptAt" FROM idempotent_answers
         WHERE id = ANY (ARRAY(SELECT json_array_elements_text(${JSON.stringify(ids)}::text::json)))
@@ -35,14 +29,13 @@ export class PostgresResponseWrites implements ResponseWrites {
       const row = rowsById.get(ids[index] ?? '');
       return row && toStoredResponse(accountId, key, row);
     });
-  }
-
-  async keep(storedResponses: readonly StoredResponse[], since: number): Promise<void> {
+  },
+  keep: async (storedResponses, since) => {
     const rows = storedResponses.map(({ accountId, key, request, status, body, location, keptAt }) => {
       return [toResponseId(accountId, key), request, status, body, location, keptAt];
     });
     const limit = responseRemovalBatch * storedResponses.length;
-    const stored = await this.#statements.run<unknown[]>(
+    const stored = await statements.run<unknown[]>(
       (sql) => sql`
         WITH kept AS (
           SELECT value->>0 AS id, value->>1 AS request, (value->>2)::bigint AS status, value->>3 AS body,
@@ -63,11 +56,10 @@ export class PostgresResponseWrites implements ResponseWrites {
     );
     if (stored.length < rows.length)
       throw new TransactionConflict('another transaction stored a response for this key');
-  }
-
+  },
   /** Skips rows that are locked by another transaction. */
-  async prune(since: number): Promise<boolean> {
-    const removed = await new PostgresEngine(this.#statements).run(pruning, since);
+  prune: async (since) => {
+    const removed = await new PostgresEngine(statements).run(pruning, since);
     return removed === responsePruneBatch;
-  }
-}
+  },
+});

@@ -1,4 +1,4 @@
-import { SearchQueries } from '../../queries/search.ts';
+import { createSearchStore } from '../../queries/search.ts';
 import type { PostgresEngine } from '../engine.ts';
 
 /** ORDER BY lists every column of the index, as in `PostgresEntity`. */
@@ -8,7 +8,7 @@ const count = (table: string, column: string, place: string) =>
    ) AS page WHERE value = ${place}`;
 
 export const searchStore = (engine: PostgresEngine) =>
-  new SearchQueries(engine, {
+  createSearchStore(engine, {
     // Converts only ASCII letters, like `lower` in SQLite.
     lower: (column) => `lower(${column} COLLATE "C")`,
     ordersReferring: `SELECT id FROM (

@@ -5,7 +5,7 @@ import type { EventBounds, EventStore } from '../../storage.ts';
 import type { EventWrites } from '../../transaction.ts';
 import { SqliteEngine } from '../engine.ts';
 import { type RunRead, SqliteEntity } from './entity.ts';
-import { BatchInsert } from './inserts.ts';
+import { batchInsert } from './inserts.ts';
 
 export class SqliteEvents extends SqliteEntity<typeof events> implements EventStore {
   readonly #newest;
@@ -30,45 +30,33 @@ export class SqliteEvents extends SqliteEntity<typeof events> implements EventSt
   }
 }
 
+export type SqliteEventWrites = ReturnType<typeof eventWrites>;
+
 /** Hand-written, because creating animals is on the hot path. */
-export class SqliteEventWrites implements EventWrites {
-  readonly #isOn: boolean;
-  readonly #insert;
-  readonly #inserts: BatchInsert;
-  readonly #engine: SqliteEngine;
-  readonly #skip;
-  readonly #begin;
-
-  constructor(database: Database, isOn: boolean) {
-    this.#isOn = isOn;
-    this.#insert = database.query<never, [string, string, number | null, number]>(
-      'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
-    );
-    this.#inserts = new BatchInsert(database, 'events', ['type', 'data', 'account_id', 'created_at']);
-    this.#engine = new SqliteEngine(database);
-    this.#engine.prepare(eventStatements(this.#engine));
-    this.#skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
-    this.#begin = database.query<never, []>("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1)");
-  }
-
-  add({ type, data, accountId, createdAt }: NewEvent): void {
-    if (this.#isOn) this.#insert.run(type, data, accountId ?? null, createdAt);
-  }
-
-  addAll(events: readonly NewEvent[]): void {
-    if (!this.#isOn) return;
-    this.#inserts.run(
-      events.flatMap(({ type, data, accountId, createdAt }) => [type, data, accountId ?? null, createdAt]),
-    );
-  }
-
-  prune(before: number) {
-    return pruneEvents(this.#engine, before);
-  }
-
-  skip(): boolean {
-    // If there is no row, no event was ever added.
-    if (this.#skip.run().changes === 0) this.#begin.run();
-    return true;
-  }
+export function eventWrites(database: Database, isOn: boolean) {
+  const insert = database.query<never, [string, string, number | null, number]>(
+    'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
+  );
+  const insertAll = batchInsert(database, 'events', ['type', 'data', 'account_id', 'created_at']);
+  const engine = new SqliteEngine(database);
+  engine.prepare(eventStatements(engine));
+  const skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
+  const begin = database.query<never, []>("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 1)");
+  return {
+    add: ({ type, data, accountId, createdAt }: NewEvent): void => {
+      if (isOn) insert.run(type, data, accountId ?? null, createdAt);
+    },
+    addAll: (added: readonly NewEvent[]): void => {
+      if (!isOn) return;
+      insertAll(
+        added.flatMap(({ type, data, accountId, createdAt }) => [type, data, accountId ?? null, createdAt]),
+      );
+    },
+    prune: (before: number) => pruneEvents(engine, before),
+    skip: () => {
+      // If there is no row, no event was ever added.
+      if (skip.run().changes === 0) begin.run();
+      return true;
+    },
+  } satisfies EventWrites & { addAll: unknown };
 }

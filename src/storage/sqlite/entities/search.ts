@@ -1,10 +1,10 @@
-import { SearchQueries } from '../../queries/search.ts';
+import { createSearchStore } from '../../queries/search.ts';
 import type { SqliteEngine } from '../engine.ts';
 
 const count = (rows: string) => `SELECT count(*) AS count FROM (SELECT 1 FROM ${rows} LIMIT $2)`;
 
 export const searchStore = (engine: SqliteEngine) =>
-  new SearchQueries(engine, {
+  createSearchStore(engine, {
     lower: (column) => `lower(${column})`,
     ordersReferring: `SELECT id FROM orders WHERE reference >= $1 AND reference < $1 || '\u{10ffff}'
       ORDER BY reference, id LIMIT $2`,

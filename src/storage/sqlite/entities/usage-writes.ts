@@ -21,13 +21,7 @@ const count = (table: string, key: string) =>
 type Counts = [number, number, number, number, number, number];
 
 export class SqliteUsageWrites extends UsageWriteQueries {
-  readonly #addMinute;
-  readonly #addOperationHour;
-  readonly #addLatencyMinute;
-  readonly #addLatencyHour;
-  readonly #addKeyOperation;
-  readonly #addHour;
-  readonly #addDay;
+  readonly #add;
 
   constructor(database: Database) {
     const engine = new SqliteEngine(database);
@@ -35,27 +29,31 @@ export class SqliteUsageWrites extends UsageWriteQueries {
     engine.prepare(usageStatements(engine));
     const byCode = (table: string, period: string) =>
       database.query<never, [number, string, string, number]>(count(table, `${period}, operation, code`));
-    this.#addMinute = byCode('usage_minutes', 'minute');
-    this.#addOperationHour = byCode('usage_operation_hours', 'hour');
     const byBucket = (table: string, period: string) =>
       database.query<never, [number, number, number]>(count(table, `${period}, bucket`));
-    this.#addLatencyMinute = byBucket('latency_minutes', 'minute');
-    this.#addLatencyHour = byBucket('latency_hours', 'hour');
-    this.#addKeyOperation = database.query<never, [number, number, string, number]>(
-      count('usage_key_operations', 'day, key_id, operation'),
-    );
-    this.#addHour = database.query<never, [number, number, number, ...Counts]>(addition('hour'));
-    this.#addDay = database.query<never, [number, number, number, ...Counts]>(addition('day'));
+    const byKey = (period: 'hour' | 'day') =>
+      database.query<never, [number, number, number, ...Counts]>(addition(period));
+    this.#add = {
+      minute: byCode('usage_minutes', 'minute'),
+      operationHour: byCode('usage_operation_hours', 'hour'),
+      latencyMinute: byBucket('latency_minutes', 'minute'),
+      latencyHour: byBucket('latency_hours', 'hour'),
+      keyOperation: database.query<never, [number, number, string, number]>(
+        count('usage_key_operations', 'day, key_id, operation'),
+      ),
+      hour: byKey('hour'),
+      day: byKey('day'),
+    };
   }
 
   add({ minutes, latencies, keys }: UsageRows): void {
     for (const { minute, operation, code, requests } of minutes) {
-      this.#addMinute.run(minute, operation, code, requests);
-      this.#addOperationHour.run(hourOf(minute), operation, code, requests);
+      this.#add.minute.run(minute, operation, code, requests);
+      this.#add.operationHour.run(hourOf(minute), operation, code, requests);
     }
     for (const { minute, bucket, requests } of latencies) {
-      this.#addLatencyMinute.run(minute, bucket, requests);
-      this.#addLatencyHour.run(hourOf(minute), bucket, requests);
+      this.#add.latencyMinute.run(minute, bucket, requests);
+      this.#add.latencyHour.run(hourOf(minute), bucket, requests);
     }
     // Writes the keys in storage order, so that adjacent rows are written one after the other.
     for (const key of keys.toSorted((one, other) => one.hour - other.hour || one.keyId - other.keyId))
@@ -66,10 +64,10 @@ export class SqliteUsageWrites extends UsageWriteQueries {
     const { ok, refused, limited, failed, deprecated, lastUsedAt } = key;
     const counts: Counts = [ok, refused, limited, failed, deprecated, lastUsedAt];
     const day = startOfDay(hour);
-    this.#addHour.run(hour, keyId, accountId, ...counts);
-    this.#addDay.run(day, keyId, accountId, ...counts);
+    this.#add.hour.run(hour, keyId, accountId, ...counts);
+    this.#add.day.run(day, keyId, accountId, ...counts);
     for (const { operation, requests } of operations)
-      this.#addKeyOperation.run(day, keyId, operation, requests);
+      this.#add.keyOperation.run(day, keyId, operation, requests);
   }
 }
 

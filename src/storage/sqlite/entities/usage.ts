@@ -5,7 +5,6 @@ import type { KeyUsage, TimeRange, TimeSteps } from '../../admin.ts';
 import { keyUsagesSql, requestsSql, UsageQueries } from '../../queries/usage.ts';
 import { SqliteEngine } from '../engine.ts';
 import type { RunRead } from './entity.ts';
-import { TopKeys } from './top-keys.ts';
 
 /** Also filters by account, because the index begins with the account. A key's account never changes. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = $1) AND key_id = $1';
@@ -22,12 +21,27 @@ const lastUses = `SELECT id AS keyId,
 /** Number of minutes or hours summed in one event-loop tick. Requests are served between ticks. */
 const partPeriods = 240;
 
+type Of = 'all' | 'deprecated';
+
+/** Maximum number of rows per read. A day may have a row for every key, so requests are served between reads. */
+const rowBatch = 2_000;
+
+type CountRow = [day: bigint, keyId: bigint, count: bigint];
+
+const counts = (count: string, condition: string) =>
+  `SELECT day, key_id, ${count} FROM usage_days
+   WHERE (day, key_id) > (?, ?) AND day < ? ${condition} ORDER BY day, key_id LIMIT ${rowBatch}`;
+
 export class SqliteUsage extends UsageQueries {
-  readonly #topKeys: TopKeys;
+  readonly #read: RunRead;
+  readonly #counts;
 
   constructor(database: Database, read: RunRead) {
     super(new SqliteEngine(database, read), { ofKey, lastUses });
-    this.#topKeys = new TopKeys(database, read);
+    this.#read = read;
+    const query = (count: string, condition: string) =>
+      database.query<never, [number | bigint, bigint, number]>(counts(count, condition));
+    this.#counts = { all: query(requestsSql, ''), deprecated: query('deprecated', 'AND deprecated > 0') };
   }
 
   /** Splits a range into parts that contain only whole intervals, and yields to the event loop after each part. */
@@ -46,11 +60,38 @@ export class SqliteUsage extends UsageQueries {
     }
   }
 
-  async topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Promise<KeyUsage[]> {
+  async topKeys(of: Of, range: TimeRange, limit: number): Promise<KeyUsage[]> {
     const { since, until } = range;
     const found: KeyUsage[] = [];
-    for (const keyId of await this.#topKeys.read(of, range, limit))
+    for (const keyId of topKeysOf(await this.#totals(of, range), limit))
       found.push(...(await this.rows<KeyUsage>(usagesOfKey, keyId, since, until)));
     return found;
   }
+
+  /** Sums the requests of all keys. */
+  async #totals(of: Of, { since, until }: TimeRange): Promise<Map<number, number>> {
+    const totals = new Map<number, number>();
+    // Key ids start at 1.
+    for (let [day, key]: [number | bigint, bigint] = [since, 0n]; ; ) {
+      const rows = this.#read(() => this.#counts[of].values(day, key, until)) as CountRow[];
+      for (const [, keyId, count] of rows) {
+        const id = Number(keyId);
+        totals.set(id, (totals.get(id) ?? 0) + Number(count));
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < rowBatch) return totals;
+      [day, key] = last;
+      await nextTick();
+    }
+  }
+}
+
+/** The keys with the highest totals, highest first. Only the totals are sorted, as plain numbers. */
+function topKeysOf(totals: ReadonlyMap<number, number>, limit: number): number[] {
+  const minCount = Float64Array.from(totals.values()).sort().at(-limit) ?? 0;
+  return [...totals]
+    .filter(([, count]) => count >= minCount)
+    .sort(([key, count], [other, its]) => its - count || key - other)
+    .slice(0, limit)
+    .map(([key]) => key);
 }

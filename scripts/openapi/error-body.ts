@@ -1,6 +1,7 @@
+/** Schemas of error bodies in the OpenAPI documents. */
 import * as z from 'zod';
-import { maxDetails } from './bounds.ts';
-import { clientErrors, type ErrorCode } from './errors.ts';
+import { maxDetails } from '../../src/contract/bounds.ts';
+import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
 
 const ErrorDetail = z
   .object({

@@ -1,8 +1,9 @@
-import { errorBodySchema } from '../error-body.ts';
-import type { ErrorCode } from '../errors.ts';
-import { isRead, type Operation } from '../operation.ts';
-import { isRepeatable } from '../operations.ts';
-import { allAdminOperations, requiredRole } from './operations.ts';
+/** Errors in the OpenAPI document of the admin API. */
+import { allAdminOperations, requiredRole } from '../../src/contract/admin/operations.ts';
+import type { ErrorCode } from '../../src/contract/errors.ts';
+import { isRead, type Operation } from '../../src/contract/operation.ts';
+import { isRepeatable } from '../../src/contract/operations.ts';
+import { errorBodySchema } from './error-body.ts';
 
 const commonErrors = [
   'invalid_parameter',
