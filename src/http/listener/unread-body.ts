@@ -64,7 +64,7 @@ export class UnreadBodies {
   async #afterBody({ body }: Request, response: Response): Promise<Response> {
     // After a read timeout, the body is still locked by its reader.
     const hasMore = body !== null && !body.locked && (await drop(body));
-    // Meanwhile, most clients send the rest, which is not read.
+    // In this time, most clients send the rest, which is not read.
     if (hasMore) await this.#dropped.delay(waitMs);
     await waitForParser();
     return response;
