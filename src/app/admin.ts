@@ -16,6 +16,7 @@ import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
 import { localUrl, resolveHost } from '../http/listener/host.ts';
 import { UnmeteredResponses } from '../http/listener/unmetered-responses.ts';
+import { UnreadBodies } from '../http/listener/unread-body.ts';
 import type { OutageLog } from '../http/logs/outage-log.ts';
 import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
@@ -116,6 +117,7 @@ function createContext(
     log,
     outages,
     unmeteredResponses: new UnmeteredResponses(clock),
+    unreadBodies: new UnreadBodies(clock),
     newRequestId: createRequestIdGenerator(randomBytes),
   };
 }

@@ -7,7 +7,7 @@ import { clientConnectionLimit } from './listener/connection-limits.ts';
 import { Listener } from './listener/listener.ts';
 import { createStream } from './listener/streamed-body.ts';
 import { UnmeteredResponses } from './listener/unmetered-responses.ts';
-import { closeAfterChunkedBody } from './listener/unread-body.ts';
+import { UnreadBodies } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
 import { handleRequest } from './pipeline/pipeline.ts';
 import { fallbackReply } from './pipeline/reply.ts';
@@ -38,6 +38,7 @@ class Incoming implements IncomingRequest {
   readonly startedAt = performance.now();
   readonly #server: Server;
   readonly #listener: ListenerContext;
+  #isUnmetered = false;
 
   constructor(request: BunRequest, server: Server, listener: ListenerContext, route?: Route) {
     this.request = request;
@@ -60,7 +61,12 @@ class Incoming implements IncomingRequest {
   }
 
   countUnmetered(): boolean {
+    this.#isUnmetered = true;
     return this.#listener.unmeteredResponses.isLast(this.request, this.#server);
+  }
+
+  isUnmetered(): boolean {
+    return this.#isUnmetered;
   }
 
   keep(): void {
@@ -107,6 +113,7 @@ export function startServer(options: ServerOptions): Listener {
   const busy = new BusyConnections();
   const { newRequestId } = context;
   const unmeteredResponses = new UnmeteredResponses(context.clock);
+  const unreadBodies = new UnreadBodies(context.clock);
   const listenerContext = { newRequestId, trustedProxies: options.trustedProxies, unmeteredResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
     listener.onRequest(incoming.startedAt);
@@ -122,14 +129,14 @@ export function startServer(options: ServerOptions): Listener {
       made instanceof Promise
         ? busy.releaseAfter(request, keepOpenUntilResponse(server, request, made, idleTimeoutSeconds))
         : made;
-    return closeAfterChunkedBody(request, response);
+    return unreadBodies.closeAfterChunked(incoming, response);
   };
   const unknown = handle(undefined);
   const elsewhere = createPublicRoutes(context, publicRoutes);
   const handleElsewhere = (path?: string) => (request: BunRequest, server: Server) => {
     const incoming = new Incoming(request, server, listenerContext);
     const response = exchanged(incoming, server, () => elsewhere.respond(incoming, path));
-    return closeAfterChunkedBody(request, response);
+    return unreadBodies.closeAfterChunked(incoming, response);
   };
 
   const serve = (port: number) =>

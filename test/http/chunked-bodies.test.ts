@@ -2,18 +2,27 @@
  * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even after the service's
  * response. A proxy would assign that 400 to another client's request.
  */
-import { describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
-import { maxDroppedBytes, maxDroppedChunks } from '../../src/http/listener/unread-body.ts';
+import {
+  maxDroppedBytes,
+  maxDroppedChunks,
+  maxDroppedPerMinute,
+  maxWaiting,
+  UnreadBodies,
+} from '../../src/http/listener/unread-body.ts';
 import { maxChunks } from '../../src/http/pipeline/body.ts';
 import { adminUrl } from '../support/admin.ts';
-import { startAppForFile } from '../support/app.ts';
+import { startAppForFile, startTestApp } from '../support/app.ts';
+import { FakeClock } from '../support/clock.ts';
 import { newPet } from '../support/pets.ts';
 import { type RawResponse, responsesOf } from '../support/raw.ts';
 
 const app = await startAppForFile();
+// The number of bodies that are read is limited per minute.
+beforeEach(() => app.clock.advance(60));
 
 const json = 'Content-Type: application/json\r\n';
 const authorization = `Authorization: Bearer ${app.key}\r\n`;
@@ -49,6 +58,10 @@ function inSteps(...pieces: string[]): Promise<RawResponse[]> {
 }
 
 async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[]> {
+  return (await exchangeInSteps(url, pieces)).responses;
+}
+
+async function exchangeInSteps(url: string, pieces: readonly string[]) {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   let received = '';
@@ -58,13 +71,15 @@ async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[
   // Data sent after the connection has closed causes a reset.
   socket.on('error', () => undefined);
   const closed = once(socket, 'close').catch(() => undefined);
+  let early = '';
   for (const piece of pieces) {
+    early = received;
     await new Promise((resolve) => socket.write(piece, 'latin1', resolve));
     // The service reads in order, so this response proves that it has read the piece.
-    await fetch(`${app.url}/livez`);
+    await fetch(`${url}/livez`);
   }
   await closed;
-  return responsesOf(received);
+  return { early, responses: responsesOf(received) };
 }
 
 describe.each(heads)('a malformed chunk in a request %s gets only one response', (_, sent) => {
@@ -143,9 +158,23 @@ describe('the connection is closed after the response to a chunked request', () 
   });
 });
 
+const chunks = (count: number, bytes: number) =>
+  `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
+
+describe('a client that sends 200 chunks before it reads receives the response to a rejected request', () => {
+  const rejected = [
+    ...heads.filter(([name, sent]) => name !== 'without mistakes' && !sent.startsWith('GET')),
+    ['without mistakes, but with too many chunks', head('POST /v1/pets', authorization + json)],
+  ] as const;
+
+  test.each(rejected)('%s', async (name, sent) => {
+    const count = 200 + (name.includes('too many') ? maxChunks : 0);
+    const { early, responses } = await exchangeInSteps(app.url, [sent + chunks(count, 1), '0\r\n\r\n']);
+    expect([early, responses.length]).toEqual(['', 1]);
+  });
+});
+
 describe('an endless body', () => {
-  const chunks = (count: number, bytes: number) =>
-    `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
   const bodies = [
     ['in small chunks', chunks(maxDroppedChunks, 1)],
     ['in large chunks', chunks(2, maxDroppedBytes / 2)],
@@ -201,3 +230,71 @@ test('clients without a key that send the maximum number of chunks all receive a
   expect(new Set(statuses)).toEqual(new Set([401]));
   expect((await app.call('POST', '/pets', { body: newPet() })).status).toBe(201);
 });
+
+describe('beyond a number of bodies per minute and address, of requests that do not count against a limit', () => {
+  test('the response does not wait for the body, and is the last one that a proxy accepts', async () => {
+    await using limited = await startTestApp();
+    const key = `Authorization: Bearer ${limited.key}\r\n`;
+    const sent = head('POST /v1/pets', json);
+    for (let count = 0; count < maxDroppedPerMinute; count++)
+      await inStepsTo(limited.url, `${sent}0\r\n\r\n`);
+    for (const body of ['', '1\r\nx\r\n', 'zz\r\n', '0\r\nX-Checksum: 1\r\n\r\n']) {
+      const [response, ...more] = await inStepsTo(limited.url, sent + body + next);
+      expect([response?.status, response?.headers.get('connection')]).toEqual([401, 'close']);
+      // The runtime's response to a malformed chunk.
+      expect(more.filter(({ status }) => status !== 400)).toEqual([]);
+    }
+    // Requests with a valid key count against its limits.
+    const known = head('POST /v1/nowhere', key) + chunks(maxDroppedChunks - 1, 1);
+    const { early, responses } = await exchangeInSteps(limited.url, [known, '0\r\n\r\n']);
+    expect([early, responses.map(({ status }) => status)]).toEqual(['', [404]]);
+  });
+
+  test('the body is not read', async () => {
+    const clock = new FakeClock();
+    const bodies = new UnreadBodies(clock);
+    const chunksRead = async (network: string, isUnmetered = true) => {
+      const { incoming, read } = incomingOf(network, 200, isUnmetered);
+      await bodies.closeAfterChunked(incoming, new Response());
+      return read();
+    };
+    for (let count = 0; count < maxDroppedPerMinute; count++) await chunksRead('192.0.2.1');
+    expect(await chunksRead('192.0.2.1')).toBe(0);
+    expect(await chunksRead('192.0.2.1', false)).toBe(200);
+    expect(await chunksRead('192.0.2.2')).toBe(200);
+    clock.advance(60);
+    expect(await chunksRead('192.0.2.1')).toBe(200);
+  });
+});
+
+test('if a body has too many chunks, the response waits for a moment, unless too many others are waiting', async () => {
+  const bodies = new UnreadBodies(new FakeClock());
+  const order: number[] = [];
+  const reads = Array.from({ length: maxWaiting + 1 }, async (_, index) => {
+    const { incoming, read } = incomingOf(`192.0.2.${index}`, 2 * maxDroppedChunks);
+    await bodies.closeAfterChunked(incoming, new Response());
+    order.push(index);
+    return read();
+  });
+  expect(new Set(await Promise.all(reads))).toEqual(new Set([maxDroppedChunks]));
+  expect(order[0]).toBe(maxWaiting);
+});
+
+/** A chunked request, and the number of its chunks that were read. */
+function incomingOf(network: string, count: number, isUnmetered = true) {
+  let read = 0;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (read === count) return controller.close();
+        read++;
+        controller.enqueue(new Uint8Array(1));
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = { 'Transfer-Encoding': 'chunked' };
+  const request = new Request(app.url, { method: 'POST', headers, body });
+  const incoming = { request, network: () => network, isUnmetered: () => isUnmetered };
+  return { incoming, read: () => read };
+}

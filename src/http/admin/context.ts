@@ -6,6 +6,7 @@ import type { FailedSignIns } from '../../operations/sign-in/failed-sign-ins.ts'
 import type { RecentTokens } from '../../operations/sign-in/recent-tokens.ts';
 import type { SessionOperations } from '../../operations/sign-in/sessions.ts';
 import type { UnmeteredResponses } from '../listener/unmetered-responses.ts';
+import type { UnreadBodies } from '../listener/unread-body.ts';
 import type { OutageLog } from '../logs/outage-log.ts';
 import type { Route } from '../pipeline/routes.ts';
 import type { ReadLimits } from './read-limits.ts';
@@ -27,6 +28,7 @@ export interface AdminContext {
   readonly outages: OutageLog;
   /** Counts error responses and console files per connection. */
   readonly unmeteredResponses: UnmeteredResponses;
+  readonly unreadBodies: UnreadBodies;
   readonly newRequestId: () => string;
 }
 

@@ -3,7 +3,6 @@ import { type Network, toNetwork } from '../../domain/address.ts';
 import { BusyConnections } from '../listener/busy-connections.ts';
 import { adminConnectionLimit } from '../listener/connection-limits.ts';
 import { Listener } from '../listener/listener.ts';
-import { closeAfterChunkedBody } from '../listener/unread-body.ts';
 import { chooseRequestId, clientAddress } from '../pipeline/request-head.ts';
 import { createRoutes, type Route } from '../pipeline/routes.ts';
 import type { Console } from './console.ts';
@@ -60,13 +59,14 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     };
   };
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
-    const pending = handleAdminRequest(context, incomingOf(request, server, route));
-    return finish(context, request, server, pending, ({ status }) => status >= firstErrorStatus);
+    const incoming = incomingOf(request, server, route);
+    const pending = handleAdminRequest(context, incoming);
+    return finish(context, incoming, server, pending, ({ status }) => status >= firstErrorStatus);
   };
   // `request.url` is not read, because requests without a token could make the runtime parse long URLs.
   const page = (path?: string) => (request: BunRequest, server: Server) => {
-    const pending = servePage(context, console, incomingOf(request, server), path);
-    return finish(context, request, server, pending, () => true);
+    const incoming = incomingOf(request, server);
+    return finish(context, incoming, server, servePage(context, console, incoming, path), () => true);
   };
   const serve = (port: number) =>
     Bun.serve({
@@ -112,13 +112,14 @@ function createRouteTable(
 
 /** Closes the connection after a chunked request, or after too many errors and console files on the connection. */
 async function finish(
-  { unmeteredResponses }: AdminContext,
-  request: Request,
+  { unmeteredResponses, unreadBodies }: AdminContext,
+  { request, network }: AdminIncoming,
   server: Server,
   pending: Promise<Response>,
   isUnmetered: (response: Response) => boolean,
 ): Promise<Response> {
-  if (request.headers.has('transfer-encoding')) return closeAfterChunkedBody(request, pending);
+  if (request.headers.has('transfer-encoding'))
+    return unreadBodies.closeAfterChunked({ request, network: () => network, isUnmetered }, pending);
   const response = await pending;
   if (isUnmetered(response) && unmeteredResponses.isLast(request, server))
     response.headers.set('Connection', 'close');

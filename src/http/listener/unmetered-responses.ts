@@ -5,8 +5,7 @@ import { longTickMs } from './accept-pauses.ts';
 const windowMs = 60_000;
 /** Maximum number of clients to track. Beyond this number, the least recently seen clients are forgotten. */
 const maxClients = 10_000;
-/** Maximum number of delayed responses. Beyond this number, responses are sent immediately. */
-const maxDelayed = 1_000;
+const defaultMaxDelayed = 1_000;
 
 /**
  * Tracks the number of responses per minute that do not count against a plan's limits, by address or connection. The
@@ -15,14 +14,17 @@ const maxDelayed = 1_000;
 export class ClientRateLimiter {
   readonly #perMinute: number;
   readonly #clock: Clock;
+  readonly #maxDelayed: number;
   readonly #windows = new LRUCache<string, { readonly endsAt: number; count: number }>({
     max: maxClients,
   });
   #delayed = 0;
 
-  constructor(perMinute: number, clock: Clock) {
+  /** `maxDelayed` is the maximum number of delayed responses. Beyond this number, responses are sent immediately. */
+  constructor(perMinute: number, clock: Clock, maxDelayed = defaultMaxDelayed) {
     this.#perMinute = perMinute;
     this.#clock = clock;
+    this.#maxDelayed = maxDelayed;
   }
 
   /** Counts a response. Returns 0 within the budget, or else the seconds (at least 1) until the window ends. */
@@ -43,7 +45,7 @@ export class ClientRateLimiter {
    * responses are already delayed.
    */
   async delay(milliseconds: number): Promise<boolean> {
-    if (this.#delayed >= maxDelayed) return false;
+    if (this.#delayed >= this.#maxDelayed) return false;
     this.#delayed++;
     await Bun.sleep(milliseconds);
     this.#delayed--;

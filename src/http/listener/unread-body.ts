@@ -1,5 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Awaitable } from '../../domain/awaitable.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { ClientRateLimiter } from './unmetered-responses.ts';
 
 export const bodyTimeoutMs = 10_000;
 /**
@@ -7,26 +9,66 @@ export const bodyTimeoutMs = 10_000;
  * chunk costs 1 µs of CPU time.
  */
 export const maxDroppedBytes = 65_536;
-export const maxDroppedChunks = 16;
-
+export const maxDroppedChunks = 256;
 /**
- * Closes the connection after the response if the request is chunked, because the runtime itself sends an error response
- * for a malformed chunk or a trailer, even after the service's response. A proxy would treat that error as the response
- * to another client's request (RFC 9112, section 9.6). The response waits for the end of the body, up to a limit, because
- * a client that is still sending may see the connection reset before the response.
+ * Maximum number of bodies to read and discard per minute and client network, of requests that do not count against a
+ * limit.
  */
-export function closeAfterChunkedBody(request: Request, pending: Awaitable<Response>): Awaitable<Response> {
-  // Uses `get`, because it is twice as fast as `has`.
-  return request.headers.get('transfer-encoding') === null ? pending : closing(request, pending);
+export const maxDroppedPerMinute = 100;
+/** Maximum number of responses that wait for the rest of a body. The runtime holds up to 1 MB of each body. */
+export const maxWaiting = 100;
+const waitMs = 1_000;
+
+/** A request, and the client that sent it. */
+interface Incoming {
+  readonly request: Request;
+  network(): string;
+  /** Whether the response does not count against a limit. */
+  isUnmetered(response: Response): boolean;
 }
 
-async function closing(request: Request, pending: Awaitable<Response>): Promise<Response> {
-  const response = await pending;
-  // After a read timeout, the body is still locked by its reader.
-  if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
-  await waitForParser();
-  response.headers.set('Connection', 'close');
-  return response;
+/** The bodies of chunked requests that are rejected, or need no body. */
+export class UnreadBodies {
+  readonly #dropped: ClientRateLimiter;
+
+  constructor(clock: Clock) {
+    this.#dropped = new ClientRateLimiter(maxDroppedPerMinute, clock, maxWaiting);
+  }
+
+  /**
+   * Closes the connection after the response if the request is chunked, because the runtime itself sends an error
+   * response for a malformed chunk or a trailer, even after the service's response. A proxy would treat that error as the
+   * response to another client's request (RFC 9112, section 9.6). The response waits for the end of the body, because a
+   * client that is still sending may see the connection reset before the response.
+   */
+  closeAfterChunked(incoming: Incoming, pending: Awaitable<Response>): Awaitable<Response> {
+    // Uses `get`, because it is twice as fast as `has`.
+    if (incoming.request.headers.get('transfer-encoding') === null) return pending;
+    return andThen(pending, (response) => {
+      response.headers.set('Connection', 'close');
+      return this.#mayDrop(incoming, response) ? this.#afterBody(incoming.request, response) : response;
+    });
+  }
+
+  /**
+   * Returns false if the response must be sent at once. The runtime then closes the connection without reading more of the
+   * body. While a request waits, even if its body is not read, the runtime parses up to 512 KiB of it, which takes
+   * milliseconds in small chunks. After that response, the runtime may also respond to a malformed chunk, which proxies
+   * ignore, because the connection is closed.
+   */
+  #mayDrop(incoming: Incoming, response: Response): boolean {
+    const isCounted = incoming.isUnmetered(response) && !incoming.request.bodyUsed;
+    return !isCounted || this.#dropped.take(incoming.network()) === 0;
+  }
+
+  async #afterBody({ body }: Request, response: Response): Promise<Response> {
+    // After a read timeout, the body is still locked by its reader.
+    const hasMore = body !== null && !body.locked && (await drop(body));
+    // In this time, most clients send the rest, which is not read.
+    if (hasMore) await this.#dropped.delay(waitMs);
+    await waitForParser();
+    return response;
+  }
 }
 
 /**
@@ -37,30 +79,35 @@ export function waitForParser(): Promise<void> {
   return nextTurn();
 }
 
-/** Returns a function that counts a discarded chunk, and returns whether another chunk may be read. */
-export function createDropBudget(): (chunk: Uint8Array) => boolean {
-  let bytes = 0;
-  let chunks = 0;
-  return ({ length }) => {
-    bytes += length;
-    chunks++;
-    return bytes < maxDroppedBytes && chunks < maxDroppedChunks;
-  };
-}
-
-async function drop(body: ReadableStream<Uint8Array>): Promise<void> {
+/** Discards the body. Returns whether it has more chunks than may be discarded. */
+async function drop(body: ReadableStream<Uint8Array>): Promise<boolean> {
   let timer: Timer | undefined;
-  const tooSlow = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, bodyTimeoutMs);
+  const tooSlow = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), bodyTimeoutMs);
   });
   return Promise.race([dropChunks(body), tooSlow]).finally(() => clearTimeout(timer));
 }
 
-async function dropChunks(body: ReadableStream<Uint8Array>): Promise<void> {
-  const mayDropMore = createDropBudget();
+async function dropChunks(body: ReadableStream<Uint8Array>): Promise<boolean> {
+  let bytes = 0;
+  let chunks = 0;
   try {
-    for await (const chunk of body) if (!mayDropMore(chunk)) return;
+    for await (const { length } of readPart(body)) {
+      bytes += length;
+      chunks++;
+      if (bytes >= maxDroppedBytes) return false;
+      if (chunks >= maxDroppedChunks) return true;
+    }
   } catch {
     // The client disconnected, or the runtime has already responded to a malformed chunk.
   }
+  return false;
+}
+
+/**
+ * Reads a body whose reader may stop early. The stream is not canceled: the runtime would then receive and parse all the
+ * client sends until the response, and the rest could not be discarded.
+ */
+export function readPart(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  return body.values({ preventCancel: true });
 }

@@ -4,7 +4,7 @@ import { maxBodyBytes, maxUploadBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { InvalidMemberError, JsonError, parseJson } from '../../contract/json.ts';
 import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts';
-import { bodyTimeoutMs, createDropBudget, waitForParser } from '../listener/unread-body.ts';
+import { bodyTimeoutMs, readPart, waitForParser } from '../listener/unread-body.ts';
 
 /** A JSON body, and the errors found while parsing: duplicate members, and members named `__proto__`. */
 export interface JsonBody {
@@ -123,14 +123,12 @@ const tooManyChunks = `The request body has more than ${maxChunks} chunks. Send 
 async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  const mayDropMore = createDropBudget();
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of request.body === null ? [] : readPart(request.body)) {
     length += chunk.length;
-    if (length <= maxBytes) chunks.push(chunk);
-    else if (!mayDropMore(chunk)) break;
+    if (length > maxBytes) throw bodyTooLargeError(maxBytes);
+    chunks.push(chunk);
     if (chunks.length > maxChunks) throw new ApiError('invalid_json', { message: tooManyChunks });
   }
-  if (length > maxBytes) throw bodyTooLargeError(maxBytes);
   await waitForParser();
   // If the signal is aborted, the runtime has already responded with 400, so the operation must not run.
   request.signal.throwIfAborted();
