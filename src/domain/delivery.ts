@@ -238,6 +238,9 @@ export interface AccountLeases {
   readonly isDistrusted: boolean;
 }
 
+/** Room that distrusted accounts leave to the others. */
+const leftByDistrusted = { fast: 30, others: 12 } as const;
+
 /**
  * Whether an account may get another delivery of a pool with this much room. The more it has, the more room must be left,
  * so that an account without any finds a place while others take all they can (dynamic thresholds, A. Choudhury and
@@ -249,12 +252,13 @@ export function mayLease(
   { used, usedByOthers, isDistrusted }: AccountLeases,
 ): boolean {
   if (isDistrusted) {
-    const [mine, left] = pool === 'fast' ? [used, 30] : [usedByOthers, 12];
-    return mine === 0 ? room > 0 : mine + left < room;
+    const [ofAccount, left] =
+      pool === 'fast' ? [used, leftByDistrusted.fast] : [usedByOthers, leftByDistrusted.others];
+    return ofAccount === 0 ? room > 0 : ofAccount + left < room;
   }
   if (pool === 'fast') return used < Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
-  if (used === 0 && (pool === 'slow' || usedByOthers === 0)) return room > 0;
-  if (pool === 'slow') return usedByOthers < room;
+  if (usedByOthers === 0) return room > 0;
+  if (pool === 'slow') return (used === 0 ? 0 : usedByOthers) < room;
   // New and stalled webhooks may hold their places until the time-out.
   return (used === 0 ? 2 : 2 * usedByOthers) < room;
 }

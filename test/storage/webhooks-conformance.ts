@@ -802,9 +802,9 @@ export function webhooksConform(check: StoreTest): void {
       });
       const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
         (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
-      expect(await leasedWith({ fast: { 1: 27 } })).toEqual([1, 1, 4, 4, 4]);
-      expect(await leasedWith({ fast: { 1: 30 }, slow: { 1: 27 } })).toEqual([0, 0, 4, 1, 4]);
-      expect(await leasedWith({ slow: { 1: 57 }, new: { 2: 15 } })).toEqual([10, 10, 0, 1, 0]);
+      expect(await leasedWith({ fast: { 1: 27 } })).toEqual([3, 2, 4, 4, 4]);
+      expect(await leasedWith({ fast: { 1: 38 }, slow: { 1: 29 } })).toEqual([0, 0, 4, 1, 4]);
+      expect(await leasedWith({ slow: { 1: 60 }, new: { 2: 15 } })).toEqual([10, 10, 2, 1, 0]);
     },
   );
 
@@ -818,15 +818,31 @@ export function webhooksConform(check: StoreTest): void {
         const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
         return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), ...more })))[0];
       };
-      expect(await at({ fast: 54 })).toEqual([2, 4, 4, 4]);
-      expect(await at({ fast: 60 })).toEqual([1, 4, 4, 4]);
-      expect(await at({ fast: 60 }, { distrusted: [1] })).toEqual([0, 4, 4, 4]);
-      expect(await at({ fast: 56 }, usedBy({ fast: { 1: 4 } }))).toEqual([0, 4, 4, 4]);
-      expect(await at({ slow: 40, stalled: 29 })).toEqual([5, 1, 3, 3]);
-      expect(await at({ slow: 55 }, { distrusted: [1] })).toEqual([4, 1, 4, 4]);
-      expect(await at({ slow: 55 }, usedBy({ slow: { 1: 2 } }))).toEqual([10, 0, 4, 4]);
-      expect(await at({ new: 29 })).toEqual([10, 4, 1, 0]);
+      expect(await at({ fast: 80 })).toEqual([1, 3, 2, 2]);
+      expect(await at({ fast: 60, slow: 20 })).toEqual([1, 3, 2, 2]);
+      expect(await at({ fast: 56 }, usedBy({ fast: { 1: 4 } }))).toEqual([3, 4, 4, 4]);
+      expect(await at({ slow: 40, stalled: 28 })).toEqual([6, 1, 3, 3]);
+      expect(await at({ slow: 63 }, usedBy({ slow: { 1: 1 } }))).toEqual([7, 1, 4, 4]);
+      expect(await at({ slow: 63 }, usedBy({ slow: { 1: 2 } }))).toEqual([8, 0, 4, 4]);
+      expect(await at({ new: 28 }, usedBy({ slow: { 2: 1 } }))).toEqual([10, 4, 0, 1]);
       expect(await at({ slow: 80 })).toEqual([4, 0, 0, 0]);
+    },
+  );
+
+  check(
+    'an account with requests that were not answered gets one delivery, and more only while much room is left',
+    async ({ store }) => {
+      const leased = await createLeased(store, [1, 1]);
+      const at = async (inFlight: Partial<LeaseRequest['inFlight']>) => {
+        const all = { ...none, ...inFlight };
+        const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
+        const free = 100 - all.fast - all.slow;
+        return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), distrusted: [1] })))[0];
+      };
+      expect(await at({ fast: 40 })).toEqual([4, 4]);
+      expect(await at({ fast: 80 })).toEqual([0, 1]);
+      expect(await at({ slow: 50 })).toEqual([4, 2]);
+      expect(await at({ slow: 52 })).toEqual([4, 1]);
     },
   );
 
@@ -853,7 +869,7 @@ export function webhooksConform(check: StoreTest): void {
       for (let at = 0; at <= leaseLimits.webhooks; at++)
         made.push((await create(store, 1 + Math.floor(at / 10))).id);
       for (const webhookId of made) await write('addDeliveries', { webhookId, count: 1 });
-      const usedUp = { 1: 60, 2: 60, 3: 60, 4: 60, 5: 60 };
+      const usedUp = { 1: 65, 2: 65, 3: 65, 4: 65, 5: 65 };
       const takeWith = async (limits: Partial<LeaseRequest>) => {
         const lease = { ...requestAt(now, 100), ...limits };
         const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease });

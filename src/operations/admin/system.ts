@@ -122,17 +122,21 @@ export class SystemOperations {
 
   async #readMetrics(): Promise<readonly Metric[]> {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#dependencies;
-    // Metrics must remain available during an outage.
-    const slow = await ifAvailable(() => this.#slow());
-    const processes = await traffic.traffic();
+    // Metrics must remain available during an outage, when each part waits until its time-out.
+    const [slow, facts, ofBackups, processes] = await Promise.all([
+      ifAvailable(() => this.#slow()),
+      store.facts(),
+      backups.metrics(),
+      traffic.traffic(),
+    ]);
     return collectMetrics({
       processes,
-      facts: await store.facts(),
+      facts,
       troubles: this.#troubles(processes),
       bans: slow?.bans,
       events: slow?.events,
       deliveries: slow?.deliveries,
-      backups: await backups.metrics(),
+      backups: ofBackups,
       about: { version, runtime, name: instance },
       startedAt,
       output: this.#dependencies.output,
@@ -141,7 +145,7 @@ export class SystemOperations {
 
   async #readSlow(): Promise<CachedStatus> {
     const { store, clock, backups, secrets, sunsets, output: own } = this.#dependencies;
-    const [events, deliveries] = [await this.#events(), await this.#deliveries()];
+    const [events, deliveries] = await Promise.all([this.#events(), this.#deliveries()]);
     const processes = await this.#traffic();
     const { seconds, output } = sumTraffic(processes);
     const known = { store, troubles: this.#troubles(processes), clock, sunsets, ...deliveries, seconds };
