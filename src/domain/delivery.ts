@@ -69,6 +69,8 @@ export interface LeaseRequest {
   readonly held: Readonly<Record<string, number>>;
   /** Number of deliveries that this process has leased, by account id. */
   readonly used: Readonly<Record<Pool, Readonly<Record<string, number>>>>;
+  /** Number of accounts with recent requests. */
+  readonly activeAccounts: number;
   /** Accounts with fast or slow receivers that have recently not answered requests for three seconds. */
   readonly distrusted: readonly number[];
   /** Webhooks whose receivers have recently responded quickly. */
@@ -199,10 +201,10 @@ export type Pool = (typeof pools)[number];
  */
 const places = {
   fast: 80,
-  slow: 65,
+  slow: 75,
   new: 30,
   stalled: 30,
-  slowAndStalled: 70,
+  slowAndStalled: 75,
   allButFast: 80,
   /** Fast webhooks leave as many as the others use, up to this number. */
   leftByFast: 20,
@@ -238,8 +240,8 @@ export interface AccountLeases {
   readonly isDistrusted: boolean;
 }
 
-/** Room that distrusted accounts leave to the others. */
-const leftByDistrusted = { fast: 30, others: 12 } as const;
+/** Room that distrusted accounts leave to the others. Two requests suffice for most receivers that are not fast. */
+const leftByDistrusted = { fast: 30, others: 12, secondOfOthers: 4 } as const;
 
 /**
  * Whether an account may get another delivery of a pool with this much room. The more it has, the more room must be left,
@@ -252,9 +254,10 @@ export function mayLease(
   { used, usedByOthers, isDistrusted }: AccountLeases,
 ): boolean {
   if (isDistrusted) {
-    const [ofAccount, left] =
-      pool === 'fast' ? [used, leftByDistrusted.fast] : [usedByOthers, leftByDistrusted.others];
-    return ofAccount === 0 ? room > 0 : ofAccount + left < room;
+    const { fast, others, secondOfOthers } = leftByDistrusted;
+    if (pool === 'fast') return used === 0 ? room > 0 : used + fast < room;
+    if (usedByOthers === 0) return room > 0;
+    return usedByOthers + (usedByOthers === 1 ? secondOfOthers : others) < room;
   }
   if (pool === 'fast') return used < Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
   if (usedByOthers === 0) return room > 0;

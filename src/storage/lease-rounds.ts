@@ -60,7 +60,10 @@ interface AccountPool {
  * Number of deliveries that an account gets in a round if more webhooks are ready than a round finds, because later rounds
  * find other accounts. The longer receivers may hold places, the smaller it is.
  */
-const perRound: Readonly<Record<Pool, number>> = { fast: maxLeasedPerFast, slow: 2, new: 1, stalled: 1 };
+function perRound(pool: Pool, request: LeaseRequest): number {
+  if (pool === 'fast') return maxLeasedPerFast;
+  return pool === 'slow' ? Math.max(2, Math.floor(poolRoom(pool, request) / request.activeAccounts)) : 1;
+}
 
 /**
  * Whether accounts may get more deliveries, as JSON: 1 or 0 by pool and account id (`fast 7`). The member `fast *` applies
@@ -136,7 +139,7 @@ function accountPools(
     return {
       pool,
       used: request.used[pool][accountId] ?? 0,
-      left: isAll ? Number.POSITIVE_INFINITY : perRound[pool],
+      left: isAll ? Number.POSITIVE_INFINITY : perRound(pool, request),
       account,
       shares,
       waiting: shares.filter(({ wanted }) => wanted > 0),

@@ -40,6 +40,9 @@ const stalledMs = 10_000;
 const maxCheckIntervalMs = 2_500;
 /** Maximum number of distrusted accounts that are remembered. Every round lists them all. */
 const maxDistrusted = 1_000;
+/** An account counts as active for this time after the start of a request, which may take as long. */
+const activeMs = 15_000;
+const maxActive = 1_000;
 /** Maximum number of suspended webhooks. Every query for due deliveries lists them all. */
 const maxSuspended = 1_000;
 
@@ -56,6 +59,8 @@ export class DeliveryLanes {
   readonly #stalled = new Set<bigint>();
   /** Distrusted accounts with the time until which they are distrusted (Unix ms), earliest first. */
   readonly #distrusted = new Map<number, number>();
+  /** Accounts with the time of their last request (Unix ms), earliest first. */
+  readonly #active = new Map<number, number>();
   /** Suspended webhooks with the end of their suspension (Unix ms), earliest first. */
   readonly #suspended = new Map<bigint, number>();
   /** Time of the last search for slow webhooks, in Unix ms. */
@@ -73,6 +78,7 @@ export class DeliveryLanes {
   get leases() {
     const { room: free, inFlight, held, used, waiting } = this;
     const receivers = {
+      activeAccounts: this.#active.size,
       fast: [...this.#fast],
       slow: [...this.#slow],
       stalled: [...this.#stalled],
@@ -187,6 +193,7 @@ export class DeliveryLanes {
   resume(now: number): void {
     deleteUntil(this.#suspended, now);
     deleteUntil(this.#distrusted, now);
+    deleteUntil(this.#active, now - activeMs);
   }
 
   add(loaded: Loaded): void {
@@ -208,6 +215,9 @@ export class DeliveryLanes {
     const loaded = lane.waiting.shift();
     if (loaded === undefined) return undefined;
     lane.inFlight.set(loaded.delivery, { startedAt: now });
+    this.#active.delete(lane.accountId);
+    this.#active.set(lane.accountId, now);
+    deleteOldest(this.#active, maxActive);
     this.#inFlight++;
     return loaded;
   }

@@ -47,6 +47,7 @@ export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): Lea
     free: 100,
     inFlight: { fast: 0, slow: 0, new: 0, stalled: 0 },
     distrusted: [],
+    activeAccounts: 0,
     isForAll: true,
     slow,
     stalled: [],
