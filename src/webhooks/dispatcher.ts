@@ -103,6 +103,8 @@ export class Dispatcher {
   readonly #after = new Map<boolean, bigint>();
   /** Whether the next round is for fast webhooks, because the last one has not examined all webhooks. */
   #isFastTurn = false;
+  /** False after such a round leased nothing, until all webhooks have been examined. */
+  #hasFastTurns = true;
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
@@ -245,7 +247,9 @@ export class Dispatcher {
     for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
       this.#full.set(id, clock.steady() + skipFullMs);
     this.#after.set(isForAll, dispatched.after);
-    this.#isFastTurn = isForAll && dispatched.isMore;
+    if (isFastTurn) this.#hasFastTurns = dispatched.deliveries.length > 0;
+    else if (dispatched.after === 0n) this.#hasFastTurns = true;
+    this.#isFastTurn = isForAll && dispatched.isMore && this.#hasFastTurns;
     if (dispatched.isPaced) this.#wakeLater();
     for (const webhookId of leases.waiting)
       this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
