@@ -201,7 +201,6 @@ export type Pool = (typeof pools)[number];
  */
 const places = {
   fast: 80,
-  slow: 75,
   new: 30,
   stalled: 30,
   slowAndStalled: 75,
@@ -216,15 +215,17 @@ export type Occupancy = Pick<LeaseRequest, 'free' | 'inFlight'>;
 
 /** The free places that a pool may use, apart from the reserved ones. */
 export function poolRoom(pool: Pool, { free, inFlight }: Occupancy): number {
-  const room = Math.min(free - places.reserved, places[pool] - inFlight[pool]);
-  const known = inFlight.slow + inFlight.stalled;
-  const others = known + inFlight.new;
-  const ofKnown = pool === 'slow' || pool === 'stalled' ? places.slowAndStalled - known : room;
-  const ofOthers =
-    pool === 'fast'
-      ? places.fast - inFlight.fast - Math.min(others, places.leftByFast)
-      : places.allButFast - others;
-  return Math.max(0, Math.min(room, ofKnown, ofOthers));
+  const slowAndStalled = inFlight.slow + inFlight.stalled;
+  const allButFast = slowAndStalled + inFlight.new;
+  const left = places.allButFast - allButFast;
+  const slow = Math.min(left, places.slowAndStalled - slowAndStalled);
+  const rooms: Readonly<Record<Pool, number>> = {
+    fast: places.fast - inFlight.fast - Math.min(allButFast, places.leftByFast),
+    slow,
+    new: Math.min(left, places.new - inFlight.new),
+    stalled: Math.min(slow, places.stalled - inFlight.stalled),
+  };
+  return Math.max(0, Math.min(free - places.reserved, rooms[pool]));
 }
 
 /** Whether only fast webhooks may get deliveries. */
@@ -235,13 +236,13 @@ export function isOnlyForFast(occupancy: Occupancy): boolean {
 export interface AccountLeases {
   /** Number of deliveries that are leased in the pool. */
   readonly used: number;
-  /** Number of deliveries that are leased in all pools but the fast one. */
-  readonly usedByOthers: number;
+  /** Number of deliveries that are leased in the pools other than the fast one. */
+  readonly usedOutsideFast: number;
   readonly isDistrusted: boolean;
 }
 
 /** Room that distrusted accounts leave to the others. Two requests suffice for most receivers that are not fast. */
-const leftByDistrusted = { fast: 30, others: 12, secondOfOthers: 4 } as const;
+const leftByDistrusted = { fast: 30, outsideFast: 12, secondOutsideFast: 4 } as const;
 
 /**
  * Whether an account may get another delivery of a pool with this much room. The more it has, the more room must be left,
@@ -251,19 +252,19 @@ const leftByDistrusted = { fast: 30, others: 12, secondOfOthers: 4 } as const;
 export function mayLease(
   pool: Pool,
   room: number,
-  { used, usedByOthers, isDistrusted }: AccountLeases,
+  { used, usedOutsideFast, isDistrusted }: AccountLeases,
 ): boolean {
   if (isDistrusted) {
-    const { fast, others, secondOfOthers } = leftByDistrusted;
+    const { fast, outsideFast, secondOutsideFast } = leftByDistrusted;
     if (pool === 'fast') return used === 0 ? room > 0 : used + fast < room;
-    if (usedByOthers === 0) return room > 0;
-    return usedByOthers + (usedByOthers === 1 ? secondOfOthers : others) < room;
+    if (usedOutsideFast === 0) return room > 0;
+    return usedOutsideFast + (usedOutsideFast === 1 ? secondOutsideFast : outsideFast) < room;
   }
   if (pool === 'fast') return used < Math.max(Math.min(maxLeasedPerFast, Math.ceil(room / 2)), 1);
-  if (usedByOthers === 0) return room > 0;
-  if (pool === 'slow') return (used === 0 ? 0 : usedByOthers) < room;
+  if (usedOutsideFast === 0) return room > 0;
+  if (pool === 'slow') return (used === 0 ? 0 : usedOutsideFast) < room;
   // New and stalled webhooks may hold their places until the time-out.
-  return (used === 0 ? 2 : 2 * usedByOthers) < room;
+  return (used === 0 ? 2 : 2 * usedOutsideFast) < room;
 }
 
 /** Maximum number of deliveries that a process leases for a webhook. */

@@ -17,8 +17,8 @@ import {
 } from '../domain/delivery.ts';
 import type { LeasedRow, ReadyWebhook } from './delivery-row.ts';
 
-/** Number of deliveries of an account in all pools but the fast one. */
-function usedByOthers(accountId: number, { used: { slow, new: unknown, stalled } }: LeaseRequest): number {
+/** Number of deliveries of an account in the pools other than the fast one. */
+function usedOutsideFast(accountId: number, { used: { slow, new: unknown, stalled } }: LeaseRequest): number {
   return (slow[accountId] ?? 0) + (unknown[accountId] ?? 0) + (stalled[accountId] ?? 0);
 }
 
@@ -37,8 +37,8 @@ type LeaseShares = ReadonlyMap<bigint, Readonly<LeaseShare>>;
 
 interface Account {
   readonly isDistrusted: boolean;
-  /** Number of deliveries that the account has in all pools but the fast one. */
-  usedByOthers: number;
+  /** Number of deliveries that the account has in the pools other than the fast one. */
+  usedOutsideFast: number;
   /** Number of deliveries that the pace of the account still allows. */
   left: number;
 }
@@ -62,14 +62,16 @@ interface AccountPool {
  */
 function perRound(pool: Pool, request: LeaseRequest): number {
   if (pool === 'fast') return maxLeasedPerFast;
-  return pool === 'slow' ? Math.max(2, Math.floor(poolRoom(pool, request) / request.activeAccounts)) : 1;
+  return pool === 'slow'
+    ? Math.max(2, Math.floor(poolRoom(pool, request) / Math.max(1, request.activeAccounts)))
+    : 1;
 }
 
 /**
  * Whether accounts may get more deliveries, as JSON: 1 or 0 by pool and account id (`fast 7`). The member `fast *` applies
  * to all accounts without a member.
  */
-export function accountRoomsJson(request: LeaseRequest): string {
+export function eligibleAccountsJson(request: LeaseRequest): string {
   const { slow, new: unknown, stalled } = request.used;
   const distrusted = new Set(request.distrusted);
   const members = pools.flatMap((pool) => {
@@ -80,9 +82,9 @@ export function accountRoomsJson(request: LeaseRequest): string {
     const ids = new Set([...used.flatMap((leases) => Object.keys(leases)).map(Number), ...others]);
     const mayLeaseFor = (leases: AccountLeases) => Number(mayLease(pool, room, leases));
     return [
-      [`${pool} *`, mayLeaseFor({ used: 0, usedByOthers: 0, isDistrusted: false })],
+      [`${pool} *`, mayLeaseFor({ used: 0, usedOutsideFast: 0, isDistrusted: false })],
       ...[...ids].map((id) => {
-        const leases = { used: request.used[pool][id] ?? 0, usedByOthers: usedByOthers(id, request) };
+        const leases = { used: request.used[pool][id] ?? 0, usedOutsideFast: usedOutsideFast(id, request) };
         return [`${pool} ${id}`, mayLeaseFor({ ...leases, isDistrusted: distrusted.has(id) })];
       }),
     ];
@@ -129,11 +131,11 @@ function accountPools(
   const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil), request);
   const account = {
     isDistrusted: request.distrusted.includes(accountId),
-    usedByOthers: usedByOthers(accountId, request),
+    usedOutsideFast: usedOutsideFast(accountId, request),
     left: pace.allowed,
   };
   return [...Map.groupBy(webhooks, ({ pool }) => pool)].map(([pool, ofPool]) => {
-    const shares = inOrder(ofPool).map(({ id }) => {
+    const shares = likeliestFirst(ofPool).map(({ id }) => {
       return { id, wanted: request.held[String(id)] ?? maxWebhookLeases(pool), most: 0, pace };
     });
     return {
@@ -163,7 +165,7 @@ function takeNext(
   taker.used++;
   taker.left--;
   account.left--;
-  if (pool !== 'fast') account.usedByOthers++;
+  if (pool !== 'fast') account.usedOutsideFast++;
   // Deliveries leased in advance do not occupy places.
   if (next.most <= maxInFlight.perWebhook) {
     occupancy.free--;
@@ -173,7 +175,7 @@ function takeNext(
 }
 
 /** Webhooks that are new to this process in the order in which they are likely to respond. */
-function inOrder(webhooks: readonly ReadyWebhook[]): readonly ReadyWebhook[] {
+function likeliestFirst(webhooks: readonly ReadyWebhook[]): readonly ReadyWebhook[] {
   if (webhooks[0]?.pool !== 'new') return webhooks;
   return webhooks.toSorted((one, other) => Number((other.succeededAt ?? 0n) - (one.succeededAt ?? 0n)));
 }

@@ -78,13 +78,12 @@ export class DeliveryLanes {
   get leases() {
     const { room: free, inFlight, held, used, waiting } = this;
     const receivers = {
-      activeAccounts: this.#active.size,
       fast: [...this.#fast],
       slow: [...this.#slow],
       stalled: [...this.#stalled],
       distrusted: [...this.#distrusted.keys()],
     };
-    return { free, inFlight, held, used, waiting, ...receivers };
+    return { free, inFlight, held, used, waiting, activeAccounts: this.#active.size, ...receivers };
   }
 
   /** Number of requests in flight. */

@@ -6,7 +6,6 @@ import {
   type AttemptOutcome,
   type DisableOutcome,
   type DispatchResult,
-  isOnlyForFast,
   type LeasedDelivery,
   type LeaseRequest,
   maxInFlight,
@@ -17,6 +16,7 @@ import { requiredScope } from '../domain/event-type.ts';
 import type { BeginRun, TaskRun } from '../domain/task-run.ts';
 import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
 import { DeliveryLanes, type Loaded } from './delivery-lanes.ts';
+import { RoundOrder } from './round-order.ts';
 import type { Outcome } from './send.ts';
 
 /**
@@ -96,15 +96,7 @@ export class Dispatcher {
   #locked: SettledDelivery[] = [];
   /** Webhooks whose queues are full, with the time until which they are skipped (monotonic ms). */
   readonly #full = new Map<bigint, number>();
-  /**
-   * The webhook after which the next round continues, by whether the round is for all webhooks or only for fast ones.
-   * Rounds for a few webhooks would otherwise end the turns of the others.
-   */
-  readonly #after = new Map<boolean, bigint>();
-  /** Whether the next round is for fast webhooks, because the last one has not examined all webhooks. */
-  #isFastTurn = false;
-  /** False after such a round leased nothing, until all webhooks have been examined. */
-  #hasFastTurns = true;
+  readonly #order = new RoundOrder();
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
@@ -230,12 +222,11 @@ export class Dispatcher {
     this.#isWoken = false;
     this.#lanes.resume(now);
     const { leases } = this.#lanes;
-    const isFastTurn = this.#isFastTurn;
-    const isForAll = !isFastTurn && !isOnlyForFast(leases);
     const request = {
       ...leases,
       ...{ now, leasedUntil: now + leaseMs, room: this.#isStopping ? 0 : leases.free, perSecond },
-      ...{ isForAll, full: this.#listFull(settled), after: this.#after.get(isForAll) ?? 0n, turn: random() },
+      ...this.#order.next(leases),
+      ...{ full: this.#listFull(settled), turn: random() },
     };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
@@ -246,10 +237,7 @@ export class Dispatcher {
     );
     for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
       this.#full.set(id, clock.steady() + skipFullMs);
-    this.#after.set(isForAll, dispatched.after);
-    if (isFastTurn) this.#hasFastTurns = dispatched.deliveries.length > 0;
-    else if (dispatched.after === 0n) this.#hasFastTurns = true;
-    this.#isFastTurn = isForAll && dispatched.isMore && this.#hasFastTurns;
+    const isMore = this.#order.ended(request, dispatched, dispatched.deliveries.length);
     if (dispatched.isPaced) this.#wakeLater();
     for (const webhookId of leases.waiting)
       this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
@@ -260,7 +248,6 @@ export class Dispatcher {
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round begins when an attempt ends, or at the next check.
     const { isBehind, deliveries, locked } = dispatched;
-    const isMore = isFastTurn || dispatched.isMore;
     if (isMore && this.#lanes.room > 0) this.#isWoken = true;
     return {
       isMore: isBehind || (isMore && deliveries.length === 0),

@@ -59,6 +59,9 @@ test('an outage is logged as two lines, with its duration and the number of reje
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
+const outageLines = (lines: readonly Line[]) =>
+  lines.map(({ msg, reason, refused }) => [msg, reason, refused]);
+
 test('the reason logged for an outage is the cause of the error that clients get', () => {
   expect(describeError(new StorageUnavailable('the disk is full'))).toBe('the disk is full');
 });
@@ -85,7 +88,7 @@ test('rejections while every server is available (for example, because a queue i
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
   await said('requests no longer fail with 503');
   outages.refused(refusal('another outage'));
-  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+  expect(outageLines(lines)).toEqual([
     ['requests fail with 503', 'the disk is full', undefined],
     ['requests no longer fail with 503', undefined, 1_000],
     ['requests fail with 503', 'the disk is full', undefined],
@@ -120,7 +123,7 @@ test('rejections during an outage that does not make requests fail are logged wi
   outages.refused(refusal('a'));
   await said('requests no longer fail with 503');
   redis.end();
-  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+  expect(outageLines(lines)).toEqual([
     ['degraded: Redis unavailable: connection closed', undefined, undefined],
     ['requests fail with 503', 'the disk is full', undefined],
     ['requests no longer fail with 503', undefined, 1],
@@ -141,7 +144,7 @@ test('during an outage, rejections with another cause are logged with their own 
   for (let index = 0; index < 6; index++) outages.refused(failedBy('a lock'));
   await said('requests no longer fail with 503 for other reasons');
   queries.end();
-  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+  expect(outageLines(lines)).toEqual([
     ['degraded: queries unavailable: the disk is full', undefined, undefined],
     ['requests fail with 503', 'a lock', undefined],
     ['requests no longer fail with 503 for other reasons', undefined, 6],
@@ -160,7 +163,7 @@ test('during an outage, fewer than four rejections with other causes are not log
     outages.refused(failedBy('a timeout'));
     queries.end();
   }
-  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+  expect(outageLines(lines)).toEqual([
     ['degraded: queries unavailable: the disk is full', undefined, undefined],
     ['requests fail with 503', 'a timeout', undefined],
     ['queries available again', undefined, 0],

@@ -2,16 +2,11 @@
  * Simulates in virtual time how a process sends events to the receivers of many accounts: with the rules for leases, but
  * without a store or requests. Rounds take no time.
  */
-import {
-  isOnlyForFast,
-  type LeasedDelivery,
-  type LeaseRequest,
-  leaseLimits,
-  type Pool,
-} from '../../src/domain/delivery.ts';
+import { type LeasedDelivery, type LeaseRequest, leaseLimits, type Pool } from '../../src/domain/delivery.ts';
 import type { ReadyWebhook } from '../../src/storage/delivery-row.ts';
-import { accountRoomsJson, divideLeases, nextRound } from '../../src/storage/lease-rounds.ts';
+import { divideLeases, eligibleAccountsJson, nextRound } from '../../src/storage/lease-rounds.ts';
 import { DeliveryLanes, type Loaded } from '../../src/webhooks/delivery-lanes.ts';
+import { RoundOrder } from '../../src/webhooks/round-order.ts';
 import { randomFrom } from '../support/random.ts';
 
 /** A time-out. */
@@ -63,8 +58,7 @@ class Simulation {
   readonly #lanes = new DeliveryLanes();
   readonly #random = randomFrom(1);
   readonly #events = new Map<LeasedDelivery, number>();
-  readonly #after = new Map<boolean, bigint>();
-  #isFastTurn = false;
+  readonly #order = new RoundOrder();
   #requests: Request[] = [];
   readonly #spreadMs: number;
   #now = 0;
@@ -102,18 +96,14 @@ class Simulation {
     this.#release(this.#lanes.withdrawSlow(this.#now));
     this.#lanes.resume(this.#now);
     const { leases } = this.#lanes;
-    const isFastTurn = this.#isFastTurn;
-    const isForAll = !isFastTurn && !isOnlyForFast(leases);
-    const after = this.#after.get(isForAll) ?? 0n;
     // The pace of accounts is not simulated.
     const times = { now: Date.UTC(2026, 0), leasedUntil: 0, perSecond: 1_000 };
     const request = {
       ...leases,
       ...times,
+      ...this.#order.next(leases),
       room: leases.free,
-      isForAll,
       full: [],
-      after,
       turn: this.#random(),
     };
     const found = this.#find(request);
@@ -126,16 +116,15 @@ class Simulation {
       );
     });
     const next = nextRound(found, leased, request, { last: 0n, shares });
-    this.#after.set(isForAll, next.after);
     for (const delivery of leased) this.#lanes.add({ delivery, body: '' });
     for (const { webhookId } of leased) this.#start(webhookId);
-    this.#isFastTurn = isForAll && next.isMore;
-    return isFastTurn || next.isMore;
+    // Rounds take no time, so turns of fast webhooks that lease nothing need not be left out.
+    return this.#order.ended(request, next, 1);
   }
 
   /** The webhooks that the store finds. */
   #find(request: LeaseRequest): ReadyWebhook[] {
-    const rooms: Record<string, number> = JSON.parse(accountRoomsJson(request));
+    const rooms: Record<string, number> = JSON.parse(eligibleAccountsJson(request));
     const speeds = {
       fast: new Set(request.fast),
       slow: new Set(request.slow),

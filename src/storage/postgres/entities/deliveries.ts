@@ -21,7 +21,7 @@ import {
   successPrecisionMs,
   toLeasedDelivery,
 } from '../../delivery-row.ts';
-import { accountRoomsJson, divideLeases, nextRound, updatedPaces } from '../../lease-rounds.ts';
+import { divideLeases, eligibleAccountsJson, nextRound, updatedPaces } from '../../lease-rounds.ts';
 import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -142,7 +142,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
               WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'stalled'
               ELSE 'new' END AS pool
         ) AS examined
-        CROSS JOIN (SELECT ${accountRoomsJson(request)}::text::json AS rooms) AS accounts
+        CROSS JOIN (SELECT ${eligibleAccountsJson(request)}::text::json AS eligible) AS accounts
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
             ELSE false END AS is_behind OFFSET 0
@@ -150,7 +150,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         WHERE webhooks.id > ${after} AND enabled AND (${isForAll}::boolean OR pool = 'fast') AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
-            AND coalesce(rooms ->> (pool || ' ' || webhooks.account_id), rooms ->> (pool || ' *'))::bigint > 0
+            AND coalesce(eligible ->> (pool || ' ' || webhooks.account_id), eligible ->> (pool || ' *'))::bigint > 0
             AND coalesce((${ofWebhooks}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))

@@ -31,7 +31,7 @@ import {
   successPrecisionMs,
   toLeasedDelivery,
 } from '../../delivery-row.ts';
-import { accountRoomsJson, divideLeases, nextRound, updatedPaces } from '../../lease-rounds.ts';
+import { divideLeases, eligibleAccountsJson, nextRound, updatedPaces } from '../../lease-rounds.ts';
 import {
   createDeliveryWrites,
   deliveryStatements,
@@ -52,9 +52,9 @@ const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicrosec
 const isIn = (parameter: string) => `id IN (SELECT value FROM json_each(${parameter}))`;
 const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'stalled'
   ELSE 'new' END`;
-const roomOf = (account: string) => `?8 ->> ('$."' || pool || ' ' || ${account} || '"')`;
-const accountRoom = `coalesce(${roomOf('account_id')}, ${roomOf("'*'")})`;
-const mayBeTaken = `${accountRoom} > 0
+const eligibilityOf = (account: string) => `?8 ->> ('$."' || pool || ' ' || ${account} || '"')`;
+const isEligible = `coalesce(${eligibilityOf('account_id')}, ${eligibilityOf("'*'")})`;
+const mayBeTaken = `${isEligible} = 1
   AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
@@ -114,7 +114,7 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
-      ...[JSON.stringify(held), maxPacedUntil(request), accountRoomsJson(request)],
+      ...[JSON.stringify(held), maxPacedUntil(request), eligibleAccountsJson(request)],
       // Ids may exceed the safe integers of JavaScript.
       ...[request.full, request.fast, request.slow, request.stalled].map((ids) => `[${ids.join()}]`),
       request.isForAll ? 1 : 0,
