@@ -150,6 +150,7 @@ export async function startService(
     },
     ...listenerOptions(config),
     processes: worker?.workers ?? 1,
+    outgoing: webhooks.requestsInFlight,
     middleware: runtime.middleware,
   });
   const url = () => localUrl(server.hostname ?? config.host, server.port);

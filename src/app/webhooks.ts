@@ -3,11 +3,12 @@ import type { Config } from '../config.ts';
 import { eventJson } from '../contract/representations.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { BeginRun } from '../domain/task-run.ts';
+import { webhookRequestLimit } from '../http/listener/connection-limits.ts';
 import type { EventTail } from '../operations/events/tail.ts';
 import type { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import type { Store } from '../operations/units.ts';
 import type { Notify } from '../outages/outage.ts';
-import { createSender, createTestSender, maxDelayMs } from '../webhooks/attempt.ts';
+import { createSender, createTestSender, maxDelayMs, type Send } from '../webhooks/attempt.ts';
 import { type DeliveryStore, Dispatcher, maxLeaseMs } from '../webhooks/dispatcher.ts';
 import { createReceivers, ReceiverThread } from '../webhooks/receivers.ts';
 import { decryptSecret, encryptSecret, reencryptSecret } from '../webhooks/secrets.ts';
@@ -31,7 +32,16 @@ export function createWebhookServices(
     seal: (secret: string) => encryptSecret(secret, keys, randomBytes),
     open: (sealed: string) => decryptSecret(sealed, keys),
   };
-  const send = aroundSend(createSender(receivers, secrets.open));
+  const sender = aroundSend(createSender(receivers, secrets.open));
+  let requestsInFlight = 0;
+  const send: Send = async (...request) => {
+    requestsInFlight++;
+    try {
+      return await sender(...request);
+    } finally {
+      requestsInFlight--;
+    }
+  };
   return {
     checkEndpoint: async (url: string, accountId: number) => {
       const { mistake, privateAddress } = await receivers.check(url, accountId);
@@ -44,6 +54,8 @@ export function createWebhookServices(
     secrets,
     reencryptSecret: (stored: string) => reencryptSecret(stored, keys, randomBytes),
     send,
+    /** Number of requests in flight, including tests. */
+    requestsInFlight: () => requestsInFlight,
     [Symbol.dispose]: () => receivers[Symbol.dispose](),
     sendTest: createTestSender({ send, clock, randomBytes }),
   };
@@ -72,6 +84,7 @@ export function startSending(config: Config, dependencies: SendingDependencies):
     store: createDeliveryStore(store, clock, isEmbedded(config.databaseUrl)),
     send: webhooks.send,
     clock,
+    places: webhookRequestLimit(),
     perSecond,
     random: () => Buffer.from(dependencies.randomBytes(4)).readUInt32BE() / 2 ** 32,
     follow: createFollower(store, dependencies.tail),

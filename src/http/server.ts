@@ -89,6 +89,8 @@ interface ServerOptions {
   readonly idleTimeoutSeconds: number;
   /** Number of processes that share the port; 1 if the port is not shared. */
   readonly processes: number;
+  /** Number of outgoing connections, which do not count as connections of clients. */
+  readonly outgoing: () => number;
   readonly trustedProxies: readonly Network[];
   readonly middleware?: Middleware | undefined;
 }
@@ -161,7 +163,7 @@ export function startServer(options: ServerOptions): Listener {
       // Handles errors outside the pipeline. By default, the runtime would respond with an HTML page.
       error: (error) => fallbackReply(context, newRequestId(), error),
     });
-  const bound = () => clientConnectionLimit(options.maxConnections, processes);
+  const bound = () => clientConnectionLimit(options.maxConnections, processes, options.outgoing);
   const listener = new Listener({ serve, port, bound, busy, log: context.log });
   return listener;
 }

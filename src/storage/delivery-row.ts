@@ -1,12 +1,5 @@
 /** Rules for webhooks and deliveries, shared by both engines. */
-import {
-  type LeasedDelivery,
-  type LeaseRequest,
-  maxHeldEvents,
-  maxPending,
-  type Pool,
-  type SendingState,
-} from '../domain/delivery.ts';
+import { type LeasedDelivery, type LeaseRequest, maxHeldEvents, maxPending } from '../domain/delivery.ts';
 import {
   type EventSelector,
   type EventType,
@@ -89,9 +82,6 @@ export interface ReadyWebhook {
   /** The scopes of the events that may be sent now, separated by spaces. */
   readonly sendable: string;
   readonly pacedUntil: bigint;
-  readonly pool: Pool;
-  /** Null if unknown. */
-  readonly succeededAt: bigint | null;
 }
 
 export interface LeasedRow {
@@ -187,17 +177,6 @@ export function findFull(
 export const parseSendableScopes = ({ sendable }: Pick<ReadyWebhook, 'sendable'>): Scope[] =>
   eventScopes.filter((scope) => sendable.split(' ').includes(scope));
 
-export type SendingRow = Pick<ReadyWebhook, 'id' | 'url' | 'types' | 'secret' | 'formerSecret' | 'sendable'>;
-
-export function toSendingStates(rows: readonly SendingRow[]): Record<string, SendingState> {
-  return Object.fromEntries(
-    rows.map(({ id, types, sendable, ...sending }) => [
-      String(id),
-      { ...sending, types: typesOf(types), scopes: parseSendableScopes({ sendable }) },
-    ]),
-  );
-}
-
 /** Selects events that may become deliveries: events of these types with ids above `after`. */
 interface EventSelection {
   readonly after: bigint;
@@ -227,10 +206,10 @@ export function countExpired(position: bigint, after: bigint): bigint {
 }
 
 export function toLeasedDelivery(row: LeasedRow, webhook: ReadyWebhook, leasedUntil: number): LeasedDelivery {
-  const { url, types, secret, formerSecret, formerSecretUntil, pool } = webhook;
+  const { url, types, secret, formerSecret, formerSecretUntil } = webhook;
   const isSelected = typesOf(types).includes(row.type);
   const accountId = Number(webhook.accountId);
   const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
   const message = { ...row, createdAt: Number(row.createdAt), leasedUntil };
-  return { ...message, accountId, pool, url, isSelected, secret, formerSecret, formerSecretUntil: until };
+  return { ...message, accountId, url, isSelected, secret, formerSecret, formerSecretUntil: until };
 }

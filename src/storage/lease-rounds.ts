@@ -1,6 +1,6 @@
 /** How a round divides the free places of a process among webhooks, and where the next round continues. */
 import {
-  type AccountLeases,
+  accountRoom,
   deliverySchedule,
   eventBatchSize,
   type LeasedDelivery,
@@ -8,25 +8,16 @@ import {
   type LeaseResult,
   leaseLimits,
   maxInFlight,
-  maxLeasedPerFast,
-  maxWebhookLeases,
-  mayLease,
-  type Pool,
-  poolRoom,
-  pools,
 } from '../domain/delivery.ts';
 import type { LeasedRow, ReadyWebhook } from './delivery-row.ts';
 
-/** Number of deliveries of an account in the pools other than the fast one. */
-function usedOutsideFast(accountId: number, { used: { slow, new: unknown, stalled } }: LeaseRequest): number {
-  return (slow[accountId] ?? 0) + (unknown[accountId] ?? 0) + (stalled[accountId] ?? 0);
-}
-
-/** The part of the room that a webhook gets in a round. */
+/** The part of the places that a webhook gets in a round. */
 interface LeaseShare {
   readonly id: bigint;
-  /** Maximum number of deliveries that the webhook may have. */
-  readonly wanted: number;
+  /** Maximum number of requests in flight. */
+  readonly limit: number;
+  /** Number of requests in flight, including the deliveries that may be leased. */
+  count: number;
   /** Number of deliveries that may be leased. */
   most: number;
   /** The pace of the account before these leases. */
@@ -35,78 +26,72 @@ interface LeaseShare {
 
 type LeaseShares = ReadonlyMap<bigint, Readonly<LeaseShare>>;
 
-interface Account {
-  readonly isDistrusted: boolean;
-  /** Number of deliveries that the account has in the pools other than the fast one. */
-  usedOutsideFast: number;
-  /** Number of deliveries that the pace of the account still allows. */
-  left: number;
-}
-
-/** The webhooks of an account that are in the same pool. */
-interface AccountPool {
-  readonly pool: Pool;
-  /** Number of deliveries that the account has in the pool. */
+/** An account with webhooks that are ready. */
+interface Taker {
+  /** Number of requests in flight, including the deliveries that may be leased. */
   used: number;
-  /** Number of deliveries that the account may still get from the pool in this round. */
-  left: number;
-  readonly account: Account;
+  /** Number of deliveries that the pace of the account still allows. */
+  allowed: number;
   readonly shares: readonly LeaseShare[];
-  /** The webhooks that may get more deliveries, the next one first. */
-  readonly waiting: LeaseShare[];
 }
 
+const sum = (requests: LeaseRequest['inFlight']) => requests.reduce((total, { count }) => total + count, 0);
+
+/** Returns a function that returns the maximum number of requests in flight to a webhook. */
+function webhookLimits(request: LeaseRequest): (webhookId: bigint) => number {
+  const [stalled, suspended] = [new Set(request.stalled), new Set(request.suspended)];
+  return (id) => {
+    if (suspended.has(id)) return 0;
+    return stalled.has(id) ? maxInFlight.perStalled : maxInFlight.perWebhook;
+  };
+}
+
+/** Whether a webhook may have another request. It leaves as many of its account's places to the others of the account. */
+const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: number) =>
+  count < Math.min(limit, room);
+
 /**
- * Number of deliveries that an account gets in a round if more webhooks are ready than a round finds, because later rounds
- * find other accounts. The longer receivers may hold places, the smaller it is.
+ * The `accounts` and `webhooks` that get no deliveries now, and those webhooks of which this process has leased deliveries
+ * (`held`), as JSON arrays of ids.
  */
-function perRound(pool: Pool, request: LeaseRequest): number {
-  if (pool === 'fast') return maxLeasedPerFast;
-  return pool === 'slow'
-    ? Math.max(2, Math.floor(poolRoom(pool, request) / Math.max(1, request.activeAccounts)))
-    : 1;
+export function occupiedJson(request: LeaseRequest): string {
+  const { free, inFlight, suspended } = request;
+  const limitOf = webhookLimits(request);
+  const accounts = [...Map.groupBy(inFlight, ({ accountId }) => accountId)];
+  const rooms = new Map(accounts.map(([id, webhooks]) => [id, accountRoom(free, sum(webhooks))]));
+  const occupied = inFlight.filter(
+    ({ webhookId, accountId, count }) =>
+      !hasPlace({ count, limit: limitOf(webhookId) }, rooms.get(accountId) ?? 0),
+  );
+  const lists = {
+    accounts: [...rooms].filter(([, room]) => room <= 0).map(([id]) => id),
+    webhooks: [...occupied.map(({ webhookId }) => webhookId), ...suspended],
+    held: inFlight.map(({ webhookId }) => webhookId),
+  };
+  // Ids may exceed the safe integers of JavaScript.
+  const members = Object.entries(lists).map(([name, ids]) => `"${name}":[${ids.join()}]`);
+  return `{${members.join()}}`;
 }
 
 /**
- * Whether accounts may get more deliveries, as JSON: 1 or 0 by pool and account id (`fast 7`). The member `fast *` applies
- * to all accounts without a member.
- */
-export function eligibleAccountsJson(request: LeaseRequest): string {
-  const { slow, new: unknown, stalled } = request.used;
-  const distrusted = new Set(request.distrusted);
-  const members = pools.flatMap((pool) => {
-    const room = poolRoom(pool, request);
-    const used = pool === 'fast' ? [request.used.fast] : [slow, unknown, stalled];
-    // Without room, there are only the reserved places, which are not for distrusted accounts.
-    const others = pool === 'fast' && room === 0 ? distrusted : [];
-    const ids = new Set([...used.flatMap((leases) => Object.keys(leases)).map(Number), ...others]);
-    const mayLeaseFor = (leases: AccountLeases) => Number(mayLease(pool, room, leases));
-    return [
-      [`${pool} *`, mayLeaseFor({ used: 0, usedOutsideFast: 0, isDistrusted: false })],
-      ...[...ids].map((id) => {
-        const leases = { used: request.used[pool][id] ?? 0, usedOutsideFast: usedOutsideFast(id, request) };
-        return [`${pool} ${id}`, mayLeaseFor({ ...leases, isDistrusted: distrusted.has(id) })];
-      }),
-    ];
-  });
-  return JSON.stringify(Object.fromEntries(members));
-}
-
-/**
- * Divides the pace of each account and the room, one delivery at a time: accounts take turns, and so do the webhooks of an
- * account. A random account and a random one of its webhooks are the first.
+ * Divides the pace of each account and the places, one delivery at a time: accounts take turns, those with the fewest requests
+ * first, and so do the webhooks of an account. Otherwise, a random account and a random one of its webhooks are the first.
  */
 export function divideLeases(found: readonly ReadyWebhook[], request: LeaseRequest): LeaseShares {
   const accounts = [...Map.groupBy(found, ({ accountId }) => accountId).values()];
   // The fraction that the choice of the account leaves, so that the two choices are independent.
   const ownTurn = (request.turn * accounts.length) % 1;
-  const isAll = found.length < leaseLimits.webhooks && request.after === 0n;
-  const all = startingAt(accounts, request.turn).flatMap((webhooks) =>
-    accountPools(startingAt(webhooks, ownTurn), request, isAll),
-  );
-  const occupancy = { free: request.free, inFlight: { ...request.inFlight } };
-  let takers = all.toSorted((one, other) => one.used - other.used);
-  while (takers.length > 0) takers = takers.filter((taker) => takeNext(taker, occupancy));
+  const limitOf = webhookLimits(request);
+  const all = startingAt(accounts, request.turn)
+    .map((webhooks) => takerOf(startingAt(webhooks, ownTurn), request, limitOf))
+    .sort((one, other) => one.used - other.used);
+  let { free, room } = request;
+  for (let takers = all; takers.length > 0 && room > 0; )
+    takers = takers.filter((taker) => {
+      const hasTaken = room > 0 && takeNext(taker, free);
+      if (hasTaken) [free, room] = [free - 1, room - 1];
+      return hasTaken;
+    });
   return new Map(all.flatMap(({ shares }) => shares).map((share) => [share.id, share]));
 }
 
@@ -118,66 +103,34 @@ function isMisdivided(shares: LeaseShares, leased: readonly Pick<LeasedRow, 'web
     ...share,
     unused: share.most - (counts.get(share.id) ?? 0),
   }));
-  return all.some(({ unused }) => unused > 0) && all.some((one) => one.unused === 0 && one.most < one.wanted);
+  return all.some(({ unused }) => unused > 0) && all.some((one) => one.unused === 0 && one.count < one.limit);
 }
 
-/** `isAll`: whether the round has found all webhooks that are ready. */
-function accountPools(
+function takerOf(
   webhooks: readonly ReadyWebhook[],
-  request: LeaseRequest,
-  isAll: boolean,
-): AccountPool[] {
-  const accountId = Number(webhooks[0]?.accountId);
+  { inFlight, ...request }: LeaseRequest,
+  limitOf: (webhookId: bigint) => number,
+): Taker {
   const pace = deliverySchedule(Number(webhooks[0]?.pacedUntil), request);
-  const account = {
-    isDistrusted: request.distrusted.includes(accountId),
-    usedOutsideFast: usedOutsideFast(accountId, request),
-    left: pace.allowed,
-  };
-  return [...Map.groupBy(webhooks, ({ pool }) => pool)].map(([pool, ofPool]) => {
-    const shares = likeliestFirst(ofPool).map(({ id }) => {
-      return { id, wanted: request.held[String(id)] ?? maxWebhookLeases(pool), most: 0, pace };
-    });
-    return {
-      pool,
-      used: request.used[pool][accountId] ?? 0,
-      left: isAll ? Number.POSITIVE_INFINITY : perRound(pool, request),
-      account,
-      shares,
-      waiting: shares.filter(({ wanted }) => wanted > 0),
-    };
+  const own = inFlight.filter(({ accountId }) => BigInt(accountId) === webhooks[0]?.accountId);
+  const shares = webhooks.map(({ id }) => {
+    const count = own.find(({ webhookId }) => webhookId === id)?.count ?? 0;
+    return { id, limit: limitOf(id), count, most: 0, pace };
   });
+  return { used: sum(own), allowed: pace.allowed, shares };
 }
 
-/** Gives the next webhook a delivery. Returns false if the account cannot get more from this pool. */
-function takeNext(
-  taker: AccountPool,
-  occupancy: { free: number; readonly inFlight: Record<Pool, number> },
-): boolean {
-  const { pool, account, waiting } = taker;
-  const [next] = waiting;
-  const isLeft = taker.left > 0 && account.left > 0 && occupancy.free > 0;
-  const leases = { ...account, used: taker.used };
-  if (next === undefined || !isLeft || !mayLease(pool, poolRoom(pool, occupancy), leases)) return false;
-  waiting.shift();
+/** Gives a delivery to the webhook of an account with the fewest requests. Returns false if none may have another one. */
+function takeNext(taker: Taker, free: number): boolean {
+  const room = accountRoom(free, taker.used);
+  const open = taker.shares.filter((share) => hasPlace(share, room));
+  const [next] = open.toSorted((one, other) => one.count - other.count);
+  if (next === undefined || taker.allowed <= 0) return false;
+  next.count++;
   next.most++;
-  if (next.most < next.wanted) waiting.push(next);
   taker.used++;
-  taker.left--;
-  account.left--;
-  if (pool !== 'fast') account.usedOutsideFast++;
-  // Deliveries leased in advance do not occupy places.
-  if (next.most <= maxInFlight.perWebhook) {
-    occupancy.free--;
-    occupancy.inFlight[pool]++;
-  }
+  taker.allowed--;
   return true;
-}
-
-/** Webhooks that are new to this process in the order in which they are likely to respond. */
-function likeliestFirst(webhooks: readonly ReadyWebhook[]): readonly ReadyWebhook[] {
-  if (webhooks[0]?.pool !== 'new') return webhooks;
-  return webhooks.toSorted((one, other) => Number((other.succeededAt ?? 0n) - (one.succeededAt ?? 0n)));
 }
 
 function startingAt<T>(all: readonly T[], turn: number): T[] {

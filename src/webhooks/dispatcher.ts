@@ -8,15 +8,12 @@ import {
   type DispatchResult,
   type LeasedDelivery,
   type LeaseRequest,
-  maxInFlight,
-  type SendingState,
+  leaseLimits,
   type SettledDelivery,
 } from '../domain/delivery.ts';
-import { requiredScope } from '../domain/event-type.ts';
 import type { BeginRun, TaskRun } from '../domain/task-run.ts';
 import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
-import { DeliveryLanes, type Loaded } from './delivery-lanes.ts';
-import { RoundOrder } from './round-order.ts';
+import { RequestsInFlight } from './requests-in-flight.ts';
 import type { Outcome } from './send.ts';
 
 /**
@@ -72,6 +69,8 @@ interface DispatcherOptions {
   readonly store: DeliveryStore;
   readonly send: Send;
   readonly clock: Clock;
+  /** Maximum number of requests in flight. */
+  readonly places: number;
   /** Maximum number of deliveries per second and account. */
   readonly perSecond: number;
   /** Returns a random number in [0, 1). */
@@ -90,13 +89,14 @@ export class Dispatcher {
   readonly #inFlight = new Set<Promise<void>>();
   readonly #stopController = new AbortController();
   readonly #timer: NodeJS.Timeout;
-  readonly #lanes = new DeliveryLanes();
+  readonly #requests: RequestsInFlight;
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
   #locked: SettledDelivery[] = [];
   /** Webhooks whose queues are full, with the time until which they are skipped (monotonic ms). */
   readonly #full = new Map<bigint, number>();
-  readonly #order = new RoundOrder();
+  /** The webhook after which the next round continues. */
+  #after = 0n;
   #pacedTimer: NodeJS.Timeout | undefined;
   #isWoken = false;
   #running: Promise<void> | undefined;
@@ -108,6 +108,7 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#requests = new RequestsInFlight(options.places);
     this.#timer = setInterval(this.#check, pollIntervalMs).unref();
     this.#check();
   }
@@ -180,7 +181,7 @@ export class Dispatcher {
     const aheadMs = clock.now() - clock.steady();
     if (aheadMs < this.#aheadMs - maxLeaseMs) {
       this.#isPrepared = false;
-      this.#lanes.resume(Number.POSITIVE_INFINITY);
+      this.#requests.resume(Number.POSITIVE_INFINITY);
     }
     this.#aheadMs = aheadMs;
   }
@@ -217,15 +218,14 @@ export class Dispatcher {
     // The clock may be set forward and back between two polls.
     this.#noticeStep();
     const now = clock.now();
-    this.#releaseLeases(this.#lanes.withdrawSlow(now));
-    const settled = this.#settled.splice(0, maxInFlight.perProcess);
+    const settled = this.#settled.splice(0, leaseLimits.deliveries);
     this.#isWoken = false;
-    this.#lanes.resume(now);
-    const { leases } = this.#lanes;
+    this.#requests.resume(now);
+    const { facts } = this.#requests;
+    const room = this.#isStopping ? 0 : Math.min(facts.free, leaseLimits.deliveries);
     const request = {
-      ...leases,
-      ...{ now, leasedUntil: now + leaseMs, room: this.#isStopping ? 0 : leases.free, perSecond },
-      ...this.#order.next(leases),
+      ...facts,
+      ...{ now, leasedUntil: now + leaseMs, room, perSecond, after: this.#after },
       ...{ full: this.#listFull(settled), turn: random() },
     };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
@@ -237,18 +237,16 @@ export class Dispatcher {
     );
     for (const id of dispatched.full.slice(0, maxSkipped - this.#full.size))
       this.#full.set(id, clock.steady() + skipFullMs);
-    const isMore = this.#order.ended(request, dispatched, dispatched.deliveries.length);
+    this.#after = dispatched.after;
     if (dispatched.isPaced) this.#wakeLater();
-    for (const webhookId of leases.waiting)
-      this.#withhold(webhookId, dispatched.sendingStates[String(webhookId)]);
     if (dispatched.expired > 0) {
       notice('events expired before they were sent', { events: dispatched.expired });
       count('expired', dispatched.expired);
     }
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round begins when an attempt ends, or at the next check.
-    const { isBehind, deliveries, locked } = dispatched;
-    if (isMore && this.#lanes.room > 0) this.#isWoken = true;
+    const { isMore, isBehind, deliveries, locked } = dispatched;
+    if (isMore && this.#requests.facts.free > 0) this.#isWoken = true;
     return {
       isMore: isBehind || (isMore && deliveries.length === 0),
       hasWorked: deliveries.length > 0 || settled.length > locked.length,
@@ -271,24 +269,10 @@ export class Dispatcher {
     }, pacedIntervalMs).unref();
   }
 
-  /**
-   * Ends the leases of queued deliveries that may no longer be sent, because the webhook was disabled or its account has
-   * lost these scopes, or that would be sent to a former URL, with a former secret or in spite of the current types.
-   */
-  #withhold(webhookId: bigint, state: SendingState | undefined): void {
-    const isCurrent = ({ delivery: { type, isSelected, url, secret, formerSecret } }: Loaded) =>
-      state?.scopes.includes(requiredScope(type)) === true &&
-      state.types.includes(type) === isSelected &&
-      state.url === url &&
-      state.secret === secret &&
-      state.formerSecret === formerSecret;
-    this.#releaseLeases(this.#lanes.withdraw(webhookId, isCurrent));
-  }
-
   /** Ends the leases of deliveries that are not in flight. They are due again at once. */
-  #releaseLeases(loaded: readonly Loaded[]): void {
+  #releaseLeases(deliveries: readonly LeasedDelivery[]): void {
     const now = this.#options.clock.now();
-    this.#settled.push(...loaded.map(({ delivery }) => reschedule(delivery, now)));
+    this.#settled.push(...deliveries.map((delivery) => reschedule(delivery, now)));
   }
 
   async #begin(deliveries: readonly LeasedDelivery[]): Promise<void> {
@@ -296,31 +280,26 @@ export class Dispatcher {
     try {
       bodies = await this.#options.store.bodies(deliveries.map(({ eventId }) => eventId));
     } catch (error) {
-      this.#releaseLeases(deliveries.map((delivery) => ({ delivery, body: undefined })));
+      this.#releaseLeases(deliveries);
       throw error;
     }
-    for (const delivery of deliveries) this.#lanes.add({ delivery, body: bodies.get(delivery.eventId) });
-    for (const { webhookId } of deliveries) this.#next(webhookId);
+    for (const delivery of deliveries) this.#attempt(delivery, bodies.get(delivery.eventId));
   }
 
-  /** Sends a webhook's queued deliveries, up to its limit. */
-  #next(webhookId: bigint): void {
-    const { clock } = this.#options;
-    const next = () => this.#lanes.next(webhookId, clock.now());
-    for (let loaded = next(); loaded !== undefined; loaded = next()) {
-      const sent = this.#deliver(loaded).catch((error) => this.#postpone(loaded, error));
-      const attempt = sent.then((milliseconds) => {
-        this.#inFlight.delete(attempt);
-        this.#releaseLeases(this.#lanes.end(loaded.delivery, milliseconds, clock.now()));
-        for (const id of this.#lanes.waiting) this.#next(id);
-        this.wake();
-      });
-      this.#inFlight.add(attempt);
-    }
+  /** `body` is undefined if the event has expired. */
+  #attempt(delivery: LeasedDelivery, body: string | undefined): void {
+    this.#requests.begin(delivery);
+    const sent = this.#deliver(delivery, body).catch((error) => this.#postpone(delivery, error));
+    const attempt = sent.then((milliseconds) => {
+      this.#inFlight.delete(attempt);
+      this.#requests.end(delivery, milliseconds);
+      this.wake();
+    });
+    this.#inFlight.add(attempt);
   }
 
   /** An internal error must not end the process, which would send the delivery again after every restart. */
-  #postpone({ delivery }: Loaded, error: unknown): number {
+  #postpone(delivery: LeasedDelivery, error: unknown): number {
     const { clock, notice } = this.#options;
     notice('a delivery could not be sent because of an internal error', {
       webhook: String(delivery.webhookId),
@@ -331,15 +310,14 @@ export class Dispatcher {
   }
 
   /** Returns the time in which the receiver responded or the attempt failed (ms), or Infinity if nothing was sent. */
-  async #deliver(loaded: Loaded): Promise<number> {
+  async #deliver(delivery: LeasedDelivery, body: string | undefined): Promise<number> {
     const { store, clock, random } = this.#options;
-    const { delivery, body } = loaded;
     const at = clock.now();
     // Skips the attempt if the lease is about to expire, or was released because the clock was set back, because another
     // process may then send the delivery.
     const leftMs = delivery.leasedUntil - at;
     if (leftMs < latestStartMs || leftMs > maxLeaseMs) {
-      this.#releaseLeases([loaded]);
+      this.#releaseLeases([delivery]);
       return Number.POSITIVE_INFINITY;
     }
     const outcome = await this.#send(delivery, body, at);
@@ -367,7 +345,7 @@ export class Dispatcher {
   #secretRetryAt({ webhookId }: LeasedDelivery, outcome: Outcome | NotSent, now: number): number {
     const later = now + secretRetryMs;
     const isUnreadable = 'error' in outcome && outcome.error === 'secret';
-    return isUnreadable && this.#lanes.suspend(webhookId, later) ? now : later;
+    return isUnreadable && this.#requests.suspend(webhookId, later) ? now : later;
   }
 
   async #send(delivery: LeasedDelivery, body: string | undefined, at: number): Promise<Outcome | NotSent> {

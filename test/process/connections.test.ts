@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, issueKey, operatorOf, serveCommand, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
+import { startReceiver } from '../webhooks/receiver.ts';
 import { beginPost, Connection } from './connection.ts';
 
 const descriptors = 96;
@@ -98,6 +99,36 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     busy.write(body.slice(10));
     expect((await busy.reply()).status).toBe(201);
     await service.logged('too many connections');
+  },
+);
+
+testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
+  'requests to webhooks do not count as connections of clients, and there are fewer if few descriptors are free',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using hung = await startReceiver(() => undefined);
+    const command = ['prlimit', '--nofile=2000:2000', ...serveCommand];
+    const env = { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '6', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+    await using service = await startService(folder.path, env, command);
+    const key = await issueKey(folder.path, 'pro', undefined, scopes);
+    const post = async (path: string, body: object) => {
+      const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify(body) };
+      expect((await answered(service.url + path, init)).status).toBe(201);
+    };
+    for (let count = 0; count < 16; count++)
+      await post('/v1/webhooks', { url: `http://127.0.0.1:${hung.port}/`, types: ['pet.*'] });
+    await post('/v1/pets', { name: 'Ozzy', categoryId: 1 });
+    await until(() => hung.requests.length > 8);
+    for (let count = 0; count < 5; count++) {
+      using connection = await Connection.open(service.url);
+      expect((await connection.get('/v1/pets', key)).status).toBe(200);
+    }
+    expect(service.stderr()).not.toContain('too many connections');
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    // A sixteenth of the places, which are a tenth of the free descriptors.
+    expect(hung.requests.length).toBeLessThan(13);
   },
 );
 

@@ -77,7 +77,11 @@ describe.skipIf(servers === undefined)('a delivery that another session has lock
     await store.session`SELECT FROM deliveries WHERE id = 1 FOR UPDATE`;
     expect(idsOf((await store.dispatch(100)).deliveries)).toEqual([2n, 3n]);
     await store.session`COMMIT`;
-    expect(idsOf((await store.dispatch(100, [], { held: { '1': 9 } })).deliveries)).toEqual([1n]);
+    expect(
+      idsOf(
+        (await store.dispatch(100, [], { inFlight: [{ webhookId: 1n, accountId: 1, count: 1 }] })).deliveries,
+      ),
+    ).toEqual([1n]);
   });
 
   test('delays no outcomes of other deliveries, and its outcome is reported and can be stored later', async () => {

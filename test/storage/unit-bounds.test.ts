@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
 import type { Caller } from '../../src/domain/caller.ts';
-import { maxInFlight } from '../../src/domain/delivery.ts';
+import { leaseLimits } from '../../src/domain/delivery.ts';
 import { ImportOperations, type ImportRow } from '../../src/operations/imports/imports.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
@@ -102,12 +102,12 @@ function sample(name: UnitName): Call {
   return found;
 }
 
-/** Outcomes of the maximum number of attempts that a process can have in flight, all for leased deliveries. */
-const settled = Array.from({ length: maxInFlight.perProcess }, (_, index) => ({
+/** Outcomes of as many attempts as a unit stores, all for leased deliveries. */
+const settled = Array.from({ length: leaseLimits.deliveries }, (_, index) => ({
   ...{ id: BigInt(filledRows + 1 + index), webhookId: filledWebhooks.leased, leasedUntil: 5, attempts: '[]' },
   ...({ status: 'succeeded', nextAttemptAt: null, finishedAt: now } as const),
 }));
-const take = leaseRequest(now, { leasedUntil: now + 9, room: 100, after: 3n });
+const take = leaseRequest(now, { leasedUntil: now + 9, room: leaseLimits.deliveries, after: 3n });
 const ofPet = (petId: bigint) => ({ ...write, params: { petId } });
 const ofOrder = (orderId: bigint) => ({ ...write, params: { orderId } });
 const operator = {

@@ -11,7 +11,7 @@ import {
   type SettledDelivery,
 } from '../../src/domain/delivery.ts';
 import type { DeliveryStatus } from '../../src/domain/delivery-status.ts';
-import { type EventType, eventTypes } from '../../src/domain/event-type.ts';
+import type { EventType } from '../../src/domain/event-type.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Scope } from '../../src/domain/scope.ts';
 import type { Store, UnitWriter } from '../../src/operations/units.ts';
@@ -66,6 +66,9 @@ const leaseMs = 60_000;
 const fourEvents = [1n, 2n, 3n, 4n];
 
 const requestAt = (at: number, room: number) => leaseRequest(at, { leasedUntil: at + leaseMs, room });
+
+const requests = (...all: readonly (readonly [bigint | undefined, number, number])[]) =>
+  all.map(([webhookId = 0n, accountId, count]) => ({ webhookId, accountId, count }));
 
 /** Leases up to `room` deliveries of committed events, as a process does. */
 async function take(store: Store, room = 0, at = now): Promise<LeaseResult> {
@@ -245,23 +248,14 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'a fast receiver can have more than four leased deliveries, unless another process has leased some of them',
-    async (bench) => {
-      const [{ id }, { id: held }] = [await create(bench.store), await create(bench.store)];
-      await addPets(bench.store, 9);
-      await take(bench.store);
-      const beside = await bench.beside();
-      const takeFast = { ...requestAt(now, 100), fast: [id, held] };
-      const only = { ...takeFast, held: { [String(id)]: 0 } };
-      expect(
-        (await beside.write('dispatchDeliveries', { settled: [], lease: only })).deliveries,
-      ).toHaveLength(9);
-      const { deliveries } = await bench.store.write('dispatchDeliveries', { settled: [], lease: takeFast });
-      expect(deliveries.map(({ webhookId }) => webhookId)).toEqual(Array(9).fill(id));
-      await addPets(bench.store, 1);
-      await take(bench.store);
-      const rest = await beside.write('dispatchDeliveries', { settled: [], lease: takeFast });
-      expect(rest.deliveries).toEqual([]);
+    'only the process that has leased deliveries of a webhook leases more of them',
+    async ({ store, beside }) => {
+      const { id } = await create(store);
+      await addPets(store, 3);
+      expect((await take(store, 1)).deliveries).toHaveLength(1);
+      expect((await take(await beside(), 9)).deliveries).toEqual([]);
+      const lease = { ...requestAt(now, 9), inFlight: requests([id, 1, 1]) };
+      expect((await store.write('dispatchDeliveries', { settled: [], lease })).deliveries).toHaveLength(2);
     },
   );
 
@@ -737,30 +731,6 @@ export function webhooksConform(check: StoreTest): void {
     },
   );
 
-  check(
-    'a process learns which of its queued deliveries may still be sent, and with what settings',
-    async ({ store }) => {
-      const { accountId, keyId } = await addReader(store);
-      const [{ id }, other] = [await create(store), await create(store)];
-      const standing = async () => {
-        const waiting = [id, other.id, 99n];
-        const asked = { settled: [], lease: { ...requestAt(now, 0), waiting } };
-        return (await store.write('dispatchDeliveries', asked)).sendingStates;
-      };
-      const types = eventTypes.filter((type) => !type.startsWith('order.'));
-      const sending = { url: 'https://shop.example/', types, secret: 'sealed', formerSecret: null };
-      const may = { ...sending, scopes: ['pets:read'] as Scope[] };
-      expect(await standing()).toEqual({ [`${id}`]: may, [`${other.id}`]: may });
-      await store.write('disableWebhookByOperator', { id, reason: 'Overloaded.', now });
-      expect(await standing()).toEqual({ [`${other.id}`]: may });
-      await store.write('revokeKey', { id: keyId, at: now });
-      expect(await standing()).toEqual({ [`${other.id}`]: { ...sending, scopes: [] } });
-      await addKey(store, accountId);
-      await store.write('closeAccount', { id: accountId, closedAt: now });
-      expect(await standing()).toEqual({});
-    },
-  );
-
   /** Creates webhooks of these accounts, with ten due deliveries each. Returns a function that counts what a round leases. */
   const createLeased = async (store: Store, accounts: readonly number[]) => {
     const made: { readonly id: bigint }[] = [];
@@ -776,73 +746,43 @@ export function webhooksConform(check: StoreTest): void {
     };
     return leased;
   };
-  const none = { fast: 0, slow: 0, new: 0, stalled: 0 };
-  const usedBy = (used: Partial<LeaseRequest['used']>) => ({
-    used: { fast: {}, slow: {}, new: {}, stalled: {}, ...used },
-  });
-
   check(
-    'a webhook gets 32 deliveries at most if its receiver is fast, 1 if it is stalled, and otherwise 4',
+    'a webhook may have 4 requests in flight, and 1 if its receiver did not respond to the last one',
     async ({ store }) => {
       const leased = await createLeased(store, [1, 1, 1, 1]);
-      const speeds = ([fast = 0n, slow = 0n, stalled = 0n]: readonly bigint[]) => {
-        return { fast: [fast], slow: [slow], stalled: [stalled] };
-      };
-      expect(await leased(speeds)).toEqual([[10, 4, 1, 4], false]);
+      expect(
+        await leased(([one, two, stalled = 0n]) => ({
+          inFlight: requests([one, 1, 3], [two, 1, 4]),
+          stalled: [stalled],
+        })),
+      ).toEqual([[1, 0, 1, 4], false]);
     },
   );
 
   check(
-    'the webhooks of an account share the part of each pool that the account has not used',
-    async ({ store }) => {
-      const leased = await createLeased(store, [1, 1, 1, 1, 2]);
-      const speeds = ([one = 0n, two = 0n, three = 0n]: readonly bigint[]) => ({
-        fast: [one, two],
-        slow: [three],
-      });
-      const leasedWith = async (used: Partial<LeaseRequest['used']>) =>
-        (await leased((ids) => ({ ...speeds(ids), ...usedBy(used) })))[0];
-      expect(await leasedWith({ fast: { 1: 27 } })).toEqual([3, 2, 4, 4, 4]);
-      expect(await leasedWith({ fast: { 1: 38 }, slow: { 1: 29 } })).toEqual([0, 0, 4, 1, 4]);
-      expect(await leasedWith({ slow: { 1: 70 }, new: { 2: 15 } })).toEqual([10, 10, 2, 1, 0]);
-    },
-  );
-
-  check(
-    'the less room there is, the fewer deliveries an account gets, and each pool leaves some for the others',
+    'an account may use a sixteenth of the free places, and a webhook leaves as many to the others of its account as it uses',
     async ({ store }) => {
       const leased = await createLeased(store, [1, 1, 2, 3]);
-      const at = async (inFlight: Partial<LeaseRequest['inFlight']>, more: Partial<LeaseRequest> = {}) => {
-        const all = { ...none, ...inFlight };
-        const free = 100 - all.fast - all.slow - all.new - all.stalled;
-        const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
-        return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), ...more })))[0];
-      };
-      expect(await at({ fast: 80 })).toEqual([1, 3, 2, 2]);
-      expect(await at({ fast: 60, slow: 20 })).toEqual([1, 3, 2, 2]);
-      expect(await at({ fast: 56 }, usedBy({ fast: { 1: 4 } }))).toEqual([3, 4, 4, 4]);
-      expect(await at({ slow: 45, stalled: 28 })).toEqual([4, 1, 2, 2]);
-      expect(await at({ slow: 73 }, usedBy({ slow: { 1: 1 } }))).toEqual([4, 1, 2, 2]);
-      expect(await at({ slow: 73 }, usedBy({ slow: { 1: 2 } }))).toEqual([5, 0, 2, 2]);
-      expect(await at({ new: 28 }, usedBy({ slow: { 2: 1 } }))).toEqual([10, 4, 0, 1]);
-      expect(await at({ slow: 80 })).toEqual([4, 0, 0, 0]);
+      const at = async (free: number, own: (ids: readonly bigint[]) => LeaseRequest['inFlight'] = () => []) =>
+        (await leased((ids) => ({ free, inFlight: own(ids) })))[0];
+      expect(await at(800)).toEqual([4, 4, 4, 4]);
+      expect(await at(16 * 9)).toEqual([3, 3, 4, 4]);
+      expect(await at(16 * 7)).toEqual([2, 2, 3, 3]);
+      expect(await at(16 * 2)).toEqual([1, 0, 1, 1]);
+      expect(await at(3)).toEqual([1, 0, 1, 1]);
+      expect(await at(2)).toEqual([1, 0, 1, 0]);
+      expect(await at(0)).toEqual([0, 0, 0, 0]);
+      expect(await at(3, ([one]) => requests([one, 1, 1]))).toEqual([0, 0, 1, 1]);
+      expect(await at(16 * 4, ([one]) => requests([one, 1, 2]))).toEqual([0, 1, 2, 2]);
     },
   );
 
   check(
-    'an account with requests that were not answered gets one delivery, and more only while much room is left',
+    'a round leases at most as many deliveries as it has room for, and accounts with fewer requests get theirs first',
     async ({ store }) => {
-      const leased = await createLeased(store, [1, 1]);
-      const at = async (inFlight: Partial<LeaseRequest['inFlight']>) => {
-        const all = { ...none, ...inFlight };
-        const speeds = ([fast = 0n, slow = 0n]: readonly bigint[]) => ({ fast: [fast], slow: [slow] });
-        const free = 100 - all.fast - all.slow;
-        return (await leased((ids) => ({ free, inFlight: all, ...speeds(ids), distrusted: [1] })))[0];
-      };
-      expect(await at({ fast: 40 })).toEqual([4, 4]);
-      expect(await at({ fast: 80 })).toEqual([0, 2]);
-      expect(await at({ slow: 60 })).toEqual([1, 2]);
-      expect(await at({ slow: 72 })).toEqual([1, 1]);
+      const leased = await createLeased(store, [1, 2, 3]);
+      expect((await leased(([one]) => ({ room: 2, inFlight: requests([one, 1, 1]) })))[0]).toEqual([0, 1, 1]);
+      expect((await leased(() => ({ room: 0 })))[0]).toEqual([0, 0, 0]);
     },
   );
 
@@ -853,33 +793,31 @@ export function webhooksConform(check: StoreTest): void {
       await create(store, 2);
       await addPets(store, 1);
       await store.events.bounds();
-      const inFlight = { ...none, slow: 45, stalled: 29 };
-      const lease = { ...requestAt(now, 100), inFlight, free: 26 };
-      const round = () => store.write('dispatchDeliveries', { settled: [], lease });
+      const round = () => store.write('dispatchDeliveries', { settled: [], lease: requestAt(now, 1) });
       const [first, second] = [await round(), await round()];
       expect([first.deliveries.length, first.isMore, second.deliveries.length]).toEqual([0, true, 1]);
     },
   );
 
   check(
-    'webhooks of accounts that have used up their limits do not take the place of others in a round',
+    'webhooks that may not have another request do not take the place of others in a round',
     async ({ store, besideWith }) => {
       const { write } = await besideWith({ addDeliveries });
       const made: bigint[] = [];
       for (let at = 0; at <= leaseLimits.webhooks; at++)
         made.push((await create(store, 1 + Math.floor(at / 10))).id);
-      for (const webhookId of made) await write('addDeliveries', { webhookId, count: 1 });
-      const usedUp = { 1: 75, 2: 75, 3: 75, 4: 75, 5: 75 };
+      const last = made.at(-1) ?? 0n;
+      const others = made.slice(0, -1);
       const takeWith = async (limits: Partial<LeaseRequest>) => {
+        for (const webhookId of made) await write('addDeliveries', { webhookId, count: 1 });
         const lease = { ...requestAt(now, 100), ...limits };
         const { deliveries } = await store.write('dispatchDeliveries', { settled: [], lease });
         return deliveries.map(({ webhookId }) => webhookId);
       };
-      const last = made.at(-1) ?? 0n;
-      expect(await takeWith(usedBy({ slow: usedUp }))).toEqual([last]);
-      await write('addDeliveries', { webhookId: last, count: 1 });
-      const held = { [`${last}`]: 1 };
-      expect(await takeWith({ held, ...usedBy({ fast: usedUp }), fast: made })).toEqual([last]);
+      expect(await takeWith({ suspended: others })).toEqual([last]);
+      const accountsAtLimit = [1, 2, 3, 4, 5].map((id) => [90n + BigInt(id), id, 50] as const);
+      const inFlight = requests([last, 6, 1], ...accountsAtLimit);
+      expect(await takeWith({ inFlight })).toEqual([last]);
     },
   );
 
@@ -925,10 +863,8 @@ export function webhooksConform(check: StoreTest): void {
       const inSecond = async (second: number) => {
         const counts = new Map(own.map((id) => [id, 0]));
         for (let at = 0; at < 1_000; at += 50) {
-          const fast = [...own, 1n];
           const taking = {
             ...requestAt(now + second * 1_000 + at, 100),
-            fast,
             perSecond: 20,
             turn: (round++ % 4) / 4 + 0.1,
           };
@@ -956,12 +892,12 @@ export function webhooksConform(check: StoreTest): void {
       await create(store);
       await addPets(store, 30);
       await take(store);
-      const taking = (at: number) => ({ ...requestAt(at, 100), fast: [1n], perSecond: 20 });
-      const leased = async (at: number) =>
-        (await store.write('dispatchDeliveries', { settled: [], lease: { ...taking(at), held: { 1: 64 } } }))
-          .deliveries.length;
-      expect(await leased(now + 3_600_000)).toBe(20);
-      expect([await leased(now), await leased(now), await leased(now + 100)]).toEqual([1, 0, 2]);
+      const leased = async (at: number) => {
+        const lease = { ...requestAt(at, 100), inFlight: requests([1n, 1, 1]), perSecond: 3 };
+        return (await store.write('dispatchDeliveries', { settled: [], lease })).deliveries.length;
+      };
+      expect(await leased(now + 3_600_000)).toBe(3);
+      expect([await leased(now), await leased(now), await leased(now + 667)]).toEqual([1, 0, 2]);
     },
   );
 

@@ -91,6 +91,7 @@ export function serve(context: RequestContext): { readonly url: string } & Async
       port: 0,
       idleTimeoutSeconds: 75,
       maxConnections: 0,
+      outgoing: () => 0,
       processes: 1,
     },
     trustedProxies: [],

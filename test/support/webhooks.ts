@@ -3,7 +3,7 @@
 import { openStorage } from '../../src/app/store.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
-import type { LeaseRequest } from '../../src/domain/delivery.ts';
+import { type LeaseRequest, maxInFlight } from '../../src/domain/delivery.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import type { NewRowOf } from '../../src/tables/table.ts';
 import type { deliveries, webhooks } from '../../src/tables/webhooks.ts';
@@ -34,27 +34,9 @@ async function write(url: string, change: (store: Awaited<ReturnType<typeof open
 const open = (url: string) =>
   openStorage({ url, clock: systemClock(), rules: readConfig({}).limits, isServing: false, units });
 
-const slow = Array.from({ length: 200 }, (_, at) => BigInt(at + 1));
-
-/**
- * A round of a process that has leased no deliveries, and knows all receivers as slow. It leases none, and only creates
- * those of recent events.
- */
+/** A round of a process that has no requests in flight. It leases no deliveries, and only creates those of recent events. */
 export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
-  const none = {
-    held: {},
-    used: { fast: {}, slow: {}, new: {}, stalled: {} },
-    free: 100,
-    inFlight: { fast: 0, slow: 0, new: 0, stalled: 0 },
-    distrusted: [],
-    activeAccounts: 0,
-    isForAll: true,
-    slow,
-    stalled: [],
-    full: [],
-    fast: [],
-    waiting: [],
-  };
+  const none = { free: maxInFlight.perProcess, inFlight: [], stalled: [], suspended: [], full: [] };
   return { now, leasedUntil: now, room: 0, after: 0n, ...none, perSecond: 10_000, turn: 0, ...more };
 }
 

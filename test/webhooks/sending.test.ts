@@ -358,75 +358,41 @@ describe.each(places)('on %s', (_name, start) => {
     expect(await shown(owner, webhook)).toMatchObject({ enabled: true });
   });
 
-  test('closing an account disables its webhooks, and starts none of the deliveries that are queued or due for a retry', async () => {
+  test('closing an account disables its webhooks, and starts none of the deliveries that are due now or for a retry', async () => {
     const { app } = shared;
     const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
     let answers: (() => void)[] = [];
-    let isFast = true;
     await using receiver = await startReceiver((socket) => {
-      const answer = () => socket.write(response('503 Unavailable'));
-      if (isFast) socket.write(response('200 OK'));
-      else answers.push(answer);
+      answers.push(() => socket.write(response('503 Unavailable')));
     });
     await using others = await answering('200 OK');
     const webhook = await subscribe(owner, receiver);
     await subscribe(witness, others);
-    await owner.addPet();
-    await until(() => receiver.requests.length === 1);
-    isFast = false;
-    // The receiver is fast, so that the process leases more deliveries than it starts at once. Another process does not
-    // know that, and starts one at a time.
     await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
-    const started = shared.apps.length === 1 ? 5 : 2;
-    await until(() => receiver.requests.length >= started);
+    await until(() => receiver.requests.length === 4);
     await app.operator.accounts.close(owner.account.id);
     await witness.addPet();
-    await until(() => others.requests.length === 22);
+    await until(() => others.requests.length === 21);
     const { storage } = app.operator;
     const leased = async () =>
       (await storage.deliveries.list(undefined, 100, { webhookId: webhook.id })).filter(
         ({ leasedUntil }) => leasedUntil !== undefined,
       );
-    await until(async () => (await leased()).length <= 4);
-    const sent = receiver.requests.length;
     for (const answer of answers) answer();
     answers = [];
     await until(async () => (await leased()).length === 0);
     advance(shared.apps, 10);
     await witness.addPet();
-    await until(() => others.requests.length === 23);
-    expect(receiver.requests).toHaveLength(sent);
+    await until(() => others.requests.length === 22);
+    expect(receiver.requests).toHaveLength(4);
     expect(await storage.webhooks.find(webhook.id)).toMatchObject({
       enabled: false,
       disabledReason: 'account_closed',
     });
   });
-
-  test('the hung receivers of one account leave room for other accounts, however fast they were before', async () => {
-    const { app } = shared;
-    const [owner, witness] = [await buyerOf(app), await buyerOf(app)];
-    let isFast = true;
-    await using receiver = await startReceiver((socket) => isFast && socket.write(response('200 OK')));
-    await using others = await answering('200 OK');
-    const hung: Shown[] = [];
-    for (let at = 0; at < 8; at++) hung.push(await subscribe(owner, receiver));
-    await subscribe(witness, others);
-    await owner.addPet();
-    await until(() => receiver.requests.length === 8);
-    isFast = false;
-    for (let at = 0; at < 20; at++) await owner.addPet();
-    await until(() => receiver.requests.length > 8 && others.requests.length === 21);
-    const { storage } = app.operator;
-    const pending = await Promise.all(
-      hung.map(({ id }) => storage.deliveries.list(undefined, 100, { webhookId: id, status: 'pending' })),
-    );
-    const leased = pending.flat().filter(({ leasedUntil }) => leasedUntil !== undefined);
-    // 32 of fast webhooks, and on a slow machine up to 32 of webhooks that were not fast at first.
-    expect(leased.length).toBeLessThanOrEqual(64 * shared.apps.length);
-  });
 });
 
-// Two instances would share the deliveries of a fast receiver in a way that depends on their timing.
+// Each instance has its own places.
 describe.each(places)('with a single sending instance on %s', (_name, start) => {
   let shared: Place;
   beforeAll(async () => {
@@ -453,14 +419,14 @@ describe.each(places)('with a single sending instance on %s', (_name, start) => 
       await Promise.all(Array.from({ length: 8 }, () => subscribe(owner, hung)));
     }
     for (let at = 0; at < 4; at++) await other.addPet();
-    await until(() => hung.requests.length > maxInFlight.perProcess / 2);
+    await until(() => hung.requests.length >= 13 * 8);
     await subscribe(other, unknown);
     for (let at = 0; at < 10; at++) await other.addPet();
     await until(() => known.requests.length === 15 && unknown.requests.length === 10);
     expect(most).toBeLessThan(maxInFlight.perProcess);
   });
 
-  test('after a change of the URL, no queued delivery is sent to the former URL', async () => {
+  test('after a change of the URL, no further delivery is sent to the former URL', async () => {
     const { app } = shared;
     const owner = await buyerOf(app);
     let held: Socket[] | undefined;
@@ -473,23 +439,14 @@ describe.each(places)('with a single sending instance on %s', (_name, start) => 
     held = [];
     await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
     await until(() => former.requests.length === 5);
-    const leases = async () => {
-      const rows = await app.operator.storage.deliveries.list(undefined, 100, { webhookId: id });
-      return rows.flatMap(({ leasedUntil }) => leasedUntil ?? []);
-    };
-    await until(async () => (await leases()).length === 20);
-    const before = Math.max(...(await leases()));
-    // Less than the second after which a receiver counts as slow.
-    advance(shared.apps, 0.5);
     const body = JSON.stringify({ url: `http://127.0.0.1:${current.port}/` });
     expect((await owner.call('PATCH', `/webhooks/${id}`, { body })).status).toBe(200);
-    await until(async () => (await leases()).filter((until) => until > before).length === 16);
     for (const socket of held) answer(socket);
     await until(() => current.requests.length === 16);
     expect(former.requests).toHaveLength(5);
   });
 
-  test('after a change of the types, no queued delivery of another type is sent', async () => {
+  test('after a change of the types, no pending delivery of another type is sent', async () => {
     const { app } = shared;
     const owner = await buyerOf(app);
     let held: Socket[] | undefined;
@@ -501,17 +458,8 @@ describe.each(places)('with a single sending instance on %s', (_name, start) => 
     held = [];
     await Promise.all(Array.from({ length: 20 }, () => owner.addPet()));
     await until(() => receiver.requests.length === 5);
-    const leases = async () => {
-      const rows = await app.operator.storage.deliveries.list(undefined, 100, { webhookId: webhook.id });
-      return rows.flatMap(({ leasedUntil }) => leasedUntil ?? []);
-    };
-    await until(async () => (await leases()).length === 20);
-    const before = Math.max(...(await leases()));
-    // Less than the second after which a receiver counts as slow.
-    advance(shared.apps, 0.5);
     const body = JSON.stringify({ types: ['pet.deleted'] });
     expect((await owner.call('PATCH', `/webhooks/${webhook.id}`, { body })).status).toBe(200);
-    await until(async () => (await leases()).filter((until) => until > before).length === 16);
     for (const socket of held) answer(socket);
     held = undefined;
     await until(async () => (await deliveriesOf(owner, webhook, 'failed')).length === 16);

@@ -1,4 +1,5 @@
 /** The maximum and current number of a listener's connections, which the runtime does not provide. */
+import { maxInFlight } from '../../domain/delivery.ts';
 import { descriptorLimit, openDescriptors } from './descriptors.ts';
 import { listConnections } from './sockets.ts';
 
@@ -16,6 +17,9 @@ const defaultMaxConnections = 10_000;
  * connections.
  */
 const defaultShare = 0.75;
+/** Limits for requests to webhooks: a fraction of the free descriptors, and a minimum. */
+const webhookShare = 0.1;
+const minWebhookRequests = 16;
 /** Limits for connections to the admin listener: a maximum, a fraction of the free descriptors, and a minimum. */
 export const maxAdminConnections = 256;
 const adminShare = 0.1;
@@ -28,16 +32,20 @@ const minSpareDescriptors = 8;
 
 /**
  * Limits connections to the public port. The limit applies to open descriptors, including those used for other
- * purposes.
+ * purposes, except for `outgoing` connections.
  */
-export function clientConnectionLimit(maxConnections: number, processes: number): ConnectionLimit {
-  const others = openDescriptors();
+export function clientConnectionLimit(
+  maxConnections: number,
+  processes: number,
+  outgoing: () => number,
+): ConnectionLimit {
+  const others = openDescriptors() - outgoing();
   // The descriptor limit applies per process. The other limits apply to all processes combined.
   const free = Math.floor((descriptorLimit() - others) * defaultShare);
   const part = Math.floor((maxConnections || defaultMaxConnections) / processes);
   const maxOpen = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
   const isExhausted = () => openDescriptors() >= descriptorLimit() - minSpareDescriptors;
-  return { maxConnections: maxOpen, open: openDescriptors, isExhausted };
+  return { maxConnections: maxOpen, open: () => openDescriptors() - outgoing(), isExhausted };
 }
 
 /** Limits connections to the admin port, so that descriptors remain for clients. */
@@ -58,4 +66,10 @@ export function adminConnectionLimit(port: number): ConnectionLimit {
   };
   // If clients use all descriptors, closing the few connections of operators does not help.
   return { maxConnections: maxOpen, open, isExhausted: () => false };
+}
+
+/** Maximum number of requests to webhooks in flight, so that descriptors remain for clients and the store. */
+export function webhookRequestLimit(): number {
+  const share = Math.floor((descriptorLimit() - openDescriptors()) * webhookShare);
+  return Math.min(maxInFlight.perProcess, Math.max(minWebhookRequests, share));
 }

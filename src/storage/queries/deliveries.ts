@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { maxPending, type SendableEvents, type SendingState } from '../../domain/delivery.ts';
+import { maxPending, type SendableEvents } from '../../domain/delivery.ts';
 import { deletedWebhookOwner } from '../../tables/webhooks.ts';
 import {
   deliveryBatch,
@@ -9,11 +9,9 @@ import {
   mistimedSql,
   nextToTrim,
   parseSendableScopes,
-  type SendingRow,
   sendingSql,
   successPrecisionMs,
   type TrimCandidate,
-  toSendingStates,
   trimBatch,
   trimCandidateColumnsSql,
   trimmedTo,
@@ -43,8 +41,6 @@ export const deliveryStatements = perDialect((dialect) => {
   return {
     sendable: `SELECT account_id AS "accountId", ${conditions.sendable} AS sendable
       FROM (SELECT value AS account_id FROM (${integersIn('$1')}) AS listed) AS webhooks`,
-    sendingStates: `SELECT id, url, types, secret, former_secret AS "formerSecret", ${conditions.sendable} AS sendable
-      FROM webhooks WHERE id IN (${integersIn('$1')}) AND enabled`,
     full: `SELECT id FROM deliveries WHERE webhook_id = $1 AND status = 'pending'
       ORDER BY webhook_id, status, id LIMIT 1 OFFSET ${maxPending - 1}`,
     addPaces: `INSERT INTO webhook_paces (account_id) ${missingPacesSql} ON CONFLICT DO NOTHING`,
@@ -93,18 +89,6 @@ export function readSendable(
   );
   return andThen(found, (rows) =>
     rows.map((row) => ({ accountId: Number(row.accountId), scopes: parseSendableScopes(row) })),
-  );
-}
-
-/** The secrets and the selected events of webhooks whose deliveries wait to be sent. */
-export async function readSendingStates(
-  engine: Engine,
-  webhookIds: readonly bigint[],
-  now: number,
-): Promise<Record<string, SendingState>> {
-  const { sendingStates } = deliveryStatements(engine);
-  return toSendingStates(
-    await engine.all<SendingRow>(sendingStates, JSON.stringify(webhookIds.map(String)), now),
   );
 }
 

@@ -21,8 +21,8 @@ import {
   successPrecisionMs,
   toLeasedDelivery,
 } from '../../delivery-row.ts';
-import { divideLeases, eligibleAccountsJson, nextRound, updatedPaces } from '../../lease-rounds.ts';
-import { createDeliveryWrites, readSendingStates } from '../../queries/deliveries.ts';
+import { divideLeases, nextRound, occupiedJson, updatedPaces } from '../../lease-rounds.ts';
+import { createDeliveryWrites } from '../../queries/deliveries.ts';
 import { postgresDialect } from '../../queries/engine.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
@@ -38,7 +38,7 @@ interface ReadyRow extends ReadyWebhook {
 
 export function deliveryWrites(statements: Statements): DeliveryWrites {
   const engine = new PostgresEngine(statements);
-  return Object.assign(new Deliveries(statements, engine), createDeliveryWrites(engine));
+  return Object.assign(new Deliveries(statements), createDeliveryWrites(engine));
 }
 
 /**
@@ -46,21 +46,16 @@ export function deliveryWrites(statements: Statements): DeliveryWrites {
  * per second.
  */
 class Deliveries extends PostgresEntity<typeof deliveries> {
-  readonly #engine: PostgresEngine;
   readonly #statements: Statements;
 
-  constructor(statements: Statements, engine: PostgresEngine) {
+  constructor(statements: Statements) {
     super(deliveries, statements);
-    this.#engine = engine;
     this.#statements = statements;
   }
 
   async lease(request: LeaseRequest): Promise<LeaseResult> {
-    const { now, leasedUntil, room, waiting } = request;
-    const [found, sendingStates] = await Promise.all([
-      this.#ready(request),
-      waiting.length > 0 ? readSendingStates(this.#engine, waiting, now) : {},
-    ]);
+    const { now, leasedUntil, room } = request;
+    const found = await this.#ready(request);
     const behind = found.filter(({ isBehind }) => isBehind);
     const shares = divideLeases(found, request);
     const last = found[0]?.last ?? 0n;
@@ -78,7 +73,6 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
       full: findFull(found, last, request),
       expired,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
-      sendingStates,
     };
   }
 
@@ -118,40 +112,34 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    * PostgreSQL evaluates `position` again, but not the subquery `pending`.
    */
   #ready(request: LeaseRequest): Promise<ReadyRow[]> {
-    const { after, now, room, held, full, isForAll } = request;
-    const [fast, slow, stalled] = [request.fast, request.slow, request.stalled].map(
-      (ids) => `[${ids.join()}]`,
-    );
-    const ofWebhooks = JSON.stringify(held);
+    const { after, now, room, full } = request;
     return this.#statements.run(
       (sql) => sql`
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
           former_secret_until AS "formerSecretUntil", position, redelivering_to AS "redeliveringTo", last, oldest,
           is_behind AND position < last AS "isBehind", ${sql.unsafe(sendingConditions.sendable)} AS sendable,
-          paced_until AS "pacedUntil", pool, succeeded_at AS "succeededAt"
+          paced_until AS "pacedUntil"
         FROM webhooks
         JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
         CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
         CROSS JOIN LATERAL (
           SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
         ) AS bounds
+        CROSS JOIN (SELECT ${occupiedJson(request)}::text::json AS list) AS occupied
         CROSS JOIN LATERAL (
-          SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined,
-            CASE WHEN webhooks.id IN (SELECT json_array_elements_text(${fast}::text::json)::bigint) THEN 'fast'
-              WHEN webhooks.id IN (SELECT json_array_elements_text(${slow}::text::json)::bigint) THEN 'slow'
-              WHEN webhooks.id IN (SELECT json_array_elements_text(${stalled}::text::json)::bigint) THEN 'stalled'
-              ELSE 'new' END AS pool
+          SELECT webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint) AS is_examined
         ) AS examined
-        CROSS JOIN (SELECT ${eligibleAccountsJson(request)}::text::json AS eligible) AS accounts
         CROSS JOIN LATERAL (
           SELECT CASE WHEN position < last AND is_examined THEN coalesce(${sql.unsafe(sendingConditions.hasRoom)}, false)
             ELSE false END AS is_behind OFFSET 0
         ) AS pending
-        WHERE webhooks.id > ${after} AND enabled AND (${isForAll}::boolean OR pool = 'fast') AND (
+        WHERE webhooks.id > ${after} AND enabled AND (
           (is_examined AND position < last AND ${sql.unsafe(sendingConditions.isAnyReadable)}) OR (
             (paced_until <= ${maxPacedUntil(request)}::bigint OR paced_until > clock.now * 1000 + ${burstMicroseconds}::bigint)
-            AND coalesce(eligible ->> (pool || ' ' || webhooks.account_id), eligible ->> (pool || ' *'))::bigint > 0
-            AND coalesce((${ofWebhooks}::text::json ->> webhooks.id::text)::bigint > 0, ${room}::bigint > 0 AND NOT EXISTS (
+            AND ${room}::bigint > 0
+            AND webhooks.account_id NOT IN (SELECT json_array_elements_text(list -> 'accounts')::bigint)
+            AND webhooks.id NOT IN (SELECT json_array_elements_text(list -> 'webhooks')::bigint)
+            AND (webhooks.id IN (SELECT json_array_elements_text(list -> 'held')::bigint) OR NOT EXISTS (
               SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > clock.now))
             AND ${sql.unsafe(sendingConditions.isAnyDue)}))
         ORDER BY webhooks.id LIMIT ${leaseLimits.webhooks} FOR NO KEY UPDATE OF webhooks, webhook_paces SKIP LOCKED`,
@@ -209,9 +197,10 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
    */
   async #lease(
     found: readonly ReadyRow[],
-    { now, leasedUntil, room, held }: LeaseRequest,
+    { now, leasedUntil, room, inFlight }: LeaseRequest,
     shares: ReturnType<typeof divideLeases>,
   ): Promise<LeasedRow[]> {
+    const held = new Set(inFlight.map(({ webhookId }) => webhookId));
     const webhooks = JSON.stringify(
       found.map((webhook) => {
         const { id, accountId } = webhook;
@@ -221,7 +210,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
           id: `${id}`,
           account: `${accountId}`,
           most,
-          isHeld: `${id}` in held,
+          isHeld: held.has(id),
           scopes: parseSendableScopes(webhook),
           ...paced,
         };

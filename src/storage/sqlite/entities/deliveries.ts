@@ -31,13 +31,8 @@ import {
   successPrecisionMs,
   toLeasedDelivery,
 } from '../../delivery-row.ts';
-import { divideLeases, eligibleAccountsJson, nextRound, updatedPaces } from '../../lease-rounds.ts';
-import {
-  createDeliveryWrites,
-  deliveryStatements,
-  readSendable,
-  readSendingStates,
-} from '../../queries/deliveries.ts';
+import { divideLeases, nextRound, occupiedJson, updatedPaces } from '../../lease-rounds.ts';
+import { createDeliveryWrites, deliveryStatements, readSendable } from '../../queries/deliveries.ts';
 import { sqliteDialect } from '../../queries/engine.ts';
 import type { DeliveryStore } from '../../storage.ts';
 import type { DeliveryWrites } from '../../transaction.ts';
@@ -45,17 +40,14 @@ import { SqliteEngine } from '../engine.ts';
 import { type MarkChanged, type RunRead, SqliteEntity } from './entity.ts';
 
 const { pending: pendingOf, hasRoom, isAnyReadable, isAnyDue, sendable } = sendingSql(sqliteDialect, '?3');
-const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?9))';
+const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?8))';
 const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
 const hasPace = `(paced_until <= ?7 OR paced_until > ?3 * 1000 + ${burstMicroseconds})`;
-const isIn = (parameter: string) => `id IN (SELECT value FROM json_each(${parameter}))`;
-const pool = `CASE WHEN ${isIn('?10')} THEN 'fast' WHEN ${isIn('?11')} THEN 'slow' WHEN ${isIn('?12')} THEN 'stalled'
-  ELSE 'new' END`;
-const eligibilityOf = (account: string) => `?8 ->> ('$."' || pool || ' ' || ${account} || '"')`;
-const isEligible = `coalesce(${eligibilityOf('account_id')}, ${eligibilityOf("'*'")})`;
-const mayBeTaken = `${isEligible} = 1
-  AND coalesce(?6 ->> ('$."' || id || '"') > 0, ?4 > 0 AND NOT ${isLeased})`;
+const isListed = (column: string, list: string) =>
+  `${column} IN (SELECT value FROM json_each(?6, '$.${list}'))`;
+const mayBeTaken = `?4 > 0 AND NOT ${isListed('webhooks.account_id', 'accounts')} AND NOT ${isListed('id', 'webhooks')}
+  AND (${isListed('id', 'held')} OR NOT ${isLeased})`;
 
 export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements DeliveryStore {
   readonly #oldest;
@@ -96,28 +88,24 @@ export class SqliteDeliveries extends SqliteEntity<typeof deliveries> implements
 export function deliveryWrites(database: Database, touch: MarkChanged): DeliveryWrites {
   const engine = new SqliteEngine(database);
   engine.prepare(deliveryStatements(engine));
-  return Object.assign(new Deliveries(database, engine, touch), createDeliveryWrites(engine));
+  return Object.assign(new Deliveries(database, touch), createDeliveryWrites(engine));
 }
 
 class Deliveries extends SqliteEntity<typeof deliveries> {
-  readonly #engine: SqliteEngine;
   readonly #statements;
 
-  constructor(database: Database, engine: SqliteEngine, touch: MarkChanged) {
+  constructor(database: Database, touch: MarkChanged) {
     super(database, deliveries, { touch });
-    this.#engine = engine;
     this.#statements = statementsOf(database);
   }
 
-  async lease(request: LeaseRequest): Promise<LeaseResult> {
-    const { now, leasedUntil, room, after, held, waiting } = request;
+  lease(request: LeaseRequest): LeaseResult {
+    const { now, leasedUntil, room, after, full } = request;
     const bounds = this.#bounds();
     const found = this.#statements.ready.all(
       ...[after, bounds.last, now, room, leaseLimits.webhooks],
-      ...[JSON.stringify(held), maxPacedUntil(request), eligibleAccountsJson(request)],
       // Ids may exceed the safe integers of JavaScript.
-      ...[request.full, request.fast, request.slow, request.stalled].map((ids) => `[${ids.join()}]`),
-      request.isForAll ? 1 : 0,
+      ...[occupiedJson(request), maxPacedUntil(request), `[${full.join()}]`],
     );
     const shares = divideLeases(found, request);
     const taken: LeasedDelivery[] = [];
@@ -135,14 +123,12 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     }
     const paces = updatedPaces(taken, shares);
     for (const { accountId, pacedUntil } of paces) this.#statements.pace.run(accountId, pacedUntil);
-    const sendingStates = await readSendingStates(this.#engine, waiting, now);
     return {
       deliveries: taken,
       ...nextRound(found, taken, request, { last: bounds.last, shares }),
       full: findFull(found, bounds.last, request),
       expired: Number(expired),
       isPaced: paces.some(({ isUsedUp }) => isUsedUp),
-      sendingStates,
     };
   }
 
@@ -193,11 +179,9 @@ function statementsOf(database: Database) {
     ready: database.query<ReadyWebhook & { readonly mayBeTaken: bigint }, SqlValue[]>(
       `SELECT id, webhooks.account_id AS accountId, url, types, secret, former_secret AS formerSecret,
               former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
-              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil,
-              pool, succeeded_at AS succeededAt
-       FROM (SELECT *, ${pool} AS pool FROM webhooks WHERE id > ?1 AND enabled = 1) AS webhooks
-       CROSS JOIN webhook_paces USING (account_id)
-       WHERE (?13 = 1 OR pool = 'fast')
+              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
+       FROM webhooks CROSS JOIN webhook_paces USING (account_id)
+       WHERE id > ?1 AND enabled = 1
          AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${mayBeTaken} AND ${isAnyDue}))
        ORDER BY id LIMIT ?5`,
     ),
