@@ -31,13 +31,16 @@ interface Step {
 }
 
 /** Slow tests that install packages, run commands as a user would, or wait for timeouts. */
-const environmentFolders = ['client-package', 'deploy', 'postgres', 'process', 'sandbox', 'supervisor'];
+const environmentFolders = ['client-package', 'deploy', 'process', 'sandbox', 'supervisor'];
 
 /** Slow tests whose servers, proxies and browsers are the same in every environment. */
-const otherSlowFolders = ['console', 'faults', 'generators', 'robustness'];
+const otherSlowFolders = ['console', 'faults', 'generators', 'postgres', 'robustness'];
 
-/** Quick tests that open files, run commands, or format times and names. The others call the service over HTTP. */
-const quickEnvironmentFolders = ['cli', 'docs', 'domain', 'storage'];
+/**
+ * Quick tests that run commands, or format times and names. The others call the service over HTTP or the store, which depend
+ * on the user and the folder only through the files that these commands and the processes of the slow tests open.
+ */
+const quickEnvironmentFolders = ['cli', 'docs', 'domain'];
 
 const slowFolders = [...environmentFolders, ...otherSlowFolders].sort();
 
