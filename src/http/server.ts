@@ -115,7 +115,7 @@ export function startServer(options: ServerOptions): Listener {
   const busy = new BusyConnections();
   const { newRequestId } = context;
   const unmeteredResponses = new UnmeteredResponses(context.clock);
-  const unreadBodies = new UnreadBodies(context.clock);
+  const unreadBodies = new UnreadBodies(context.clock, () => listener.onUnreadBody());
   const listenerContext = { newRequestId, trustedProxies: options.trustedProxies, unmeteredResponses, busy };
   const exchanged = (incoming: Incoming, server: Server, respond: () => Awaitable<Response>) => {
     listener.onRequest(incoming.startedAt);

@@ -280,6 +280,67 @@ await describeWithServers('limits and bans', (there) => {
     expect(instance.notices).toEqual([]);
   });
 
+  describe('of an address without a valid key', () => {
+    const address = '192.0.2.1';
+
+    /** Opens an instance, and exceeds the limit in a window that begins now. */
+    async function exceeded(place: LimitBench) {
+      const instance = await place.open();
+      const { limits } = instance.store;
+      for (let count = 0; count < strictRules.failuresPerMinute; count++) await limits.fail(address);
+      const { refused, state } = await limits.fail(address);
+      expect([refused, state.secondsLeft]).toEqual([true, 60]);
+      return { instance, limits, state, [Symbol.asyncDispose]: () => instance[Symbol.asyncDispose]() };
+    }
+
+    test('are known for a second after Redis has refused a request: the next ones do not wait for Redis', async () => {
+      await using place = await bench();
+      await using one = await exceeded(place);
+      one.instance.redis.hold();
+      place.clock.advance(0.999);
+      // Not a promise, so there was no call to Redis.
+      expect(one.limits.fail(address)).toEqual({ refused: true, state: one.state });
+      expect(one.limits.fail('192.0.2.2')).toBeInstanceOf(Promise);
+      place.clock.advance(0.501);
+      const asked = one.limits.fail(address);
+      expect(asked).toBeInstanceOf(Promise);
+      await one.instance.redis.heal();
+      expect(await asked).toEqual({ refused: true, state: { ...one.state, secondsLeft: 59 } });
+      place.clock.advance(0.5);
+      expect(one.limits.fail(address)).toEqual({ refused: true, state: { ...one.state, secondsLeft: 58 } });
+    });
+
+    test('show a Retry-After that is long enough, even if the reply of Redis was late', async () => {
+      await using place = await bench();
+      await using one = await exceeded(place);
+      place.clock.advance(30.5);
+      one.instance.redis.hold();
+      const late = one.limits.fail(address);
+      place.clock.advance(0.6);
+      await one.instance.redis.heal();
+      const refusal = { refused: true, state: { ...one.state, secondsLeft: 30 } };
+      expect(await late).toEqual(refusal);
+      expect(one.limits.fail(address)).toEqual(refusal);
+    });
+
+    test('end with the window, even if the reply of Redis was late', async () => {
+      await using place = await bench();
+      await using one = await exceeded(place);
+      place.clock.advance(59.25);
+      one.instance.redis.hold();
+      const late = one.limits.fail(address);
+      place.clock.advance(0.5);
+      await one.instance.redis.heal();
+      const refusal = { refused: true, state: { ...one.state, secondsLeft: 1 } };
+      expect(await late).toEqual(refusal);
+      place.clock.advance(0.249);
+      expect(one.limits.fail(address)).toEqual(refusal);
+      place.clock.advance(0.001);
+      const { refused, state } = await one.limits.fail(address);
+      expect([refused, state.secondsLeft]).toEqual([false, 60]);
+    });
+  });
+
   test('requests beyond the capacity of Redis get Retry-After, and the instance does not fall back to counting locally', async () => {
     await using place = await bench();
     await using instance = await place.open();

@@ -6,6 +6,7 @@ import { AcceptPauses } from '../../src/http/listener/accept-pauses.ts';
 import { BusyConnections } from '../../src/http/listener/busy-connections.ts';
 import { openDescriptors } from '../../src/http/listener/descriptors.ts';
 import { Listener } from '../../src/http/listener/listener.ts';
+import { maxDroppedPerMinute } from '../../src/http/listener/unread-body.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { root } from '../support/process.ts';
@@ -30,10 +31,14 @@ const linux = testWith({ name: 'Linux', package: 'linux-image', optional: true }
 function slowRequests() {
   const { onRequest } = AcceptPauses.prototype;
   let total = 0;
+  let ticks = 0;
   let inTick = 0;
   let most = 0;
   AcceptPauses.prototype.onRequest = function (now) {
-    if (inTick++ === 0) setImmediate(() => (inTick = 0));
+    if (inTick++ === 0) {
+      ticks++;
+      setImmediate(() => (inTick = 0));
+    }
     total++;
     most = Math.max(most, inTick);
     Bun.sleepSync(slowMs);
@@ -42,7 +47,15 @@ function slowRequests() {
   const restore = () => {
     AcceptPauses.prototype.onRequest = onRequest;
   };
-  return { counts: () => ({ total, most }), [Symbol.dispose]: restore };
+  return { counts: () => ({ total, ticks, most }), [Symbol.dispose]: restore };
+}
+
+/** Sends requests, each on a new connection as soon as the one before it has its response. */
+async function reconnect(port: string, request: string, times: number): Promise<void> {
+  const program = join(root, 'test/support/reconnecting-clients.ts');
+  const args = [port, request, String(clients), String(times)];
+  const child = Bun.spawn([process.execPath, program, ...args], { stdout: 'ignore', stderr: 'inherit' });
+  expect(await child.exited).toBe(0);
 }
 
 linux.each([
@@ -56,13 +69,20 @@ linux.each([
     ? `Authorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`
     : '\r\n';
   const request = `${line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n${body}`;
-  const program = join(root, 'test/support/reconnecting-clients.ts');
-  const args = [new URL(url()).port, request, String(clients), String(requests)];
-  const child = Bun.spawn([process.execPath, program, ...args], { stdout: 'ignore', stderr: 'inherit' });
-  expect(await child.exited).toBe(0);
+  await reconnect(new URL(url()).port, request, requests);
   const { total, most } = served.counts();
   expect(total).toBeGreaterThanOrEqual(requests);
   expect(most).toBeLessThan(requests / 2);
+});
+
+linux('an event-loop tick serves very few of the clients whose bodies are not read', async () => {
+  const head = 'POST /v1/pets HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n';
+  const { port } = new URL(app.url);
+  await reconnect(port, `${head}0\r\n\r\n`, maxDroppedPerMinute);
+  using served = slowRequests();
+  await reconnect(port, head, requests);
+  const { total, ticks } = served.counts();
+  expect(total / ticks).toBeLessThan(clients / 4);
 });
 
 linux('a listener that is stopped while it does not accept connections closes its port', async () => {

@@ -252,18 +252,21 @@ describe('beyond a number of bodies per minute and address, of requests that do 
 
   test('the body is not read', async () => {
     const clock = new FakeClock();
-    const bodies = new UnreadBodies(clock);
+    let unread = 0;
+    const bodies = new UnreadBodies(clock, () => unread++);
     const chunksRead = async (network: string, isUnmetered = true) => {
       const { incoming, read } = incomingOf(network, 200, isUnmetered);
       await bodies.closeAfterChunked(incoming, new Response());
       return read();
     };
     for (let count = 0; count < maxDroppedPerMinute; count++) await chunksRead('192.0.2.1');
+    expect(unread).toBe(0);
     expect(await chunksRead('192.0.2.1')).toBe(0);
     expect(await chunksRead('192.0.2.1', false)).toBe(200);
     expect(await chunksRead('192.0.2.2')).toBe(200);
     clock.advance(60);
     expect(await chunksRead('192.0.2.1')).toBe(200);
+    expect(unread).toBe(1);
   });
 });
 

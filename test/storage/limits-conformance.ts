@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { Quota } from '../../src/domain/plan.ts';
+import { maxStaleMs } from '../../src/domain/shared-versions.ts';
 import {
   currentVerdict,
   decide,
@@ -176,6 +177,8 @@ class Sequence {
       case 'refund':
         return this.#refund(command.key);
       case 'fail':
+        // For this long, an instance may repeat a refusal with the Reset from before a clock step.
+        clock.advance(maxStaleMs / 1_000);
         for (let time = 0; time < command.times; time++) {
           const expected = this.#expected.fail(this.#address(command.address));
           const name = expected.refused ? 'failure refused' : 'failure';

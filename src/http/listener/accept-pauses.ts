@@ -14,13 +14,13 @@ const maxWaitingConnections = 4_096;
 const untimedRequests = 8;
 
 /**
- * Stops accepting connections for the rest of an event-loop tick that serves more requests than there were connections.
- * In one tick, the runtime accepts connections and serves their first requests until no connection is waiting. Clients
- * that reconnect as soon as they are served would prolong the tick indefinitely, while other connections, timers and
- * writes wait. During a pause, new connections wait in the system's queue. Pipelined requests also exceed the number of
- * connections, and may be processed before the listening socket. New connections would then never be accepted, so in the
- * tick after a pause, the next pause begins later, by the duration of the tick before. Linux only: other systems accept
- * connections before their requests have arrived.
+ * Stops accepting connections for the rest of an event-loop tick that serves more requests than there were connections,
+ * or two requests whose bodies are not read. In one tick, the runtime accepts connections and serves their first
+ * requests until no connection is waiting. Clients that reconnect as soon as they are served would prolong the tick
+ * indefinitely, while other connections, timers and writes wait. During a pause, new connections wait in the system's
+ * queue. Pipelined requests also exceed the number of connections, and may be processed before the listening socket.
+ * New connections would then never be accepted, so in the tick after a pause, the next pause begins later, by the
+ * duration of the tick before. Linux only: other systems accept connections before their requests have arrived.
  */
 export class AcceptPauses implements Disposable {
   /** The listening socket; undefined if it was not found. */
@@ -52,18 +52,36 @@ export class AcceptPauses implements Disposable {
   onRequest(now: number): void {
     this.#requests++;
     if (this.#requests < untimedRequests) return;
-    if (this.#requests === untimedRequests) {
-      this.#startedAt = now;
-      setImmediate(this.#endTick);
-    } else if (now > this.#startedAt + this.#pauseAfterMs && this.#pause === undefined) {
+    if (this.#requests === untimedRequests) this.#startTiming(now);
+    else if (now > this.#startedAt + this.#pauseAfterMs && this.#pause === undefined) {
       this.#maxRequests ??= Math.min(openDescriptors(), maxReadySockets);
       if (this.#requests > this.#maxRequests) this.#begin();
+    }
+  }
+
+  /**
+   * Call this for each response that closes its connection without reading the body. The runtime still parses the part
+   * already received, which takes up to a millisecond in small chunks, so the second such response in a tick begins a
+   * pause.
+   */
+  onUnreadBody(): void {
+    const now = performance.now();
+    if (this.#requests < untimedRequests) {
+      this.#requests = untimedRequests;
+      this.#startTiming(now);
+    } else if (now > this.#startedAt + this.#pauseAfterMs - longTickMs && this.#pause === undefined) {
+      this.#begin();
     }
   }
 
   /** Required before the listening socket is closed. */
   [Symbol.dispose](): void {
     this.#end();
+  }
+
+  #startTiming(now: number): void {
+    this.#startedAt = now;
+    setImmediate(this.#endTick);
   }
 
   #begin(): void {

@@ -97,6 +97,11 @@ export class Listener implements Disposable {
     this.#acceptPauses?.onRequest(now);
   }
 
+  /** Call this for each response that closes its connection without reading the body. */
+  onUnreadBody(): void {
+    this.#acceptPauses?.onUnreadBody();
+  }
+
   /** Stops listening immediately, and finishes requests in flight within the given time. */
   async finish(withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;

@@ -30,8 +30,11 @@ interface Incoming {
 /** The bodies of chunked requests that are rejected, or need no body. */
 export class UnreadBodies {
   readonly #dropped: ClientRateLimiter;
+  readonly #onUnread: () => void;
 
-  constructor(clock: Clock) {
+  /** `onUnread` is called for each response that is sent without reading the body. */
+  constructor(clock: Clock, onUnread: () => void = () => undefined) {
+    this.#onUnread = onUnread;
     this.#dropped = new ClientRateLimiter(maxDroppedPerMinute, clock, maxWaiting);
   }
 
@@ -46,13 +49,15 @@ export class UnreadBodies {
     if (incoming.request.headers.get('transfer-encoding') === null) return pending;
     return andThen(pending, (response) => {
       response.headers.set('Connection', 'close');
-      return this.#mayDrop(incoming, response) ? this.#afterBody(incoming.request, response) : response;
+      if (this.#mayDrop(incoming, response)) return this.#afterBody(incoming.request, response);
+      this.#onUnread();
+      return response;
     });
   }
 
   /**
-   * Returns false if the response must be sent at once. The runtime then closes the connection without reading more of the
-   * body. While a request waits, even if its body is not read, the runtime parses up to 512 KiB of it, which takes
+   * Returns false if the response must be sent at once. The runtime then closes the connection without receiving more of
+   * the body. While a request waits, even if its body is not read, the runtime parses up to 512 KiB of it, which takes
    * milliseconds in small chunks. After that response, the runtime may also respond to a malformed chunk, which proxies
    * ignore, because the connection is closed.
    */

@@ -1,19 +1,31 @@
 /** Counts failed authentications by client address. */
 
+import type { Awaitable } from '../../domain/awaitable.ts';
+import { maxStaleMs } from '../../domain/shared-versions.ts';
 import { StorageUnavailable } from '../../outages/errors.ts';
-import { type WindowState, windowState } from '../limit.ts';
+import { minuteSeconds, type WindowState, windowState } from '../limit.ts';
 import type { FailureVerdict } from '../limit-store.ts';
 import type { RedisContext } from './context.ts';
 import { maxAttempts } from './reconciliation.ts';
 
-export function countFailure(context: RedisContext, address: string): Promise<FailureVerdict> {
-  return context.servers.shardForAddress(address).withFallback(
+/**
+ * A known refusal is returned immediately: while a request waits for Redis, the runtime parses its body, which takes
+ * milliseconds in small chunks.
+ */
+export function countFailure(context: RedisContext, address: string): Awaitable<FailureVerdict> {
+  const shard = context.servers.shardForAddress(address);
+  const refusal = context.localLimits.refusal(address, shard.clock.steady());
+  if (refusal !== undefined) return refusal;
+  return shard.withFallback(
     async () => (await ask(context, address, 1)) as FailureVerdict,
     async () => fallback(context, address),
   );
 }
 
-/** Counts a failed authentication. If the version of `callers` has changed, counts nothing and returns undefined. */
+/**
+ * Counts a failed authentication. If the version of `callers` has changed, counts nothing and returns undefined. Always
+ * asks Redis, because only Redis knows whether another instance has just created the key.
+ */
 export function countFailureAtVersion(
   context: RedisContext,
   address: string,
@@ -65,10 +77,16 @@ async function ask(
   const { link, keys, clock } = servers.shardForAddress(address);
   const limit = rules.failuresPerMinute;
   const names = [keys.failures(address), keys.clock, keys.callers];
+  const askedMs = clock.steady();
   const reply = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);
   if (!Array.isArray(reply)) return undefined;
   const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = reply as number[];
   const window = { openedAt, count: counted };
   localLimits.learnAddress(address, window);
+  if (refused === 1) {
+    // Measured from before the call, so that the refusal does not outlast the window.
+    const untilMs = askedMs + Math.min(maxStaleMs, (openedAt + minuteSeconds) * 1_000 - nowMs);
+    localLimits.learnRefusal(address, { window, aheadMs: nowMs - clock.steady(), untilMs });
+  }
   return { state: windowState(window, limit, nowMs), refused: refused === 1 };
 }

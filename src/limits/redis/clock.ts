@@ -25,6 +25,11 @@ export class RedisClock {
     this.#datesAheadMs = clock.now() - clock.steady();
   }
 
+  /** This machine's monotonic time, in ms. */
+  steady(): number {
+    return this.#clock.steady();
+  }
+
   /** Estimated time of Redis' clock, Unix ms. */
   now(): number {
     return this.#clock.steady() + this.#datesAheadMs;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RedisUrls } from '../../domain/redis-urls.ts';
@@ -169,7 +170,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     );
   }
 
-  fail(address: string): Promise<FailureVerdict> {
+  fail(address: string): Awaitable<FailureVerdict> {
     return countFailure(this.#context, address);
   }
 

@@ -45,11 +45,21 @@ export interface LocalState {
   readonly day: Unreported;
 }
 
+/** Redis' refusal of failed authentications from an address. */
+interface Refusal {
+  readonly window: Window;
+  /** Lower bound on the offset of Redis' clock from this machine's monotonic time. */
+  readonly aheadMs: number;
+  /** Monotonic time at which Redis must be asked again. */
+  readonly untilMs: number;
+}
+
 const noneUnreported: Unreported = { count: 0, doubts: [] };
 const oneUnreported: Unreported = { count: 1, doubts: [] };
 
 /**
  * Applies the limit rules to the last known state while Redis is down. Local counts are kept until they are reported.
+ * While Redis is up, only its recent refusals of addresses are used.
  */
 export class LocalLimits {
   readonly #rules: LimitRules;
@@ -64,6 +74,7 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(maxEntries(maxStates));
   readonly #addresses = new LRUCache<string, Window>(maxEntries(maxStates));
+  readonly #refusals = new LRUCache<string, Refusal>(maxEntries(maxStates));
   /**
    * Numbers of requests to which Redis did not reply, by account. A number is kept until its request is decided
    * locally.
@@ -185,6 +196,18 @@ export class LocalLimits {
 
   learnAddress(address: string, window: Window): void {
     this.#addresses.set(address, window);
+  }
+
+  learnRefusal(address: string, refusal: Refusal): void {
+    this.#refusals.set(address, refusal);
+  }
+
+  /** Redis' verdict on a failed authentication, if it is known to be a refusal. */
+  refusal(address: string, steadyMs: number): FailureVerdict | undefined {
+    const known = this.#refusals.get(address);
+    if (known === undefined || steadyMs >= known.untilMs) return undefined;
+    const { failuresPerMinute } = this.#rules;
+    return { state: windowState(known.window, failuresPerMinute, steadyMs + known.aheadMs), refused: true };
   }
 
   isUnreported(accountId: number): boolean {
