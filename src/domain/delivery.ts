@@ -7,7 +7,7 @@ import type { Scope } from './scope.ts';
  * Maximum requests in flight: to one webhook from all processes, to one whose receiver did not respond, and to all webhooks
  * from one process, which may be limited to fewer places. A request that waits for its response takes 60 kB.
  */
-export const maxInFlight = { perWebhook: 4, perStalled: 1, perProcess: 800 } as const;
+export const maxInFlight = { perWebhook: 4, perStalled: 1, perProcess: 1_000 } as const;
 /** Maximum number of test events in flight. */
 export const maxTests = { perAccount: 4, perProcess: 100 } as const;
 
@@ -168,7 +168,7 @@ export interface SettledDelivery {
 export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 
 /** The part of the free places that an account may use. */
-const accountPart = 1 / 16;
+const accountPart = 1 / 24;
 
 /**
  * Number of places that an account may still take. The more the accounts use, the fewer places each may have, so that an
