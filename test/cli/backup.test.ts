@@ -165,6 +165,17 @@ describe('the restore command', () => {
     await place.output('restore', 'made.backup', '--replace');
   });
 
+  test.each([
+    [17, 'was created by an unreleased version (format 17) and cannot be upgraded'],
+    [9_999, 'Restore it with that version or a newer one'],
+  ])('rejects a backup of format %d, which this version cannot open', async (format, message) => {
+    await using place = await newShop();
+    change(place.path('store.db'), `PRAGMA user_version = ${format}`);
+    backUp(place.folder, place.path('other.backup'));
+    expect(await place.failure(1, 'restore', 'other.backup', '--to', 'copy.db')).toContain(message);
+    expect(await place.files()).not.toContain('copy.db');
+  });
+
   test('leaves a different gap in the ids each time, even if the backup was created a moment after a restore', async () => {
     await using place = await backedUpShop();
     const keys = async () => {
