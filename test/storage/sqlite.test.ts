@@ -11,7 +11,7 @@ import { newestFormat } from '../../src/storage/sqlite/migrations.ts';
 import { createFileIfMissing } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { laterMigrations, migrationsWith } from './old-store.ts';
+import { migrationsWith } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
@@ -85,27 +85,25 @@ describe('the data file', () => {
 });
 
 describe('migration', () => {
-  test('a file written by a newer version is rejected with an error and left unchanged', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    migrate(path, laterMigrations).close();
-    const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(StoreUnusableError);
-    await expect(open(path)).rejects.toThrow(/written by a newer version.*Use that version or a newer one/);
-    expect(digests(folder.path)).toEqual(before);
-  });
-
-  test('a file of an unreleased version is rejected with the remedy and left unchanged', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    await (await open(path))[Symbol.asyncDispose]();
-    rowsOf(path, `PRAGMA user_version = ${newestFormat - 1}`);
-    const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(
-      /format 17, from an unreleased version .* Restore a backup of a released version, or export the animals/,
-    );
-    expect(digests(folder.path)).toEqual(before);
-  });
+  test.each([
+    [newestFormat + 1, /written by a newer version.*Use that version or a newer one/],
+    [
+      newestFormat - 1,
+      /from an unreleased version .* Restore a backup of a released version, or export the animals/,
+    ],
+  ])(
+    'a file of format %d, which is not of a released version, is rejected with the remedy and left unchanged',
+    async (format, message) => {
+      await using folder = await temporaryFolder();
+      const path = join(folder.path, 'store.db');
+      await (await open(path))[Symbol.asyncDispose]();
+      rowsOf(path, `PRAGMA user_version = ${format}`);
+      const before = digests(folder.path);
+      await expect(open(path)).rejects.toThrow(StoreUnusableError);
+      await expect(open(path)).rejects.toThrow(message);
+      expect(digests(folder.path)).toEqual(before);
+    },
+  );
 
   test.each([0, 1, newestFormat, 99])(
     'a database that belongs to another program (version %d) is rejected and left unchanged',
