@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { openTables } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
+import { type Begin, MigrationLocked, whenUnlocked } from '../../src/storage/postgres/migration-locks.ts';
 import { newestFormat } from '../../src/storage/postgres/migration-steps.ts';
 import { createReads } from '../../src/storage/postgres/reads.ts';
 import { foldCase } from '../../src/tables/accounts.ts';
@@ -221,4 +222,30 @@ await describeWithServers('upgrading a PostgreSQL store', ({ makeSchema }) => {
       expect((await accounts.search(undefined, 9, { name: `During ${changes - 1}` })).length).toBe(1);
     });
   }
+
+  test('is attempted less often while the same transaction blocks it, even if others begin and end', async () => {
+    await using schema = await makeSchema();
+    await using oldest = openSession(schema.url);
+    await using younger = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    await writeStoreOf11(oldest);
+    for (const session of [oldest, younger])
+      await session.unsafe('BEGIN; LOCK TABLE accounts IN ACCESS SHARE MODE').simple();
+    const polls: number[] = [];
+    const begin: Begin = async (work) => {
+      polls.push((polls.pop() ?? 0) + 1);
+      await younger.unsafe('COMMIT').simple();
+      // The other transaction ends before every other poll.
+      if (polls.length % 2 === (polls.at(-1) ?? 0) % 2)
+        await younger.unsafe('BEGIN; SELECT FROM accounts').simple();
+      return observer.begin(work);
+    };
+    const options = { name: 'step', begin, notice: () => {}, lockTimeoutMs: 0, lockId: 0 };
+    const step = async () => {
+      if (polls.push(0) <= 4) throw new MigrationLocked();
+    };
+    await whenUnlocked(step, options);
+    // The pauses are 1, 2, 4 and 8 polls long, after a first poll.
+    expect(polls.some((count) => count > 2)).toBe(true);
+  });
 });
