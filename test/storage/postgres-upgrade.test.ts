@@ -144,6 +144,29 @@ await describeWithServers('upgrading a PostgreSQL store', ({ makeSchema }) => {
     expect(await formatIn(session)).toBe(newestFormat);
   });
 
+  test('creates a store without changing another in the search path', async () => {
+    await using schema = await makeSchema();
+    await using other = await makeSchema();
+    await using session = openSession(other.url);
+    await writeStoreOf11(session);
+    const objects = async () => [
+      ...(await session`
+        SELECT relname AS name FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+        UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = current_schema()::regnamespace
+        UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+        WHERE relnamespace = current_schema()::regnamespace ORDER BY 1`),
+    ];
+    const before = await objects();
+    const both = new URL(schema.url);
+    both.searchParams.set(
+      'search_path',
+      [schema, other].map(({ url }) => new URL(url).searchParams.get('search_path')).join(),
+    );
+    await using database = openDatabase(both.href);
+    await database.migrate();
+    expect(await objects()).toEqual(before);
+  });
+
   for (const [first, begin] of [
     ['changed accounts', (session: SQL) => addAccount(session, 'During')],
     // Until the migration gives up, this is a deadlock: it has locked the counters, and waits for the accounts.

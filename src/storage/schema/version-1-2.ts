@@ -42,8 +42,6 @@ const tables = ({ integer, text, code, withKey, overwritten }: Dialect) => `
   ALTER TABLE accounts ADD COLUMN note ${text};
   ALTER TABLE webhooks ADD COLUMN succeeded_at ${integer};
   ALTER TABLE webhooks ADD COLUMN redelivering_to ${integer};
-  DROP INDEX IF EXISTS due_deliveries;
-  DROP INDEX IF EXISTS due_deliveries_by_webhook;
 `;
 
 const eventReaders = ({ position }: Dialect, name: string, scope: string) => `
@@ -221,6 +219,8 @@ export const version12: SchemaChange = {
   sqlite: `
   ${tables(sqlite)}
   ${indexes(sqlite)}
+  DROP INDEX IF EXISTS due_deliveries;
+  DROP INDEX IF EXISTS due_deliveries_by_webhook;
   -- For operators who search for an order by its client-assigned reference.
   CREATE INDEX orders_by_reference ON orders (reference) WHERE reference IS NOT NULL;
   -- The accounts of earlier webhooks get their rows when a process begins to send (\`addPaces\`).
@@ -260,7 +260,11 @@ export const version12: SchemaChange = {
     RETURN NULL;
   END $$;
   CREATE TRIGGER paced_webhooks AFTER INSERT ON webhooks FOR EACH ROW EXECUTE FUNCTION pace_webhook();
-  -- The trigger of version 1.1.0 for accounts that instances of 1.0.0 created.
-  DROP FUNCTION IF EXISTS fold_name CASCADE;
+  -- Indexes of version 1.1.0, and its trigger for accounts that instances of 1.0.0 created. Other schemas in the search_path
+  -- may contain other stores.
+  DO $$ BEGIN
+    EXECUTE format('DROP INDEX IF EXISTS %1$I.due_deliveries, %1$I.due_deliveries_by_webhook', current_schema());
+    EXECUTE format('DROP FUNCTION IF EXISTS %I.fold_name CASCADE', current_schema());
+  END $$;
   `,
 };
