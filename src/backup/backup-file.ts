@@ -75,7 +75,9 @@ export interface BackupMetadata {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-export const newestFormat = dataMigrations.length;
+/** Whether a store of this format, which is not newer, can be opened or upgraded. */
+export const isKnownFormat = (format: number): boolean =>
+  dataMigrations.some((step) => step.format === format);
 
 /** Tables that describe the backup itself, except `backup_limits`. */
 export const metadataTables = ['backup', 'backup_seal'] as const;

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
 import { extentBytes } from '../limits/file/layout.ts';
+import { newestFormat } from '../storage/sqlite/migrations.ts';
 import { fileSize, syncFile } from '../store-files/disk.ts';
 import { createFileIfMissing, explainFileError } from '../store-files/files.ts';
 import {
@@ -11,7 +12,7 @@ import {
   storeApplicationId,
 } from '../store-files/sqlite-file.ts';
 import { BackupError, type BackupFacts } from './backup.ts';
-import { checkStore, countRows, limitTable, newestFormat, readLimitBytes } from './backup-file.ts';
+import { checkStore, countRows, limitTable, readLimitBytes } from './backup-file.ts';
 import { createDigestTable, findDigestPage, writeDigest } from './verify.ts';
 
 export interface BackupOptions {

@@ -30,7 +30,7 @@ import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
 import { skippedIdsPerRestore, skippedIdsSpread } from '../tables/events.ts';
 import { BackupError, type BackupFacts, type VerifiedFile } from './backup.ts';
-import { metadataTables, readHeader } from './backup-file.ts';
+import { isKnownFormat, metadataTables, readHeader } from './backup-file.ts';
 import { expectSpace } from './maker.ts';
 import { copyPath, finishRestore, removeCopy } from './restored-limits.ts';
 
@@ -190,7 +190,14 @@ async function verifyCopy(copy: string, { backup, verify, signal }: RestoreOptio
     throw new BackupError(error.fault, error.message.replaceAll(copy, backup), error);
   });
   if (facts.kind !== 'backup') throw new BackupError('foreign', `${backup} is not a backup.`);
-  if (facts.format <= facts.newestFormat) return facts;
+  if (isKnownFormat(facts.format)) return facts;
+  if (facts.format < facts.newestFormat) {
+    throw new BackupError(
+      'foreign',
+      `${backup} was created by an unreleased version (format ${facts.format}) and cannot be upgraded. Restore it with that ` +
+        'version, export the animals ("animal-store export"), and import them into a store of this version.',
+    );
+  }
   throw new BackupError(
     'foreign',
     `${backup} was created by version ${facts.madeBy} (format ${facts.format}, this version supports up to ` +

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { dataTable } from '../storage/sqlite/database.ts';
+import { newestFormat } from '../storage/sqlite/migrations.ts';
 import { explainFileError } from '../store-files/files.ts';
 import {
   backupApplicationId,
@@ -15,7 +16,6 @@ import {
   checkStore,
   countRows,
   type FileHeader,
-  newestFormat,
   readHeader,
   readLimitBytes,
 } from './backup-file.ts';

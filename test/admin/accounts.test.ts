@@ -72,6 +72,7 @@ test('an invalid plan is rejected with an invalid_body error that names the fiel
     ['POST', '/accounts', { name: 'A', plan: 'enterprise' }, 'perMinute'],
     ['POST', '/accounts', { name: 'A', plan: 'enterprise', perMinute: 9, perDay: 8 }, 'perMinute'],
     ['POST', '/accounts', { name: 'A', plan: 'free', perDay: 8 }, 'perDay'],
+    ['POST', '/accounts', { name: 'A', plan: 'free', perMinute: 8 }, 'perMinute'],
     ['PATCH', `/accounts/${id}`, { plan: 'enterprise', perMinute: 5 }, 'perDay'],
     ['PATCH', `/accounts/${id}`, { perMinute: 5 }, 'perMinute'],
     ['PATCH', `/accounts/${id}`, { plan: 'gold' }, 'plan'],

@@ -60,5 +60,17 @@ describe.each(allOperations.filter(({ preconditions }) => preconditions !== unde
       expect(answer.error.code).toBe('precondition_failed');
       expect(await etagOf(sample)).toBe(before);
     });
+
+    // The entity tag of a webhook does not cover its secret.
+    if (operation.operationId === 'rotateWebhookSecret') return;
+    test('lets only one of many concurrent changes with the current ETag succeed', async () => {
+      const sample = await sampleOf(app, operation);
+      app.clock.advance(1);
+      const tag = withHeader('If-Match', await etagOf(sample));
+      const answers = await Promise.all(Array.from({ length: 6 }, () => send(app, sample, tag)));
+      const losing = operation.method === 'DELETE' ? 404 : 412;
+      const statuses = answers.map(({ status }) => (status < 300 ? 'won' : status)).sort();
+      expect(statuses).toEqual([...Array<number>(5).fill(losing), 'won']);
+    });
   },
 );

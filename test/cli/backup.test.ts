@@ -185,20 +185,24 @@ describe('the restore command', () => {
       expect([id, id > restored + skippedIdsPerRestore && id < 2 ** 53]).toEqual([id, true]);
   });
 
-  test('changes nothing if the backup is damaged, missing, from a newer version or not a backup', async () => {
+  test('changes nothing if the backup is damaged, missing, from a newer or unreleased version, or not a backup', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('store.db'));
     copyFileSync(place.path('made.backup'), place.path('damaged.backup'));
     change(place.path('damaged.backup'), "UPDATE accounts SET name = 'x'");
-    mkdirSync(place.path('newer'));
-    copyFileSync(place.path('store.db'), place.path('newer/store.db'));
-    change(place.path('newer/store.db'), 'PRAGMA user_version = 9999');
-    backUp(place.path('newer'), place.path('newer.backup'));
+    for (const format of [17, 9_999]) {
+      const folder = place.path(`${format}`);
+      mkdirSync(folder);
+      copyFileSync(place.path('store.db'), `${folder}/store.db`);
+      change(`${folder}/store.db`, `PRAGMA user_version = ${format}`);
+      backUp(folder, `${folder}.backup`);
+    }
     for (const [name, reason] of [
       ['missing', 'File not found'],
       ['store.db', 'is not a backup'],
       ['damaged.backup', 'damaged.backup is damaged'],
-      ['newer.backup', 'Restore it with that version'],
+      ['17.backup', 'was created by an unreleased version (format 17) and cannot be upgraded'],
+      ['9999.backup', 'Restore it with that version'],
     ] as const) {
       expect(await place.failure(1, 'restore', name, '--replace')).toContain(reason);
     }

@@ -58,20 +58,6 @@ describe('backups', () => {
     });
   });
 
-  test('are deleted, oldest first, when there are more than the configured number', async () => {
-    const operations = started();
-    for (let day = 0; day < 5; day++) {
-      await operations.createDue();
-      clock.advance(24 * hour);
-    }
-    const { backups: kept } = await operations.state();
-    expect(kept.map(({ name }) => name)).toEqual([
-      'store-2027-01-19T100000Z.backup',
-      'store-2027-01-18T100000Z.backup',
-      'store-2027-01-17T100000Z.backup',
-    ]);
-  });
-
   test('that were created manually are never deleted and do not count toward the limit', async () => {
     const operations = started({ ...daily, keep: 1 });
     const byHand = await operations.create(actor, 'before-upgrade');

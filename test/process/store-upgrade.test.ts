@@ -9,8 +9,8 @@ import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { listBans } from '../../src/operations/admin/bans.ts';
 import { StorageUnavailable } from '../../src/outages/errors.ts';
-import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { laterMigrations, oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
+import { newestFormat } from '../../src/storage/sqlite/migrations.ts';
+import { oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -43,7 +43,7 @@ test('a store of version 1.0.0 keeps its animals and its key, but its counts and
   rowsOf(former, 'PRAGMA wal_checkpoint(TRUNCATE)');
   const before = readFileSync(former);
   await using service = await startService(folder.path);
-  await service.logged(`migrated ${dataFileIn(folder.path)} from format 1 to ${dataMigrations.length}`);
+  await service.logged(`migrated ${dataFileIn(folder.path)} from format 1 to ${newestFormat}`);
   const { status, text } = await clientOf(service.url, oldKey).get('/pets');
   expect([status, namesIn(text)]).toEqual([200, ['Ozzy', 'Großer Bär', '猫', 'imported']]);
   await using operator = await operatorOf(folder.path);
@@ -75,7 +75,7 @@ test('"migrate" of a newer version upgrades a store that no service is using, ev
   await writeOldStore(path, join(folder.path, 'store.limits.db'));
   await using _one = openLater(path, false);
   await using _two = openLater(path, false);
-  expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterMigrations.length }]);
+  expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: newestFormat + 1 }]);
   expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
   // The upgraded store is newer than this version of the service.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
@@ -101,8 +101,6 @@ test('a running command of an older version does not write to an upgraded store'
   expect(rowsOf(path, "SELECT * FROM pets WHERE name = 'late'")).toEqual([]);
 });
 
-const known = dataMigrations.length;
-
 test('a service whose data file is upgraded by another process returns 503, reports the upgrade once in the log and in /readyz, and stops gracefully', async () => {
   await using folder = await temporaryFolder();
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
@@ -112,7 +110,7 @@ test('a service whose data file is upgraded by another process returns 503, repo
     // Simulates a version that does not check whether the store is in use.
     using other = new Database(dataFileIn(folder.path));
     other.run(
-      `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${known + 1}; COMMIT`,
+      `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${newestFormat + 1}; COMMIT`,
     );
   }
   for (let round = 0; round < 3; round++) {
@@ -126,7 +124,7 @@ test('a service whose data file is upgraded by another process returns 503, repo
   const { status, trouble } = (await ready.json()) as { status: string; trouble: string[] };
   expect([status, trouble.length]).toEqual(['unavailable', 1]);
   expect(trouble[0]).toContain(
-    `another process changed the format of ${dataFileIn(folder.path)} from ${known} to ${known + 1}`,
+    `another process changed the format of ${dataFileIn(folder.path)} from ${newestFormat} to ${newestFormat + 1}`,
   );
   expect((await fetch(`${service.url}/livez`)).status).toBe(200);
   service.signal('SIGTERM');

@@ -6,7 +6,7 @@ import type { LimitedStore } from '../../src/app/limited-store.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
 import type { Migrations } from '../../src/storage/sqlite/database.ts';
-import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { dataMigrations, newestFormat } from '../../src/storage/sqlite/migrations.ts';
 import { strictRules } from './place.ts';
 
 /** A key of the account "default" on the Free plan. The store has four animals. Key 2 is banned. */
@@ -25,7 +25,14 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
 }
 
 /** The current migrations and an additional one, as in a later version. */
-export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
+export const migrationsWith = (change: (database: Database) => void): Migrations => [
+  ...dataMigrations,
+  { format: newestFormat + 1, change },
+];
+
+export const laterMigrations = migrationsWith((database) =>
+  database.run('CREATE TABLE of_tomorrow (id INTEGER) STRICT'),
+);
 
 /** Opens a store as the service or the command line of a later version does. */
 export function openLater(

@@ -181,21 +181,6 @@ await describeWithServers('changes to the catalog on PostgreSQL', ({ makeSchema 
     expect(await slowly).toBe('done');
   });
 
-  test('versions are announced only for committed changes, not for rejected ones', async () => {
-    await using store = await opened({}, 1);
-    const [id = 0n] = await store.add('Rex');
-    store.announcements.length = 0;
-    expect(await refusalOf(store.first.write('placeOrder', orderFor(id + 1n) as never))).not.toBe('done');
-    expect(store.announcements).toEqual([]);
-    await store.first.write('placeOrder', orderFor(id) as never);
-    const versions: { name: string; version: bigint }[] = await store.session`
-      SELECT name, version FROM counters WHERE name IN ('orders', 'pets') ORDER BY name`;
-    await until(() => store.announcements.length === 2);
-    expect(store.announcements.toSorted()).toEqual(
-      versions.map(({ name, version }) => [name, Number(version)]),
-    );
-  });
-
   const keyed = (id: bigint) => ({
     operationId: 'placeOrder',
     input: orderFor(id),

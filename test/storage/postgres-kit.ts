@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SQL } from 'bun';
 import { StorageUnavailable, WriteUncertainError } from '../../src/outages/errors.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { applyWithIndexes, migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
+import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import type { Statement } from '../../src/storage/postgres/statements.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
@@ -105,27 +105,26 @@ export async function openWriters<All extends Units>(
   return { writers, announcements, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Creates a store in format 4. */
-export async function writeOldStore(session: SQL): Promise<void> {
-  await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
-}
-
 /** The format of version 1.1.0. */
 export const formatOf11 = 10;
 
-/** Creates an empty store of the release 1.1.0, whose last two steps differed from those of later versions. */
+/** Creates an empty store of version 1.0.0. */
+export async function writeStoreOf10(session: SQL): Promise<void> {
+  const [step] = migrationSteps;
+  await session.unsafe(`
+    CREATE TABLE animal_store_format (version integer NOT NULL);
+    INSERT INTO animal_store_format VALUES (${step?.format});
+    ${step?.change}`);
+}
+
+/** Creates an empty store of version 1.1.0. */
 export async function writeStoreOf11(session: SQL): Promise<void> {
   await session.unsafe(await Bun.file(join(import.meta.dir, 'store-1.1.0/postgres.sql')).text());
 }
 
-/** Creates a store in the given format. This is possible because released migrations never change. */
-export async function writeStoreOfFormat(session: SQL, format: number): Promise<void> {
-  await session.unsafe(`
-    CREATE TABLE animal_store_format (version integer NOT NULL);
-    INSERT INTO animal_store_format VALUES (${format})`);
-  for (const step of migrationSteps.slice(0, format)) {
-    await applyWithIndexes(step, session);
-  }
+export async function formatIn(session: SQL): Promise<number> {
+  const [{ version }] = await session`SELECT version FROM animal_store_format`;
+  return version;
 }
 
 /** The stored counts and the counts computed from the animals, in total and by category. */

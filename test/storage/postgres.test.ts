@@ -21,7 +21,7 @@ import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
-import { openSession, writeStoreOfFormat } from './postgres-kit.ts';
+import { formatOf11, openSession, writeStoreOf11 } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -180,17 +180,17 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
   test('counts the rows and reports the format, but does not upgrade the store', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
-    await writeStoreOfFormat(session, 4);
+    await writeStoreOf11(session);
     const verified = await readServerContents(schema.url);
     expect(verified).toMatchObject({
-      format: 4,
+      format: formatOf11,
       counts: { animal_store_format: 1 },
     });
-    expect(verified.newestFormat).toBeGreaterThan(4);
+    expect(verified.newestFormat).toBeGreaterThan(formatOf11);
     const [{ count }] = await session`SELECT count(*) AS count FROM pets`;
     expect(BigInt(verified.counts.pets as number)).toBe(count);
     const [{ version }] = await session`SELECT version FROM animal_store_format`;
-    expect(Number(version)).toBe(4);
+    expect(Number(version)).toBe(formatOf11);
   });
 
   test('reports a missing store, and changes nothing', async () => {
@@ -203,7 +203,7 @@ describe.skipIf(servers === undefined)('verifying a PostgreSQL store', () => {
   test('is available as a command', async () => {
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
-    await writeStoreOfFormat(session, 4);
+    await writeStoreOf11(session);
     await using place = await newWorkplace({ store: false });
     const { exitCode, stdout } = await place.run(['backup', 'verify'], {
       environment: { DATABASE_URL: schema.url, REDIS_URL: 'redis://127.0.0.1:1' },

@@ -135,7 +135,7 @@ describe('the SQL for the scope that a delivery requires', () => {
   test('is used unchanged in an index of due deliveries', () => {
     const isIndexed = sqliteParts(path).some((part) => String(part).includes(deliveryScopeSql));
     demand(
-      'Replace the index of due deliveries in a new step of schema-changes.ts, so that it has the expression of deliveryScopeSql:',
+      'Replace the index of due deliveries in the changes of the next release (src/storage/schema/), so that it has the expression of deliveryScopeSql:',
       isIndexed ? [] : [deliveryScopeSql],
     );
   });
@@ -143,7 +143,7 @@ describe('the SQL for the scope that a delivery requires', () => {
   test.each(eventScopes)('is looked up in an index of the keys that may read events with %s', (scope) => {
     const condition = `instr(scopes, 'events:read') > 0 AND instr(scopes, '${scope}') > 0`;
     demand(
-      'Add an index `event_readers_of_…` in a new step of schema-changes.ts:',
+      'Add an index `event_readers_of_…` to the changes of the next release (src/storage/schema/):',
       sqliteParts(path).some((part) => String(part).includes(condition)) ? [] : [condition],
     );
   });

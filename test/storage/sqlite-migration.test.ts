@@ -1,46 +1,34 @@
-/** Upgrades of the data file from the formats without counts and without operators. */
-import type { Database } from 'bun:sqlite';
+/** An upgrade of the data file of version 1.0.0. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openStore } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { openDatabase } from '../../src/storage/sqlite/database.ts';
-import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
-import { createFileIfMissing } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { writeOldStore } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { many, newPet } from './samples.ts';
 import { rowsOf } from './sqlite-files.ts';
 
-/** The last format without counts. */
-const former = 3;
-/** The last format without operators, in which accounts have only an id. */
-const beforeOperators = 4;
 const lowest = -(2n ** 63n);
 
-/** Creates a store in an earlier format. */
-function makeFormer(path: string, version: number): Database {
-  createFileIfMissing(path);
-  const lock = () => ({ [Symbol.dispose]: () => {} });
-  const migrations = dataMigrations.slice(0, version);
-  return openDatabase({ path, migrations, create: true, migrates: true, busyTimeoutMs: 0, lock });
-}
-
-/** Creates a store in an earlier format, with this number of animals, categories 1 to 1,000 and a key. */
-function writeFormer(path: string, animals: number): void {
-  using database = makeFormer(path, former);
+/** Replaces the animals by 4,999 others in 1,000 categories, and adds accounts and a key. */
+async function writeFormer(path: string, limitsPath: string): Promise<void> {
+  await writeOldStore(path, limitsPath);
+  using database = new Database(path, { safeIntegers: true });
   database.run(`
-    INSERT INTO accounts (name, plan, created_at) VALUES ('default', 'free', 1);
-    INSERT INTO keys (account_id, name, fingerprint, last_four, created_at) VALUES (1, 'first', 'print', 'wxyz', 1);
-    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${animals})
-    INSERT INTO pets (name, category_id, status)
-      SELECT 'animal ' || number, number % 1000 + (${lowest}),
+    DELETE FROM pets;
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 5000)
+    INSERT INTO pets (id, name, category_id, status)
+      SELECT number, 'animal ' || number, number % 1000 + (${lowest}),
              CASE number % 7 WHEN 0 THEN 'sold' WHEN 1 THEN 'pending' ELSE 'available' END
       FROM numbers;
-    DELETE FROM pets WHERE id = ${animals};
-  `);
+    DELETE FROM pets WHERE id = 5000;
+    INSERT INTO keys (account_id, name, fingerprint, last_four, created_at) VALUES (2, 'till', 'print', 'wxyz', 1)`);
+  const add = database.query("INSERT INTO accounts (name, plan, created_at) VALUES (?, 'free', 1)");
+  for (const name of ['Ähren', 'ÄPFEL', 'äpfel & co', 'Ka\u0308se', 'Kasten']) add.run(name);
 }
 
 const open = (path: string): Promise<Store> =>
@@ -61,42 +49,25 @@ function wrongCounts(path: string): unknown[] {
   return [...only(kept, counted), ...only(counted, kept)];
 }
 
-test('an upgrade counts the animals, keeps the scopes of keys and does not reuse ids', async () => {
+test('an upgrade counts the animals, keeps the scopes of keys, does not reuse ids, and case-folds the names of accounts', async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, 'store.db');
-  writeFormer(path, 5_000);
+  await writeFormer(path, join(folder.path, 'store.limits.db'));
   await using store = await open(path);
+  const { accounts, keys, operators, pets } = store;
   expect(wrongCounts(path)).toEqual([]);
-  const { available, pending, sold } = await store.pets.inventory();
+  const { available, pending, sold } = await pets.inventory();
   expect(available + pending + sold).toBe(4_999);
-  expect(await store.pets.inventory(lowest + 1n)).toEqual({ available: 3, pending: 1, sold: 1 });
-  expect((await store.keys.list(0, many)).map(({ scopes }) => scopes)).toEqual([defaultScopes]);
-  expect((await store.keys.findCaller('print'))?.scopes).toEqual(new Set(defaultScopes));
+  expect(await pets.inventory(lowest + 1n)).toEqual({ available: 3, pending: 1, sold: 1 });
+  expect((await pets.list(0n, 2, { categoryId: lowest + 7n })).map(({ id }) => id)).toEqual([7n, 1_007n]);
   expect((await store.write('createPet', { now: 0, body: newPet('next') })).id).toBe(5_001n);
-  expect((await store.pets.list(0n, 2, { categoryId: lowest + 7n })).map(({ id }) => id)).toEqual([
-    7n,
-    1_007n,
-  ]);
-});
 
-test('after an upgrade, accounts are open and can be found by name, ignoring case', async () => {
-  await using folder = await temporaryFolder();
-  const path = join(folder.path, 'store.db');
-  {
-    using database = makeFormer(path, beforeOperators);
-    const add = database.query("INSERT INTO accounts (name, plan, created_at) VALUES (?, 'free', 1)");
-    for (const name of ['Ähren', 'ÄPFEL', 'äpfel & co', 'Ka\u0308se', 'Kasten']) add.run(name);
-    database.run(`
-      INSERT INTO keys (account_id, name, fingerprint, last_four, created_at) VALUES (2, 'till', 'print', 'wxyz', 1)`);
-  }
-  await using store = await open(path);
-  const { accounts, keys } = store;
+  expect((await keys.list(0, many, { accountId: 2 })).map(({ name }) => name)).toEqual(['banned', 'till']);
+  expect(await keys.findCaller('print')).toMatchObject({ accountId: 2, scopes: new Set(defaultScopes) });
   const found = async (name: string, isClosed?: boolean) =>
     (await accounts.search(undefined, many, { name, isClosed })).map((account) => account.name);
   expect(await found('äp')).toEqual(['ÄPFEL', 'äpfel & co']);
   expect(await found('KÄ', false)).toEqual(['Ka\u0308se']);
   expect(await found('', true)).toEqual([]);
-  expect((await keys.list(0, many, { accountId: 2 })).map(({ name }) => name)).toEqual(['till']);
-  expect((await keys.findCaller('print'))?.accountId).toBe(2);
-  expect(await store.operators.list()).toEqual([]);
+  expect(await operators.list()).toEqual([]);
 });

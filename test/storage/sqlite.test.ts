@@ -7,10 +7,11 @@ import { totalAnimals } from '../../src/contract/pets.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
-import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { newestFormat } from '../../src/storage/sqlite/migrations.ts';
 import { createFileIfMissing } from '../../src/store-files/files.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { migrationsWith } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
@@ -32,7 +33,7 @@ describe('the data file', () => {
     const look = (database: Database) => {
       seen = database.query('PRAGMA temp_store_directory').get();
     };
-    using _migrated = migrate(join(folder.path, 'store.db'), ['CREATE TABLE pets (id INTEGER)', look]);
+    using _migrated = migrate(join(folder.path, 'store.db'), migrationsWith(look));
     expect(seen).toEqual({ temp_store_directory: folder.path });
   });
 
@@ -84,17 +85,27 @@ describe('the data file', () => {
 });
 
 describe('migration', () => {
-  test('a file written by a newer version is rejected with an error and left unchanged', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
-    const before = digests(folder.path);
-    await expect(open(path)).rejects.toThrow(StoreUnusableError);
-    await expect(open(path)).rejects.toThrow(/written by a newer version.*Use that version or a newer one/);
-    expect(digests(folder.path)).toEqual(before);
-  });
+  test.each([
+    [newestFormat + 1, /written by a newer version.*Use that version or a newer one/],
+    [
+      newestFormat - 1,
+      /from an unreleased version .* Restore a backup of a released version, or export the animals/,
+    ],
+  ])(
+    'a file of format %d, which is not of a released version, is rejected with the remedy and left unchanged',
+    async (format, message) => {
+      await using folder = await temporaryFolder();
+      const path = join(folder.path, 'store.db');
+      await (await open(path))[Symbol.asyncDispose]();
+      rowsOf(path, `PRAGMA user_version = ${format}`);
+      const before = digests(folder.path);
+      await expect(open(path)).rejects.toThrow(StoreUnusableError);
+      await expect(open(path)).rejects.toThrow(message);
+      expect(digests(folder.path)).toEqual(before);
+    },
+  );
 
-  test.each([0, 1, dataMigrations.length, 99])(
+  test.each([0, 1, newestFormat, 99])(
     'a database that belongs to another program (version %d) is rejected and left unchanged',
     async (version) => {
       await using folder = await temporaryFolder();
@@ -130,9 +141,14 @@ describe('migration', () => {
     const schema = () => rowsOf(path, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name');
     const before = schema();
     const broken = 'CREATE TABLE half (id INTEGER) STRICT; DELETE FROM pets; INSERT INTO missing VALUES (1);';
-    expect(() => migrate(path, [...dataMigrations, broken])).toThrow(/no such table: missing/);
+    expect(() =>
+      migrate(
+        path,
+        migrationsWith((database) => database.run(broken)),
+      ),
+    ).toThrow(/no such table: missing/);
     expect(schema()).toEqual(before);
-    expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: dataMigrations.length }]);
+    expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: newestFormat }]);
     await using store = await open(path);
     expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['Ozzy']);
   });

@@ -17,12 +17,11 @@ import { openCopyStores, openStore } from '../../src/app/store.ts';
 import { expectServedFiles, isMarkedClosed } from '../../src/limits/file/served-files.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { StoreUnusableError } from '../../src/outages/errors.ts';
-import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { isStoreFile, prepareStoreFiles } from '../../src/store-files/files.ts';
 import { tryLock } from '../../src/store-files/serving-lock.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
-import { openLater } from './old-store.ts';
+import { migrationsWith, openLater } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 import { digests } from './sqlite-files.ts';
@@ -134,7 +133,7 @@ describe('files are not reported as replaced', () => {
         seen = error;
       }
     };
-    await using _migrating = openLater(pathOf('store.db'), false, true, [...dataMigrations, look]);
+    await using _migrating = openLater(pathOf('store.db'), false, true, migrationsWith(look));
     expect(seen).toBeUndefined();
   });
 });

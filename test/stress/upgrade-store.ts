@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { computeFingerprint, generateKey, lastFour } from '../../src/domain/key.ts';
-import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { newestFormat } from '../../src/storage/sqlite/migrations.ts';
 import { writeOldStore } from '../storage/old-store.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { ample, dataFileIn } from '../support/process.ts';
@@ -76,7 +76,7 @@ export function pageText(path: string, where: string): string {
 export function isUpgraded(path: string): boolean {
   const [row] = rowsOf<{ user_version: number }>(path, 'PRAGMA user_version');
   const version = row?.user_version;
-  if (version === dataMigrations.length) return true;
+  if (version === newestFormat) return true;
   if (version === 1) return false;
   throw new Error(`The data file has format ${version}: the upgrade is incomplete.`);
 }

@@ -34,7 +34,7 @@ const makers: Readonly<Record<string, (app: TestApp, inputs: Inputs) => Promise<
   petId: async (app) => idOf(app, 'POST', '/pets', newPet()),
   categoryId: async (app) => {
     const id = ++lastCategory;
-    return idOf(app, 'PUT', `/categories/${id}`, '{"name":"Dogs"}');
+    return idOf(app, 'PUT', `/categories/${id}`, '{"name":"To be renamed"}');
   },
   orderId: async (app, { operation: { path } }) => {
     const petId = await idOf(app, 'POST', '/pets', newPet());

@@ -169,7 +169,7 @@ describe('imports', () => {
     const wrong = sources.flatMap((source) =>
       importsOf(source)
         .filter(({ target }) => store(source.path) !== undefined && store(target) !== undefined)
-        .filter(({ target }) => ![store(source.path), 'queries'].includes(store(target)))
+        .filter(({ target }) => ![store(source.path), 'queries', 'schema'].includes(store(target)))
         .map(({ target }) => `${source.path} imports ${target}`),
     );
     refuse('Put shared code directly into src/storage/ or src/limits/, or into src/storage/queries/:', wrong);

@@ -18,7 +18,7 @@ const allowed: Allowances = {
   examples: [0],
   sandbox: [0],
   src: [3],
-  test: [24],
+  test: [19],
 };
 
 const telltales = new RegExp(

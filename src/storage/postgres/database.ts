@@ -13,7 +13,7 @@ import {
   postgresReason,
   toFailure,
 } from './failures.ts';
-import { migrationSteps } from './migration-steps.ts';
+import { newestFormat } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
 import { Pool, type PoolFacts } from './pool.ts';
 import type { Execute, Statement } from './statements.ts';
@@ -134,7 +134,7 @@ export class PostgresDatabase implements AsyncDisposable {
         ...{ create, migrates, notice },
       });
       if (former > 0) {
-        notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
+        notice(`migrated the database from format ${former} to ${newestFormat}`);
       }
       this.#isOpen = true;
     } catch (error) {

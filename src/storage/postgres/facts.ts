@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import { StorageUnavailable } from '../../outages/errors.ts';
 import type { StoreFacts } from '../admin.ts';
 import type { PostgresDatabase } from './database.ts';
-import { migrationSteps } from './migration-steps.ts';
+import { newestFormat } from './migration-steps.ts';
 
 interface ServerRow {
   readonly version: string;
@@ -22,7 +22,7 @@ export async function readFacts(database: PostgresDatabase): Promise<StoreFacts>
   });
   const { connections, busy, waiting, roundTrips } = database.poolFacts;
   return {
-    format: migrationSteps.length,
+    format: newestFormat,
     postgresVersion: server?.version ?? null,
     postgresTrouble: database.trouble ?? null,
     dataBytes: server === undefined ? null : Number(server.bytes),

@@ -14,7 +14,7 @@ interface Histories {
  * all servers that contain a copy of the data, only replicas of this primary receive the mark.
  *
  * The mark also ensures that the ids of lost changes are not assigned again. After a failover, a trigger raises each
- * counter on the first change (`skip_lost_ids` in `schema-changes.ts`). Here all counters are raised immediately, so
+ * counter on the first change (`skip_lost_ids` in `storage/schema/`). Here all counters are raised immediately, so
  * that readers of events notice the gap, and cached data is read again.
  */
 export class Lineage implements AsyncDisposable {

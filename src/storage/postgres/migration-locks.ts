@@ -31,8 +31,9 @@ const maxTables = 3;
 const timeFormat = 'YYYY-MM-DD"T"HH24:MI:SS"Z"';
 
 /**
- * Runs a step until it gets its locks. While sessions that may block the step are running, attempts become less
- * frequent, because statements of running instances wait during an attempt.
+ * Runs a step until it gets its locks. While the oldest transaction that may block the step is open, attempts become less
+ * frequent, because statements of running instances wait during an attempt. Younger transactions come and go, such as
+ * those that have waited for an attempt.
  */
 export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptions): Promise<T> {
   const log = new WaitLog(options.notice);
@@ -44,12 +45,11 @@ export async function whenUnlocked<T>(step: () => Promise<T>, options: StepOptio
         throw error;
     }
     const until = performance.now() + pauseMs;
-    const first = await blockersOf(options);
-    const pids = pidsOf(first);
-    // Younger transactions come and go.
-    log.waits(first[0]?.pid, () => described(first, options.name));
+    const blockers = await blockersOf(options);
+    const pid = blockers[0]?.pid;
+    log.waits(pid, () => described(blockers, options.name));
     do await sleep(Math.min(pollIntervalMs, pauseMs));
-    while (performance.now() < until && pidsOf(await blockersOf(options)) === pids && pids !== '');
+    while (performance.now() < until && pid !== undefined && (await blockersOf(options))[0]?.pid === pid);
   }
 }
 
@@ -106,8 +106,6 @@ interface Blocker extends Session {
   readonly tables: string | null;
   readonly count: bigint;
 }
-
-const pidsOf = (blockers: readonly Blocker[]) => blockers.map(({ pid }) => pid).join();
 
 /**
  * Sessions in a transaction that is older than an attempt and holds a lock on the store's tables, and the session that

@@ -1,10 +1,17 @@
 import type { SQL } from 'bun';
 import { StoreUnusableError } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
-import { outdatedStoreError } from '../store-errors.ts';
+import { expectKnownFormat, outdatedStoreError } from '../store-errors.ts';
+import { isCanceled } from './failures.ts';
 import { buildIndex, type NewIndex, prepareNextIndexBuild, type Session } from './index-builds.ts';
 import { type Begin, MigrationLocked, reportingWaits, whenUnlocked } from './migration-locks.ts';
-import { apply, applyWithIndexes, type MigrationStep, migrationSteps } from './migration-steps.ts';
+import {
+  apply,
+  applyWithIndexes,
+  type MigrationStep,
+  migrationSteps,
+  newestFormat,
+} from './migration-steps.ts';
 
 /**
  * First half of the key of the advisory lock that allows only one process to migrate a store at a time ("AnSt" in ASCII).
@@ -13,7 +20,7 @@ import { apply, applyWithIndexes, type MigrationStep, migrationSteps } from './m
 const lockId = 0x416e5374;
 
 /**
- * Maximum time that a step waits for a lock, in milliseconds. Statements of running instances that need the same table
+ * Maximum time that a step waits for its locks, in milliseconds. Statements of running instances that need the same tables
  * queue behind the waiting step, so the time must be shorter than their timeout. It is also shorter than the default
  * `deadlock_timeout` (1 s), so that in a deadlock the migration gives up and not an instance.
  */
@@ -36,18 +43,19 @@ interface MigrateOptions {
 }
 
 /**
- * Migrates the database. Each step is a transaction, which releases its locks before the next step, and is retried if
- * it cannot get its locks in time. Indexes on existing tables are built before the transaction of their step. Returns the previous format, or 0 if the database was empty or up to date. Throws
- * `StoreUnusableError`.
+ * Migrates the database. Each step is a transaction, which is retried if it cannot get its locks in time. Indexes on
+ * existing tables are built before the transaction of their step. Returns the previous format, or 0 if the database was
+ * empty or up to date. Throws `StoreUnusableError`.
  */
 export async function migrate(options: MigrateOptions): Promise<number> {
   const { begin, session, create, migrates, notice } = options;
   let former = 0;
   if (create || migrates) await begin(expectUnicode);
-  for (let version = await begin(versionOf); version !== migrationSteps.length; ) {
+  for (let version = await begin(versionOf); version !== newestFormat; ) {
     expectUsable(version, create);
-    if (!migrates && version > 0) throw outdatedStoreError('The database', version, migrationSteps.length);
-    const name = version === 0 ? 'creating the store' : `migrating the database to format ${version + 1}`;
+    if (!migrates && version > 0) throw outdatedStoreError('The database', version, newestFormat);
+    const next = migrationSteps.find(({ format }) => format > version)?.format;
+    const name = version === 0 ? 'creating the store' : `migrating the database to format ${next}`;
     const retrying = { name, begin, notice, lockTimeoutMs, lockId };
     const step = async () => {
       const { unbuilt, ...taken } = await begin((transaction) => takeStep(transaction, create));
@@ -88,20 +96,38 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
     );
   }
   if (!isLocked) throw new MigrationLocked('Another process is migrating the database.');
-  const version = await versionOf(transaction);
-  if (version === migrationSteps.length) return { from: version, to: version };
-  expectUsable(version, create);
-  if (version === 0) await createFormat(transaction);
-  const next = version === 0 ? migrationSteps.length : version + 1;
-  const steps = migrationSteps.slice(version, next);
-  if (version > 0) {
-    await expectNoLeftovers(transaction, migrationSteps.slice(version));
-    const unbuilt = await prepareNextIndexBuild(transaction, steps[0]?.indexes ?? []);
-    if (unbuilt !== undefined) return { from: version, to: version, unbuilt };
+  const from = await versionOf(transaction);
+  expectUsable(from, create);
+  const missing = migrationSteps.filter(({ format }) => format > from);
+  const [next] = missing;
+  if (next === undefined) return { from, to: from };
+  if (from === 0) {
+    await createFormat(transaction);
+    for (const step of missing) await applyWithIndexes(step, transaction);
+  } else {
+    await expectNoLeftovers(transaction, missing);
+    const unbuilt = await prepareNextIndexBuild(transaction, next.indexes);
+    if (unbuilt !== undefined) return { from, to: from, unbuilt };
+    await lockTables(transaction, next.locks);
+    await apply(next, transaction);
   }
-  for (const step of steps) await (version === 0 ? applyWithIndexes : apply)(step, transaction);
-  await transaction`UPDATE animal_store_format SET version = ${next}`;
-  return { from: version, to: next };
+  const to = from === 0 ? newestFormat : next.format;
+  await transaction`UPDATE animal_store_format SET version = ${to}`;
+  return { from, to };
+}
+
+/** Locks tables in this order. Throws `MigrationLocked` if it takes longer than the time for a single lock. */
+async function lockTables(transaction: SQL, names: string): Promise<void> {
+  if (names === '') return;
+  try {
+    await transaction.unsafe(`
+      SET LOCAL statement_timeout = ${lockTimeoutMs};
+      LOCK TABLE ${names};
+      SET LOCAL statement_timeout = 0`);
+  } catch (error) {
+    if (!isCanceled(error)) throw error;
+    throw new MigrationLocked('Other sessions have locked tables of the store.', { cause: error });
+  }
 }
 
 /**
@@ -119,13 +145,8 @@ async function expectUnicode(transaction: SQL): Promise<void> {
 }
 
 function expectUsable(version: number, create: boolean): void {
-  if (version > migrationSteps.length) {
-    throw new StoreUnusableError(
-      `The database was written by a newer version of the service (format ${version}, this version supports up ` +
-        `to ${migrationSteps.length}). Use that version or a newer one.`,
-    );
-  }
-  if (version === 0 && !create) {
+  if (version > 0) expectKnownFormat('The database', version, migrationSteps);
+  else if (!create) {
     throw new StoreUnusableError(
       'No store found in this PostgreSQL database and schema. Check DATABASE_URL, or create a store with ' +
         '"animal-store serve" or "animal-store import".',
@@ -166,9 +187,7 @@ async function expectNoLeftovers(
   transaction: SQL,
   steps: readonly Pick<MigrationStep, 'change'>[],
 ): Promise<void> {
-  const created = steps
-    .flatMap(({ change }) => (typeof change === 'string' ? [...change.matchAll(createTable)] : []))
-    .map(([, name]) => name);
+  const created = steps.flatMap(({ change }) => [...change.matchAll(createTable)]).map(([, name]) => name);
   const [{ leftovers }] = await transaction<[{ leftovers: string | null }]>`
     SELECT string_agg(format('%I.%I', schemaname, tablename), ', ' ORDER BY tablename) AS leftovers FROM pg_tables
     WHERE schemaname = current_schema()

@@ -6,7 +6,7 @@ import { unfinishedCopyError } from '../store-errors.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { numberEvents } from './entities/events.ts';
 import { toRowConflict } from './failures.ts';
-import { migrationSteps } from './migration-steps.ts';
+import { newestFormat } from './migration-steps.ts';
 import { incrementVersionSql, readState } from './versions.ts';
 
 /** Opens a database for copying its rows. Throws `StoreUnusableError`. */
@@ -148,5 +148,5 @@ export async function readPostgresContents(options: PostgresOptions): Promise<St
     );
     counts[name] = Number(counted?.count);
   }
-  return { format: Number(row?.version), newestFormat: migrationSteps.length, counts, bytes: null };
+  return { format: Number(row?.version), newestFormat, counts, bytes: null };
 }

@@ -17,13 +17,20 @@ import {
   readPragma,
   storeApplicationId,
 } from '../../store-files/sqlite-file.ts';
-import { outdatedStoreError, unfinishedCopyError } from '../store-errors.ts';
+import {
+  expectKnownFormat,
+  newestFormatOf,
+  outdatedStoreError,
+  unfinishedCopyError,
+} from '../store-errors.ts';
 
-type Migration = string | ((database: Database) => void);
+interface Migration {
+  /** The resulting format of the file, which is its `user_version`. */
+  readonly format: number;
+  readonly change: (database: Database) => void;
+}
 
-/**
- * Ordered steps that upgrade a file from any older version. `user_version` is the number of steps applied to the file.
- */
+/** Ordered steps that upgrade a file from any released version. */
 export type Migrations = readonly Migration[];
 
 /** A table that identifies data files. Earlier versions stored limits in a second database, which lacks this table. */
@@ -67,14 +74,15 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (isOutdated(database, migrations)) {
       if (held === undefined) throw storeInUseError(database, path, migrations);
       const format = readPragma(database, 'user_version');
-      if (!isNew && !migrates) throw outdatedStoreError(`The store ${path}`, format, migrations.length);
+      if (!isNew && !migrates)
+        throw outdatedStoreError(`The store ${path}`, format, newestFormatOf(migrations));
     }
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
     // Commits must survive a power failure.
     database.run('PRAGMA synchronous = FULL');
     const former = migrate(database, migrations);
-    if (former > 0) notice?.(`migrated ${path} from format ${former} to ${migrations.length}`);
+    if (former > 0) notice?.(`migrated ${path} from format ${former} to ${newestFormatOf(migrations)}`);
     // Enabled after the migration, which may rebuild a table that other tables reference.
     database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -91,7 +99,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 /** Returns the previous format of the file; 0 if the file was empty or up to date. */
 function migrate(database: Database, migrations: Migrations): number {
-  if (readPragma(database, 'user_version') === migrations.length) return 0;
+  const newest = newestFormatOf(migrations);
+  if (readPragma(database, 'user_version') === newest) return 0;
   // A new index is sorted in temporary files, and a container may not be able to write to any other folder.
   const folder = dirname(database.filename).replaceAll("'", "''");
   database.run(`PRAGMA temp_store_directory = '${folder}'`);
@@ -99,13 +108,10 @@ function migrate(database: Database, migrations: Migrations): number {
   // meantime.
   const all = database.transaction(() => {
     const current = readPragma(database, 'user_version');
-    for (const step of migrations.slice(current)) {
-      if (typeof step === 'string') database.run(step);
-      else step(database);
-    }
+    for (const { format, change } of migrations) if (format > current) change(database);
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
-    database.run(`PRAGMA user_version = ${migrations.length}`);
-    return current === migrations.length ? 0 : current;
+    database.run(`PRAGMA user_version = ${newest}`);
+    return current === newest ? 0 : current;
   });
   const former = all.immediate();
   // Shrinks the WAL, which would otherwise keep its size until all processes have closed the file.
@@ -124,30 +130,24 @@ function check(
     throw missingStoreError(path);
   }
   checkOwner(database, path, allowsUnfinished);
-  const version = readPragma(database, 'user_version');
-  if (version > migrations.length) {
-    throw new StoreUnusableError(
-      `The data file ${path} was written by a newer version of the service (format ${version}, this version ` +
-        `supports up to ${migrations.length}). Use that version or a newer one.`,
-    );
-  }
   if (!hasTable(database, dataTable)) {
     throw new StoreUnusableError(
       `The file ${path} belongs to a store, but is not its data file (it has no table "${dataTable}"). Set ` +
         'DATABASE_URL to the data file.',
     );
   }
+  expectKnownFormat(`The data file ${path}`, readPragma(database, 'user_version'), migrations);
   return false;
 }
 
 function isOutdated(database: Database, migrations: Migrations): boolean {
-  return readPragma(database, 'user_version') < migrations.length;
+  return readPragma(database, 'user_version') < newestFormatOf(migrations);
 }
 
 function storeInUseError(database: Database, path: string, migrations: Migrations): StoreUnusableError {
   return new StoreUnusableError(
     `${path} is in use by a service with format ${readPragma(database, 'user_version')}; this version is newer and needs ` +
-      `format ${migrations.length}. Upgrade or stop the service first, or run this command with the version of the ` +
+      `format ${newestFormatOf(migrations)}. Upgrade or stop the service first, or run this command with the version of the ` +
       'service. Nothing was changed.',
   );
 }

@@ -11,7 +11,7 @@ import { PostgresEntity } from './entity.ts';
 export type WaitForPropagation = () => Promise<void>;
 
 /**
- * Each list first assigns ids to newly committed events (`number_events` in `schema-changes.ts`). It then
+ * Each list first assigns ids to newly committed events (`number_events` in `storage/schema/`). It then
  * waits until the changes that the events report are visible on every instance. Otherwise, a client that lists the
  * resources next could receive outdated cached pages.
  */
