@@ -10,6 +10,8 @@ export interface MigrationStep {
   readonly format: number;
   /** Built before the change, outside its transaction. */
   readonly indexes: readonly NewIndex[];
+  /** Runs before the tables are locked. */
+  readonly newTables: string;
   /** Names of the tables to lock before the change; empty if each statement may lock its table. */
   readonly locks: string;
   readonly change: string;
@@ -25,6 +27,7 @@ export async function apply({ change, foldsNames }: MigrationStep, transaction: 
 /** Applies a step and creates its indexes, in a store that no instance uses yet. */
 export async function applyWithIndexes(step: MigrationStep, transaction: SQL): Promise<void> {
   for (const { create } of step.indexes) await transaction.unsafe(create);
+  await transaction.unsafe(step.newTables);
   await apply(step, transaction);
 }
 
@@ -48,9 +51,17 @@ async function foldNames(transaction: SQL): Promise<void> {
  * after readers have already seen a higher id.
  */
 export const migrationSteps: readonly MigrationStep[] = schemaChanges.map(
-  ({ formats, postgres, postgresIndexes = '', postgresLocks = '', foldsNames = false }) => ({
+  ({
+    formats,
+    postgres,
+    postgresIndexes = '',
+    postgresTables = '',
+    postgresLocks = '',
+    foldsNames = false,
+  }) => ({
     format: formats.postgres,
     indexes: indexesIn(postgresIndexes),
+    newTables: postgresTables,
     locks: postgresLocks,
     ...{ change: postgres, foldsNames },
   }),

@@ -108,6 +108,7 @@ async function takeStep(transaction: SQL, create: boolean): Promise<Taken> {
     await expectNoLeftovers(transaction, missing);
     const unbuilt = await prepareNextIndexBuild(transaction, next.indexes);
     if (unbuilt !== undefined) return { from, to: from, unbuilt };
+    await transaction.unsafe(next.newTables);
     await lockTables(transaction, next.locks);
     await apply(next, transaction);
   }
@@ -185,9 +186,10 @@ const createTable = /\bCREATE TABLE (\w+)/g;
  */
 async function expectNoLeftovers(
   transaction: SQL,
-  steps: readonly Pick<MigrationStep, 'change'>[],
+  steps: readonly Pick<MigrationStep, 'newTables' | 'change'>[],
 ): Promise<void> {
-  const created = steps.flatMap(({ change }) => [...change.matchAll(createTable)]).map(([, name]) => name);
+  const texts = steps.flatMap(({ newTables, change }) => [newTables, change]);
+  const created = texts.flatMap((text) => [...text.matchAll(createTable)]).map(([, name]) => name);
   const [{ leftovers }] = await transaction<[{ leftovers: string | null }]>`
     SELECT string_agg(format('%I.%I', schemaname, tablename), ', ' ORDER BY tablename) AS leftovers FROM pg_tables
     WHERE schemaname = current_schema()

@@ -5,6 +5,8 @@ export interface SchemaChange {
   readonly sqlite: string;
   /** Runs in a transaction, after the indexes were built. */
   readonly postgres: string;
+  /** Runs first in that transaction, before it locks tables: new tables, whose rows may take long to compute. */
+  readonly postgresTables?: string;
   /** Existing tables that the change locks while instances of the previous version are running, in their order. */
   readonly postgresLocks?: string;
   /**

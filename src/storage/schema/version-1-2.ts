@@ -3,6 +3,7 @@ import { skippedIdsPerRestore, skippedIdsSpread } from '../../tables/events.ts';
 import { type Dialect, postgres, sqlite } from './dialects.ts';
 import type { SchemaChange } from './schema-change.ts';
 
+/** Tables that no instance uses yet. */
 const tables = ({ integer, text, code, withKey, overwritten }: Dialect) => `
   CREATE TABLE usage_reports (
     process     ${text} NOT NULL PRIMARY KEY,
@@ -38,7 +39,9 @@ const tables = ({ integer, text, code, withKey, overwritten }: Dialect) => `
   CREATE INDEX usage_key_operations_by_key ON usage_key_operations (key_id, day);
   INSERT INTO usage_operation_hours (hour, operation, code, requests)
   SELECT minute - minute % 3600000, operation, code, sum(requests) FROM usage_minutes GROUP BY 1, 2, 3;
+`;
 
+const columns = ({ integer, text }: Dialect) => `
   ALTER TABLE accounts ADD COLUMN note ${text};
   ALTER TABLE webhooks ADD COLUMN succeeded_at ${integer};
   ALTER TABLE webhooks ADD COLUMN redelivering_to ${integer};
@@ -218,6 +221,7 @@ export const version12: SchemaChange = {
   formats: { sqlite: 18, postgres: 32 },
   sqlite: `
   ${tables(sqlite)}
+  ${columns(sqlite)}
   ${indexes(sqlite)}
   DROP INDEX IF EXISTS due_deliveries;
   DROP INDEX IF EXISTS due_deliveries_by_webhook;
@@ -242,8 +246,9 @@ export const version12: SchemaChange = {
   CREATE INDEX current_bans ON ban_snapshots (banned_until) WHERE banned_until > 0;
   ${indexes(postgres)}
   `,
+  postgresTables: tables(postgres),
   postgres: `
-  ${tables(postgres)}
+  ${columns(postgres)}
   ${changedRanges}
   ${eventNumbers}
   ${histories}
