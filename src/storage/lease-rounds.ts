@@ -46,9 +46,12 @@ function webhookLimits(request: LeaseRequest): (webhookId: bigint) => number {
   };
 }
 
-/** Whether a webhook may have another request. It leaves as many of its account's places to the others of the account. */
+/**
+ * Whether a webhook may have another request, with this much room for the account. The more it has, the more places it leaves
+ * to the other webhooks of the account.
+ */
 const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: number) =>
-  count < Math.min(limit, room);
+  room > 0 && count < limit && count <= room;
 
 /**
  * The `accounts` and `webhooks` that get no deliveries now, and those webhooks of which this process has leased deliveries

@@ -107,7 +107,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
   async () => {
     await using folder = await temporaryFolder();
     await using hung = await startReceiver(() => undefined);
-    const command = ['prlimit', '--nofile=6000:6000', ...serveCommand];
+    const command = ['prlimit', '--nofile=3000:3000', ...serveCommand];
     const env = { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '15', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
     await using service = await startService(folder.path, env, command);
     const key = await issueKey(folder.path, 'pro', undefined, scopes);
@@ -127,7 +127,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     expect(service.stderr()).not.toContain('too many connections');
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
-    // A twenty-fourth of the places, which are a tenth of the free descriptors.
+    // A twenty-fourth of the places, which are a fifth of the free descriptors.
     expect(hung.requests.length).toBeLessThan(26);
   },
 );

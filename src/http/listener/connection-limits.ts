@@ -16,9 +16,9 @@ const defaultMaxConnections = 10_000;
  * Fraction of the free descriptors that connections may use by default. The rest is for the store and outgoing
  * connections.
  */
-const defaultShare = 0.75;
+const defaultShare = 2 / 3;
 /** Limits for requests to webhooks: a fraction of the free descriptors, and a minimum. */
-const webhookShare = 0.1;
+const webhookShare = 0.2;
 const minWebhookRequests = 16;
 /** Limits for connections to the admin listener: a maximum, a fraction of the free descriptors, and a minimum. */
 export const maxAdminConnections = 256;
