@@ -66,6 +66,8 @@ export interface LeaseRequest {
   readonly now: number;
   /** End of the lease. */
   readonly leasedUntil: number;
+  /** Ends of leases that this process may have obtained without a reply, earliest first. They are ended. */
+  readonly lost: readonly number[];
   /** Maximum number of deliveries to lease. */
   readonly room: number;
   /** Number of requests that may still be in flight. */

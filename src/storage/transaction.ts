@@ -103,6 +103,8 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
    * exited. The deliveries are due after a delay, because sending one of them may have crashed the process.
    */
   release(now: number): Awaitable<boolean>;
+  /** Ends some of the leases that end at these times (Unix ms), without an attempt. The deliveries are due at once. */
+  releaseLost(leasedUntil: readonly number[], now: number): Awaitable<void>;
   /**
    * Makes deliveries due whose times were set before the clock was set back, among some of the pending deliveries after
    * an id. The first call, with the id 0, also moves the last successes of webhooks from the future to the present.

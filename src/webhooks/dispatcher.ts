@@ -25,6 +25,8 @@ const leaseMs = 60_000;
  * of processes may differ slightly.
  */
 export const maxLeaseMs = 2 * leaseMs;
+/** Maximum number of rounds without a reply that are remembered. Rounds that fail are a second apart. */
+const maxLost = 100;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
 /**
@@ -95,6 +97,11 @@ export class Dispatcher {
   #locked: SettledDelivery[] = [];
   /** Webhooks whose queues are full, with the time until which they are skipped (monotonic ms). */
   readonly #full = new Map<bigint, number>();
+  /**
+   * Ends of leases that may have been obtained in rounds without a reply, earliest first. Such a transaction may be committed
+   * later, so they are ended in every round until they expire.
+   */
+  #lost: readonly number[] = [];
   /** The webhook after which the next round continues. */
   #after = 0n;
   #pacedTimer: NodeJS.Timeout | undefined;
@@ -221,15 +228,17 @@ export class Dispatcher {
     const settled = this.#settled.splice(0, leaseLimits.deliveries);
     this.#isWoken = false;
     this.#requests.resume(now);
+    this.#lost = this.#lost.filter((until) => until > now).slice(-maxLost);
     const { facts } = this.#requests;
     const room = this.#isStopping ? 0 : Math.min(facts.free, leaseLimits.deliveries);
     const request = {
       ...facts,
-      ...{ now, leasedUntil: now + leaseMs, room, perSecond, after: this.#after },
+      ...{ now, leasedUntil: now + leaseMs, lost: this.#lost, room, perSecond, after: this.#after },
       ...{ full: this.#listFull(settled), turn: random() },
     };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
+      this.#lost = [...this.#lost, request.leasedUntil];
       throw error;
     });
     this.#locked.push(

@@ -260,6 +260,25 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
+    'leases that a process obtained without a reply are ended in its next round, and no others',
+    async ({ store, beside }) => {
+      await create(store);
+      await addPets(store, 6);
+      const other = await beside();
+      const kept = (await take(other, 1)).deliveries;
+      const { id } = await create(store, 2);
+      await addPets(store, 1);
+      const lost = (await take(store, 9, now + 1)).deliveries;
+      expect(lost.map(({ webhookId }) => webhookId)).toEqual(Array(4).fill(id));
+      const lease = { ...requestAt(now + 2, 9), lost: [now + 1 + leaseMs] };
+      const again = await store.write('dispatchDeliveries', { settled: [], lease });
+      expect(again.deliveries.map(({ webhookId }) => webhookId)).toEqual(Array(4).fill(id));
+      await other.write('dispatchDeliveries', { settled: kept.map(ended), lease: requestAt(now + 3, 0) });
+      expect((await store.deliveries.list(undefined, 9, { status: 'succeeded' })).length).toBe(1);
+    },
+  );
+
+  check(
     'a gap in the event ids is skipped immediately, and its ids do not count as expired events',
     async ({ store }) => {
       await create(store);

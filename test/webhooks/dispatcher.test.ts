@@ -37,6 +37,8 @@ interface Rounds {
   readonly settle?: (settled: readonly SettledDelivery[]) => bigint[];
   readonly send: Send;
   readonly checked?: () => void;
+  /** Unix ms. */
+  readonly now?: () => number;
   /** Monotonic time in ms. */
   readonly steady?: () => number;
   readonly begin?: BeginRun;
@@ -48,6 +50,7 @@ function dispatcherOf({
   settle = () => [],
   send,
   checked = () => undefined,
+  now = () => 0,
   steady = () => 0,
   begin = unobserved,
 }: Rounds): Dispatcher {
@@ -68,7 +71,7 @@ function dispatcherOf({
       disable: async () => 'disabled',
     },
     send,
-    clock: { now: () => 0, steady, storeTime: () => 0, aheadSeconds: 0 },
+    clock: { now, steady, storeTime: () => 0, aheadSeconds: 0 },
     places: 100,
     perSecond: 50,
     random: () => 0,
@@ -132,6 +135,27 @@ test('a dispatcher without room for deliveries makes one round per check', async
   await until(() => checks > 3);
   expect(rounds).toBeWithin(1, checks + 1);
   await stop(dispatcher);
+});
+
+test('if a round fails, the leases that it may have obtained are ended in later rounds until they expire', async () => {
+  const { send, stop } = hungReceivers();
+  const lost: (readonly number[])[] = [];
+  let now = 1;
+  const dispatcher = dispatcherOf({
+    take: (request) => {
+      lost.push(request.lost);
+      if (lost.length === 1) throw new Error('The reply was lost.');
+      return { deliveries: [], isBehind: false };
+    },
+    send,
+    now: () => now,
+  });
+  await until(() => lost.length > 2);
+  now = 60_001;
+  const rounds = lost.length;
+  await until(() => lost.length > rounds + 1);
+  await stop(dispatcher);
+  expect([lost[0], lost[1], lost[rounds - 1], lost.at(-1)]).toEqual([[], [60_001], [60_001], []]);
 });
 
 test('the outcome of a locked delivery is stored when it is no longer locked, without further attempts', async () => {

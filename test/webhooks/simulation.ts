@@ -84,7 +84,7 @@ class Simulation {
 
   #round(): void {
     // The pace of accounts is not simulated.
-    const times = { now: Date.UTC(2026, 0), leasedUntil: 0, perSecond: 1_000 };
+    const times = { now: Date.UTC(2026, 0), leasedUntil: 0, lost: [], perSecond: 1_000 };
     const { facts } = this.#inFlight;
     const room = Math.min(facts.free, leaseLimits.deliveries);
     const request = {

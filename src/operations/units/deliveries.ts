@@ -27,8 +27,9 @@ export const deliveryUnits = {
       { settled, lease }: { readonly settled: readonly SettledDelivery[]; readonly lease: LeaseRequest },
     ): Promise<DispatchResult> => {
       const settling = settled.length > 0 ? deliveries.settle(settled) : [];
-      // Sends both statements to PostgreSQL before waiting for either result.
-      const [leases, locked] = await Promise.all([deliveries.lease(lease), settling]);
+      const releasing = lease.lost.length > 0 ? deliveries.releaseLost(lease.lost, lease.now) : undefined;
+      // Sends all statements to PostgreSQL before waiting for any result.
+      const [leases, locked] = await Promise.all([deliveries.lease(lease), settling, releasing]);
       return { ...leases, locked };
     },
   },

@@ -46,6 +46,7 @@ export const deliveryStatements = perDialect((dialect) => {
     addPaces: `INSERT INTO webhook_paces (account_id) ${missingPacesSql} ON CONFLICT DO NOTHING`,
     release: `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${dueAfterCrashSql(dialect, '$1::bigint')}
       ${ofIds(`deliveries WHERE leased_until IS NOT NULL LIMIT ${deliveryBatch}`)}`,
+    releaseLost: `${makeDue} ${ofUnlocked(`leased_until IN (${integersIn('$1')}) LIMIT ${deliveryBatch}`)}`,
     clampSuccess: `UPDATE webhooks SET succeeded_at = $1 ${ofIds(
       `webhooks WHERE succeeded_at > $2 ORDER BY id LIMIT ${deliveryBatch} ${locking('FOR NO KEY UPDATE SKIP LOCKED')}`,
     )}`,
@@ -110,6 +111,10 @@ export function createDeliveryWrites(
 
     async release(now) {
       return (await engine.run(texts.release, now)) === deliveryBatch;
+    },
+
+    async releaseLost(leasedUntil, now) {
+      await engine.run(texts.releaseLost, JSON.stringify(leasedUntil.map(String)), now);
     },
 
     async reschedule({ after, now, latestLease, latestRetry }) {
