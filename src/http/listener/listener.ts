@@ -167,8 +167,10 @@ export class Listener implements Disposable {
         'too many connections: closing idle and incomplete ones',
       );
     }
+    // Before the port is closed, because listing thousands of connections takes up to 0.2 s.
+    const others = peerAddresses(this.#others());
     this.#stopCurrent();
-    this.#former = { server: this.#current, since: now, others: peerAddresses(this.#others()) };
+    this.#former = { server: this.#current, since: now, others };
     this.#listenAgain();
   }
 
