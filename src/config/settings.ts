@@ -55,7 +55,7 @@ export const settings = {
   ),
   MAX_CONNECTIONS: setting(
     '0',
-    'Maximum open client connections. 0 uses two thirds of the free file descriptors, up to 10000.',
+    'Maximum open client connections. 0 uses three fifths of the free file descriptors, up to 10000.',
     integer(0, 1_000_000),
   ),
   ADMIN_HOST: setting(

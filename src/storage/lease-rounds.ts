@@ -32,6 +32,8 @@ interface Taker {
   used: number;
   /** Number of deliveries that the pace of the account still allows. */
   allowed: number;
+  /** Number of the account's webhooks without requests. */
+  idle: number;
   readonly shares: readonly LeaseShare[];
 }
 
@@ -48,10 +50,10 @@ function webhookLimits(request: LeaseRequest): (webhookId: bigint) => number {
 
 /**
  * Whether a webhook may have another request, with this much room for the account. The more it has, the more places it leaves
- * to the other webhooks of the account.
+ * to the other webhooks of the account; the last one to a webhook without requests if `isAnyIdle`.
  */
-const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: number) =>
-  room > 0 && count < limit && count <= room;
+const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: number, isAnyIdle: boolean) =>
+  room > 0 && count < limit && (count < room || (count === room && !isAnyIdle));
 
 /**
  * The `accounts` and `webhooks` that get no deliveries now, and those webhooks of which this process has leased deliveries
@@ -64,7 +66,7 @@ export function occupiedJson(request: LeaseRequest): string {
   const rooms = new Map(accounts.map(([id, webhooks]) => [id, accountRoom(free, sum(webhooks))]));
   const occupied = inFlight.filter(
     ({ webhookId, accountId, count }) =>
-      !hasPlace({ count, limit: limitOf(webhookId) }, rooms.get(accountId) ?? 0),
+      !hasPlace({ count, limit: limitOf(webhookId) }, rooms.get(accountId) ?? 0, false),
   );
   const lists = {
     accounts: [...rooms].filter(([, room]) => room <= 0).map(([id]) => id),
@@ -120,15 +122,17 @@ function takerOf(
     const count = own.find(({ webhookId }) => webhookId === id)?.count ?? 0;
     return { id, limit: limitOf(id), count, most: 0, pace };
   });
-  return { used: sum(own), allowed: pace.allowed, shares };
+  const idle = Number(webhooks[0]?.accountWebhooks) - own.length;
+  return { used: sum(own), allowed: pace.allowed, idle, shares };
 }
 
 /** Gives a delivery to the webhook of an account with the fewest requests. Returns false if none may have another one. */
 function takeNext(taker: Taker, free: number): boolean {
   const room = accountRoom(free, taker.used);
-  const open = taker.shares.filter((share) => hasPlace(share, room));
+  const open = taker.shares.filter((share) => hasPlace(share, room, taker.idle > 0));
   const [next] = open.toSorted((one, other) => one.count - other.count);
   if (next === undefined || taker.allowed <= 0) return false;
+  if (next.count === 0) taker.idle--;
   next.count++;
   next.most++;
   taker.used++;

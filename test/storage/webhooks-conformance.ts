@@ -788,6 +788,7 @@ export function webhooksConform(check: StoreTest): void {
       expect(await at(24 * 9)).toEqual([3, 3, 4, 4]);
       expect(await at(24 * 7)).toEqual([3, 2, 4, 4]);
       expect(await at(24 * 2)).toEqual([1, 0, 1, 1]);
+      expect(await at(24 * 2 + 8)).toEqual([1, 1, 2, 2]);
       expect(await at(3)).toEqual([1, 0, 1, 1]);
       expect(await at(2)).toEqual([1, 0, 1, 0]);
       expect(await at(0)).toEqual([0, 0, 0, 0]);

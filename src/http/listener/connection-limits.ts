@@ -16,7 +16,7 @@ const defaultMaxConnections = 10_000;
  * Fraction of the free descriptors that connections may use by default. The rest is for the store and outgoing
  * connections.
  */
-const defaultShare = 2 / 3;
+const defaultShare = 0.6;
 /** Limits for requests to webhooks: a fraction of the free descriptors, and a minimum. */
 const webhookShare = 0.2;
 const minWebhookRequests = 16;
