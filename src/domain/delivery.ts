@@ -70,7 +70,8 @@ export interface LeaseRequest {
   readonly lost: readonly number[];
   /** Maximum number of deliveries to lease. */
   readonly room: number;
-  /** Number of requests that may still be in flight. */
+  /** Maximum number of requests in flight, and the number that may still be added. */
+  readonly places: number;
   readonly free: number;
   /**
    * The requests of this process that are in flight. No other process leases deliveries of these webhooks. Omits webhooks
@@ -171,6 +172,8 @@ export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 
 /** The part of the free places that an account may use. */
 const accountPart = 1 / 24;
+/** While more than this part of the places is free, webhooks without requests do not depend on those of their account. */
+const sparePart = 1 / 4;
 
 /**
  * Number of places that an account may still take. The more the accounts use, the fewer places each may have, so that an
@@ -179,6 +182,13 @@ const accountPart = 1 / 24;
 export function accountRoom(free: number, used: number): number {
   return free > 0 ? Math.max(1, Math.floor(free * accountPart)) - used : 0;
 }
+
+/**
+ * Whether webhooks without requests may get a place beyond the share of their account, so that those with hung receivers do not
+ * delay the others of the account after its share has become smaller.
+ */
+export const hasSparePlaces = ({ places, free }: Pick<LeaseRequest, 'places' | 'free'>): boolean =>
+  free > places * sparePart;
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */
 export const burstMicroseconds = 1_000_000;

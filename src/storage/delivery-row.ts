@@ -82,8 +82,6 @@ export interface ReadyWebhook {
   /** The scopes of the events that may be sent now, separated by spaces. */
   readonly sendable: string;
   readonly pacedUntil: bigint;
-  /** Number of enabled webhooks of the account. */
-  readonly accountWebhooks: bigint;
 }
 
 export interface LeasedRow {
@@ -153,8 +151,6 @@ export function sendingSql({ position }: Dialect, now: string) {
   const anyOf = (condition: (scope: Scope) => string) => `(${eventScopes.map(condition).join(' OR ')})`;
   return {
     pending,
-    accountWebhooks:
-      '(SELECT count(*) FROM webhooks AS own WHERE own.account_id = webhooks.account_id AND own.enabled = webhooks.enabled)',
     hasRoom,
     isAnyReadable: anyOf(isReadable),
     isAnyDue: anyOf((scope) => `(${isDue(scope)} AND ${isReadable(scope)})`),

@@ -3,6 +3,7 @@ import {
   accountRoom,
   deliverySchedule,
   eventBatchSize,
+  hasSparePlaces,
   type LeasedDelivery,
   type LeaseRequest,
   type LeaseResult,
@@ -32,8 +33,6 @@ interface Taker {
   used: number;
   /** Number of deliveries that the pace of the account still allows. */
   allowed: number;
-  /** Number of the account's webhooks without requests. */
-  idle: number;
   readonly shares: readonly LeaseShare[];
 }
 
@@ -50,10 +49,10 @@ function webhookLimits(request: LeaseRequest): (webhookId: bigint) => number {
 
 /**
  * Whether a webhook may have another request, with this much room for the account. The more it has, the more places it leaves
- * to the other webhooks of the account; the last one to a webhook without requests if `isAnyIdle`.
+ * to the other webhooks of the account.
  */
-const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: number, isAnyIdle: boolean) =>
-  room > 0 && count < limit && (count < room || (count === room && !isAnyIdle));
+const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: number, isSpare: boolean) =>
+  count < limit && ((room > 0 && count <= room) || (count === 0 && isSpare));
 
 /**
  * The `accounts` and `webhooks` that get no deliveries now, and those webhooks of which this process has leased deliveries
@@ -62,14 +61,15 @@ const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: n
 export function occupiedJson(request: LeaseRequest): string {
   const { free, inFlight, suspended } = request;
   const limitOf = webhookLimits(request);
+  const isSpare = hasSparePlaces(request);
   const accounts = [...Map.groupBy(inFlight, ({ accountId }) => accountId)];
   const rooms = new Map(accounts.map(([id, webhooks]) => [id, accountRoom(free, sum(webhooks))]));
   const occupied = inFlight.filter(
     ({ webhookId, accountId, count }) =>
-      !hasPlace({ count, limit: limitOf(webhookId) }, rooms.get(accountId) ?? 0, false),
+      !hasPlace({ count, limit: limitOf(webhookId) }, rooms.get(accountId) ?? 0, isSpare),
   );
   const lists = {
-    accounts: [...rooms].filter(([, room]) => room <= 0).map(([id]) => id),
+    accounts: [...rooms].filter(([, room]) => room <= 0 && !isSpare).map(([id]) => id),
     webhooks: [...occupied.map(({ webhookId }) => webhookId), ...suspended],
     held: inFlight.map(({ webhookId }) => webhookId),
   };
@@ -90,10 +90,11 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
   const all = startingAt(accounts, request.turn)
     .map((webhooks) => takerOf(startingAt(webhooks, ownTurn), request, limitOf))
     .sort((one, other) => one.used - other.used);
+  const { places } = request;
   let { free, room } = request;
   for (let takers = all; takers.length > 0 && room > 0; )
     takers = takers.filter((taker) => {
-      const hasTaken = room > 0 && takeNext(taker, free);
+      const hasTaken = room > 0 && takeNext(taker, { places, free });
       if (hasTaken) [free, room] = [free - 1, room - 1];
       return hasTaken;
     });
@@ -122,17 +123,16 @@ function takerOf(
     const count = own.find(({ webhookId }) => webhookId === id)?.count ?? 0;
     return { id, limit: limitOf(id), count, most: 0, pace };
   });
-  const idle = Number(webhooks[0]?.accountWebhooks) - own.length;
-  return { used: sum(own), allowed: pace.allowed, idle, shares };
+  return { used: sum(own), allowed: pace.allowed, shares };
 }
 
 /** Gives a delivery to the webhook of an account with the fewest requests. Returns false if none may have another one. */
-function takeNext(taker: Taker, free: number): boolean {
-  const room = accountRoom(free, taker.used);
-  const open = taker.shares.filter((share) => hasPlace(share, room, taker.idle > 0));
+function takeNext(taker: Taker, request: Pick<LeaseRequest, 'places' | 'free'>): boolean {
+  const room = accountRoom(request.free, taker.used);
+  const isSpare = hasSparePlaces(request);
+  const open = taker.shares.filter((share) => hasPlace(share, room, isSpare));
   const [next] = open.toSorted((one, other) => one.count - other.count);
   if (next === undefined || taker.allowed <= 0) return false;
-  if (next.count === 0) taker.idle--;
   next.count++;
   next.most++;
   taker.used++;

@@ -790,6 +790,8 @@ export function webhooksConform(check: StoreTest): void {
       expect(await at(24 * 2)).toEqual([1, 0, 1, 1]);
       expect(await at(24 * 2 + 8)).toEqual([1, 1, 2, 2]);
       expect(await at(3)).toEqual([1, 0, 1, 1]);
+      expect(await at(260, ([one]) => requests([one, 1, 50]))).toEqual([0, 1, 4, 4]);
+      expect(await at(250, ([one]) => requests([one, 1, 50]))).toEqual([0, 0, 4, 4]);
       expect(await at(2)).toEqual([1, 0, 1, 0]);
       expect(await at(0)).toEqual([0, 0, 0, 0]);
       expect(await at(3, ([one]) => requests([one, 1, 1]))).toEqual([0, 0, 1, 1]);

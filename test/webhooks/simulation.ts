@@ -117,10 +117,9 @@ class Simulation {
       ...{ url: '', types: '', secret: '', formerSecret: null, formerSecretUntil: null, sendable: '' },
       ...{ position: 0n, redeliveringTo: null, isBehind: false, pacedUntil: 0n },
     };
-    return ready.slice(0, leaseLimits.webhooks).map(({ id, account }) => {
-      const accountWebhooks = BigInt(this.states.filter((other) => other.account === account).length);
-      return { ...unused, id, accountId: BigInt(account), accountWebhooks };
-    });
+    return ready
+      .slice(0, leaseLimits.webhooks)
+      .map(({ id, account }) => ({ ...unused, id, accountId: BigInt(account) }));
   }
 
   #start(webhookId: bigint, eventAt: number): void {

@@ -118,7 +118,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
         SELECT webhooks.id, webhooks.account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
           former_secret_until AS "formerSecretUntil", position, redelivering_to AS "redeliveringTo", last, oldest,
           is_behind AND position < last AS "isBehind", ${sql.unsafe(sendingConditions.sendable)} AS sendable,
-          paced_until AS "pacedUntil", ${sql.unsafe(sendingConditions.accountWebhooks)} AS "accountWebhooks"
+          paced_until AS "pacedUntil"
         FROM webhooks
         JOIN webhook_paces ON webhook_paces.account_id = webhooks.account_id
         CROSS JOIN (SELECT ${now}::bigint AS now) AS clock

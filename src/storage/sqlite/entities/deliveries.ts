@@ -39,14 +39,7 @@ import type { DeliveryWrites } from '../../transaction.ts';
 import { SqliteEngine } from '../engine.ts';
 import { type MarkChanged, type RunRead, SqliteEntity } from './entity.ts';
 
-const {
-  pending: pendingOf,
-  hasRoom,
-  isAnyReadable,
-  isAnyDue,
-  sendable,
-  accountWebhooks,
-} = sendingSql(sqliteDialect, '?3');
+const { pending: pendingOf, hasRoom, isAnyReadable, isAnyDue, sendable } = sendingSql(sqliteDialect, '?3');
 const isExamined = 'position < ?2 AND id NOT IN (SELECT value FROM json_each(?8))';
 const isBehind = `${isExamined} AND ${hasRoom}`;
 const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
@@ -186,7 +179,7 @@ function statementsOf(database: Database) {
     ready: database.query<ReadyWebhook & { readonly mayBeTaken: bigint }, SqlValue[]>(
       `SELECT id, webhooks.account_id AS accountId, url, types, secret, former_secret AS formerSecret,
               former_secret_until AS formerSecretUntil, position, redelivering_to AS redeliveringTo,
-              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil, ${accountWebhooks} AS "accountWebhooks"
+              (${isBehind}) AS isBehind, (${mayBeTaken}) AS mayBeTaken, ${sendable} AS sendable, paced_until AS pacedUntil
        FROM webhooks CROSS JOIN webhook_paces USING (account_id)
        WHERE id > ?1 AND enabled = 1
          AND ((${isExamined} AND ${isAnyReadable}) OR (${hasPace} AND ${mayBeTaken} AND ${isAnyDue}))
