@@ -26,14 +26,10 @@ export function runWriterThread(units: Units): void {
       listen: (handler) => {
         self.onmessage = ({ data: message }: MessageEvent<unknown>) => {
           if (message !== 'close') handler(message);
-          else void close().then(() => self.postMessage('closed'));
+          else void writer[Symbol.asyncDispose]().then(() => self.postMessage('closed'));
         };
       },
     };
-    const serving = new WriteServer(writer).serve(port);
-    const close = () => {
-      serving[Symbol.dispose]();
-      return writer[Symbol.asyncDispose]();
-    };
+    new WriteServer(writer).serve(port);
   };
 }
