@@ -11,6 +11,7 @@
  * The title of each step is a command that runs only this step. A failure does not prevent later steps from running.
  * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
  */
+import { statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { sharedServers } from '../test/support/shared-servers.ts';
@@ -26,6 +27,8 @@ interface Step {
   /** Computes the number of passed and failed tests from the exit code and the output of the command. */
   readonly count: (exitCode: number, output: string) => Count;
   readonly needsServers?: true;
+  /** Whether temporary files are in memory if possible, for tests that prove nothing about disks. */
+  readonly inMemory?: true;
   /** Whether the step runs concurrently with other steps, in which case its output is printed when it ends. */
   readonly beside?: true;
 }
@@ -65,7 +68,7 @@ const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   quick: () => [
     ...checks.map((command) => ({ command, count: oneCheck, beside: true }) as const),
     // Quick tests wait for servers and timers about half of the time.
-    testsIn(quickFolders(), 2 * availableParallelism() + 1),
+    { ...testsIn(quickFolders(), 2 * availableParallelism() + 1), inMemory: true },
   ],
   // Slow tests start many processes themselves.
   slow: () => [testsIn(slowFolders, availableParallelism() + 1)],
@@ -131,9 +134,24 @@ function lastNumber(output: string, { source }: RegExp): number {
   return Number([...output.matchAll(new RegExp(`^${source}$`, 'gm'))].at(-1)?.[1] ?? 0);
 }
 
+/** Folder in memory on Linux. Opening a store waits for the disk several times, which takes longer than most tests. */
+const memoryPath = '/dev/shm';
+/** Containers often have only 64 MiB. The quick tests need less than 1 GiB. */
+const neededBytes = 2 * 2 ** 30;
+
+/** The variable that moves temporary files to memory. Undefined if there is too little space, or no such folder. */
+function memoryFolder(): { readonly TMPDIR: string } | undefined {
+  try {
+    const { bavail, bsize } = statfsSync(memoryPath);
+    return bavail * bsize < neededBytes ? undefined : { TMPDIR: memoryPath };
+  } catch {
+    return undefined;
+  }
+}
+
 const skipped = new Set<string>();
 
-async function run({ command, count, needsServers, beside }: Step): Promise<Count> {
+async function run({ command, count, needsServers, inMemory, beside }: Step): Promise<Count> {
   await using servers = needsServers ? await sharedServers() : null;
   const title = `\n▶ npx ${command.join(' ')}\n`;
   const print: Print = beside ? () => {} : (output) => process.stdout.write(output);
@@ -143,6 +161,7 @@ async function run({ command, count, needsServers, beside }: Step): Promise<Coun
     env: {
       ...process.env,
       ...servers?.environment,
+      ...(inMemory && memoryFolder()),
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
       // Makes Bun keep freed memory. Returning it to the operating system and allocating it again would account for a
       // third of the time spent in the kernel.

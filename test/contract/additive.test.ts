@@ -91,9 +91,13 @@ function changedAt(document: Document, pointer: string, value: unknown): Documen
 }
 
 describe('a breaking change is reported', () => {
+  const isChanged = ([path]: [string, unknown]) =>
+    breaks.some(([sentence]) => sentence.split(' ')[1] === path);
+  const part = { ...current, paths: Object.fromEntries(Object.entries(current.paths).filter(isChanged)) };
+
   for (const [sentence, pointer, value] of breaks) {
     test(sentence, () => {
-      expect(breakingChanges(current, changedAt(current, pointer, value))).toContain(sentence);
+      expect(breakingChanges(part, changedAt(part, pointer, value))).toContain(sentence);
     });
   }
 });

@@ -1,6 +1,7 @@
 /** Runs the tours in the README, docs/tour.md and the guides: the commands of each step must print the documented output. */
 import { expect } from 'bun:test';
 import { join } from 'node:path';
+import { startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, settingsIn, start, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
@@ -26,9 +27,9 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
   'the tour of %s prints the documented output',
   async (document, settings) => {
     await using folder = await temporaryFolder();
-    await using service = await startService(folder.path);
+    await using service = await serve(folder.path, settings > 0);
     // npx needs a writable home folder, which not every user has.
-    const environment = { ...settingsIn(folder.path), HOME: folder.path, KEY: service.firstKey ?? '' };
+    const environment = { ...settingsIn(folder.path), HOME: folder.path, KEY: service.key };
     const text = await Bun.file(join(root, document)).text();
     const tour = text.slice(text.indexOf('<!-- tour'), text.indexOf('<!-- /tour'));
     const steps = [...tour.matchAll(step)];
@@ -43,6 +44,13 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
     }
   },
 );
+
+/** Starts the service in a separate process if the document starts it. Guides only send requests. */
+async function serve(folder: string, isProcess: boolean) {
+  if (!isProcess) return startTestApp();
+  const service = await startService(folder);
+  return Object.assign(service, { key: service.firstKey ?? '' });
+}
 
 /** Replaces `animals.csv`, which readers have in their working directory, with its path in the folder. */
 function inFolder(commands: string, folder: string): string {

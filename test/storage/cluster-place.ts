@@ -39,35 +39,45 @@ export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
   return { 'PostgreSQL and Redis': clusterPlaceOn(servers, () => schemas.take()) };
 }
 
-type Schema = Awaited<ReturnType<TestServers['makeSchema']>>;
+interface ReusedSchema extends Awaited<ReturnType<TestServers['makeSchema']>> {
+  /** Empties the schema. Stays open, because a new session reads the descriptions of all tables again. */
+  readonly session: SQL;
+}
 
 /** Schemas that are emptied and reused, because migrating takes longer than most tests. */
 class ReusedSchemas implements AsyncDisposable {
   readonly #servers: TestServers;
-  readonly #free: Schema[] = [];
+  readonly #free: ReusedSchema[] = [];
 
   constructor(servers: TestServers) {
     this.#servers = servers;
   }
 
   /** An empty schema, either new or already migrated. */
-  async take(): Promise<Schema> {
-    const schema = this.#free.pop() ?? (await this.#servers.makeSchema());
+  async take(): Promise<{ readonly url: string } & AsyncDisposable> {
+    const schema = this.#free.pop() ?? (await this.#make());
     const giveBack = async () => {
-      await makeEmpty(schema.url);
+      await makeEmpty(schema.session);
       this.#free.push(schema);
     };
     return { url: schema.url, [Symbol.asyncDispose]: giveBack };
   }
 
+  async #make(): Promise<ReusedSchema> {
+    const schema = await this.#servers.makeSchema();
+    return { ...schema, session: new SQL(schema.url, { max: 1 }) };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const schema of this.#free) await schema[Symbol.asyncDispose]();
+    for (const schema of this.#free) {
+      await schema.session.close();
+      await schema[Symbol.asyncDispose]();
+    }
   }
 }
 
 /** Resets a store to its state after the migrations. Deletes rows, because TRUNCATE is as slow as CREATE TABLE. */
-async function makeEmpty(url: string): Promise<void> {
-  await using sql = new SQL(url, { max: 1 });
+async function makeEmpty(sql: SQL): Promise<void> {
   const tables: { name: string }[] = await sql`
     SELECT quote_ident(tablename) AS name FROM pg_tables
     WHERE schemaname = current_schema()

@@ -11,9 +11,9 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 test('on every store, every operation returns each of its possible responses, as the model predicts', async () => {
-  // Most seeds need 3,000 to 9,000 requests until the rarest outcome occurs.
+  // Most seeds need 2,000 to 5,000 requests until the rarest outcome occurs.
   await walkAlike(servers, {
-    seed: 10,
+    seed: 5,
     crossesDays: false,
     steps: 500,
     mostSteps: 30_000,

@@ -47,6 +47,7 @@ const headersOfHttp = ['connection', 'content-length', 'content-type', 'date', '
 export class Contract {
   readonly #options: ContractOptions;
   readonly #paths: Readonly<Record<string, Record<string, DeclaredOperation>>>;
+  readonly #templates: readonly (readonly [path: string, form: RegExp])[];
   readonly #ajv = ajvWith({ strict: false, allErrors: true, coerceTypes: false });
   // Coerces types, because header values are strings but their schemas may require integers.
   readonly #headerAjv = ajvWith({ strict: false, coerceTypes: true });
@@ -56,6 +57,9 @@ export class Contract {
   constructor(options: ContractOptions) {
     this.#options = options;
     this.#paths = options.document.paths as Record<string, Record<string, DeclaredOperation>>;
+    this.#templates = Object.keys(this.#paths).map(
+      (path) => [path, new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)] as const,
+    );
     this.#known = new Set([...headersOfHttp, ...(options.undeclared ?? [])]);
     for (const ajv of [this.#ajv, this.#headerAjv]) ajv.addSchema(options.document, 'openapi.json');
   }
@@ -78,9 +82,8 @@ export class Contract {
 
   #operationAt(method: string, target: string): DeclaredOperation | undefined {
     const path = target.replace(/\?.*$/s, '');
-    const fits = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
     // A fixed path takes precedence over a path with parameters (OpenAPI, Paths Object).
-    const template = path in this.#paths ? path : Object.keys(this.#paths).find(fits);
+    const template = path in this.#paths ? path : this.#templates.find(([, form]) => form.test(path))?.[0];
     if (template === undefined) return undefined;
     const verb = method.toLowerCase();
     return this.#paths[template]?.[verb] ?? (verb === 'head' ? this.#paths[template]?.get : undefined);
@@ -162,8 +165,11 @@ export class Contract {
   }
 }
 
+/** Most schemas check only a few responses, so compiling them takes longer than using them. */
+const quickToCompile = { code: { optimize: false }, inlineRefs: false };
+
 function ajvWith(options: ConstructorParameters<typeof Ajv2020>[0]): Ajv2020 {
-  const ajv = new Ajv2020(options);
+  const ajv = new Ajv2020({ ...quickToCompile, ...options });
   addFormats.default(ajv);
   return ajv;
 }

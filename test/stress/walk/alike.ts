@@ -54,11 +54,16 @@ export async function walkAlike(servers: TestServers | undefined, options: Alike
   const shared = new Shared(() => embedded.clock.now());
   const send = await sendTo(apps, started, crossesDays ? new Chance(seed, -2) : undefined);
   const unmet = () => notMet(shared.answers, crossesDays).filter(isRequired);
-  const inTurn = () => [...operationIds, ...operationsOf(unmet())];
-  const walker = new Walker({ index: 0, seed, send, shared, isAlone: true, inTurn });
+  let lastUnmet = unmet();
+  const inTurn = () => [...operationIds, ...operationsOf(lastUnmet)];
+  const steering = { inTurn, unmet: () => lastUnmet };
+  const walker = new Walker({ index: 0, seed, send, shared, isAlone: true, ...steering });
   const failures = new Failures(seed);
   let done = 0;
-  const isDone = () => done >= steps && done % stepsPerLook === 0 && unmet().length === 0;
+  const isDone = () => {
+    if (done % stepsPerLook === 0) lastUnmet = unmet();
+    return done >= steps && lastUnmet.length === 0;
+  };
   for (; failures.count === 0 && !isDone(); done++) {
     if (done >= mostSteps) failures.add(done, `never met: ${unmet().join('; ')}`);
     await failures.guard(done, () => walker.step([]));

@@ -71,16 +71,16 @@ export function listRequest<Thing extends { readonly id: bigint }>(
   inputs: RequestInputs,
   list: ListOf<Thing>,
 ): Request {
-  const { chance, scene } = inputs;
+  const { chance, scene, unmet = [] } = inputs;
   const { operationId, path, ownBy } = list;
-  const { names, position, foreign } = chance.pick([foreignBeginning, ownBeginning, ownBeginning])(
-    inputs,
-    list,
-  );
+  // Other lists lack a cursor of this list.
+  const isLacked = unmet.some((way) => way.endsWith(` cursor of ${operationId}`)) && chance.often(0.5);
+  const begin = chance.pick([foreignBeginning, ownBeginning, ownBeginning]);
+  const { names, position, foreign }: Beginning = isLacked ? { names: [] } : begin(inputs, list);
   const isOwn = scene.isAlone || names.some((name) => ownBy.includes(name));
   const chosen = Object.entries(list.filters).filter(([name]) => names.includes(name));
   const filters = Object.fromEntries(chosen.map(([name, { value }]) => [name, value]));
-  const limit = chance.pick([undefined, 1, 2, 3, 5, 100]);
+  const limit = isLacked ? 1 : chance.pick([undefined, 1, 2, 3, 5, 100]);
   const given = chosen.map(([name, { value }]) => `${name}=${encodeURIComponent(value)}`);
   const parameters = [
     ...(limit === undefined ? [] : [`limit=${limit}`]),
@@ -105,7 +105,7 @@ const has = ({ filters }: Position, name: string, value: string) => filters[name
 
 /** The first page of the list, or a page at a cursor from an earlier response. */
 function ownBeginning<Thing extends { readonly id: bigint }>(
-  { chance, scene, positions }: RequestInputs,
+  { chance, scene, positions, unmet = [] }: RequestInputs,
   { operationId, path, filters, ownBy }: ListOf<Thing>,
 ): Beginning {
   const known = positions.filter(
@@ -119,7 +119,11 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
     return { names: Object.keys(position.filters), position };
   }
   const all = Object.keys(filters);
-  const some = chance.shuffled(all).slice(0, chance.pick([0, 1, 1, 2, 2, 3]));
+  const due = unmet.flatMap((way) => filtersIn(operationId, way));
+  const some =
+    due.length > 0 && chance.often(0.5)
+      ? chance.pick(due)
+      : chance.shuffled(all).slice(0, chance.pick([0, 1, 1, 2, 2, 3]));
   const isOwn = !scene.isShared || some.some((name) => ownBy.includes(name));
   return { names: isOwn ? some : [...some, ...ownBy.slice(0, 1)] };
 }
@@ -151,7 +155,8 @@ function foreignBeginning<Thing extends { readonly id: bigint }>(
         foreign: `cursor of another ${name}`,
       }));
   });
-  const kinds = [...Map.groupBy(candidates, ({ foreign }) => foreign).values()];
+  const due = candidates.filter(({ foreign }) => inputs.unmet?.includes(`${operationId} ${foreign}`));
+  const kinds = [...Map.groupBy(due.length > 0 ? due : candidates, ({ foreign }) => foreign).values()];
   return kinds.length > 0 ? inputs.chance.pick(inputs.chance.pick(kinds)) : ownBeginning(inputs, list);
 }
 
@@ -199,6 +204,12 @@ function exact<Thing extends { readonly id: bigint }>(
 /** Label of a page that would differ if this filter were ignored. */
 export function excludes(name: string, filters: readonly string[]): string {
   return `with ${[...filters].sort().join(' and ')}: excludes by ${name}`;
+}
+
+/** The filters of a label that `excludes` makes. Empty if the label is of another kind. */
+function filtersIn(operationId: OperationId, way: string): string[][] {
+  const [, filters] = new RegExp(`^${operationId} with (.*): excludes by `).exec(way) ?? [];
+  return filters === undefined ? [] : [filters.split(' and ')];
 }
 
 function partly<Thing extends { readonly id: bigint }>(

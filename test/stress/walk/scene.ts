@@ -31,6 +31,8 @@ export interface RequestInputs {
   readonly scene: Scene;
   readonly tags: Tags;
   readonly positions: readonly Position[];
+  /** Outcomes that have not occurred yet, which are made more likely. Undefined if no outcome is required. */
+  readonly unmet?: readonly string[];
 }
 
 /** Each category id from 0 to this number (exclusive) is used by only one client or contest. */

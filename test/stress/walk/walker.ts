@@ -33,6 +33,14 @@ interface WalkerOptions {
   readonly isAlone?: boolean;
   /** Operations for the next requests. Defaults to all operations, equally often. */
   readonly inTurn?: () => readonly OperationId[];
+  /** Outcomes that have not occurred yet. Defaults to none. */
+  readonly unmet?: () => readonly string[];
+}
+
+/** A request that the client may repeat. */
+interface Repeatable {
+  readonly request: Request;
+  readonly contest: Contest | undefined;
 }
 
 /**
@@ -45,17 +53,20 @@ export class Walker {
   readonly #shared: Shared;
   readonly #positions: Position[] = [];
   readonly #inTurn: () => readonly OperationId[];
+  readonly #unmet: () => readonly string[];
   readonly #due: OperationId[] = [];
   #steps = 0;
-  #repeatable: { readonly request: Request; readonly contest: Contest | undefined }[] = [];
+  #repeatable: Repeatable[] = [];
   /** Number of requests counted in the current day window of the client's account, and the window's start. */
   #charged = 0;
   #chargedSince = 0;
 
-  constructor({ index, seed, send, shared, isAlone = false, inTurn = () => operationIds }: WalkerOptions) {
+  constructor({ index, seed, send, shared, isAlone = false, ...options }: WalkerOptions) {
+    const { inTurn = () => operationIds, unmet = () => [] } = options;
     this.#chance = new Chance(seed, index);
     this.#send = send;
     this.#inTurn = inTurn;
+    this.#unmet = unmet;
     this.#shared = shared;
     const categories = [1, 2, 3, 4, 5, 6].map((one) => BigInt(index * 1_000 + one));
     this.scene = { world: new World(), categories, gone: new Set(), isShared: false, isAlone };
@@ -65,7 +76,7 @@ export class Walker {
   async step(contests: readonly Contest[]): Promise<void> {
     const chance = this.#chance;
     const kept = chance.pick([isRead, (request: Request) => !isRead(request)]);
-    const repeatable = this.#repeatable.filter(({ request }) => kept(request));
+    const repeatable = this.#withUnmetReplays(this.#repeatable.filter(({ request }) => kept(request)));
     const again = repeatable.length > 0 && chance.often(0.2) ? chance.pick(repeatable) : undefined;
     const isContested = contests.length > 0 && this.#steps++ % stepsPerContest === 0;
     const contest = again === undefined ? (isContested ? chance.pick(contests) : undefined) : again.contest;
@@ -74,6 +85,15 @@ export class Walker {
     if (contest === undefined) await this.#alone(request);
     else if (request.idempotencyKey !== undefined && chance.often(0.3)) await this.#twice(request, contest);
     else contest.add(await this.#exchange(request));
+  }
+
+  /** The requests of operations that have not been replayed yet. All requests if there are none. */
+  #withUnmetReplays(requests: readonly Repeatable[]): readonly Repeatable[] {
+    const ways = this.#unmet().filter((way) => way.endsWith(' replayed'));
+    const due = requests.filter(({ request }) =>
+      ways.some((way) => way.startsWith(`${request.operationId} `)),
+    );
+    return due.length > 0 ? due : requests;
   }
 
   /** Adopts objects that are no longer contended. Other clients must not repeat earlier requests for these objects. */
@@ -94,7 +114,7 @@ export class Walker {
   #requestFor(contest: Contest | undefined, again: Request | undefined): Request {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
-    const inputs = { chance: this.#chance, scene, tags, positions: this.#positions };
+    const inputs = { chance: this.#chance, scene, tags, positions: this.#positions, unmet: this.#unmet() };
     const make = () => anyRequest(inputs, this.#nextOperation(contest !== undefined));
     if (again === undefined) return make();
     if (isRead(again)) return askedAgain(inputs, again);
