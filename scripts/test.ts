@@ -139,8 +139,9 @@ const memoryPath = '/dev/shm';
 /** Containers often have only 64 MiB. The quick tests need less than 1 GiB. */
 const neededBytes = 2 * 2 ** 30;
 
-/** The variable that moves temporary files to memory. Undefined if there is too little space, or no such folder. */
+/** The variable that moves temporary files to memory. Undefined if it is set, or there is no such folder or too little space. */
 function memoryFolder(): { readonly TMPDIR: string } | undefined {
+  if (process.env.TMPDIR !== undefined) return undefined;
   try {
     const { bavail, bsize } = statfsSync(memoryPath);
     return bavail * bsize < neededBytes ? undefined : { TMPDIR: memoryPath };
