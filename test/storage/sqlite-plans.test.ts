@@ -61,6 +61,10 @@ const mayScan: Exceptions = [
     'some leases are ended at a time',
     /^UPDATE deliveries SET leased_until = NULL, next_attempt_at = max\(\?1/,
   ],
+  [
+    'after a lost reply, the leased rows are examined by an index that contains only these',
+    /^UPDATE deliveries SET leased_until = NULL, next_attempt_at = \?2 WHERE \(id\) IN \(SELECT id FROM deliveries WHERE leased_until IN/,
+  ],
   ['sorts at most 64 due deliveries of each scope', /^UPDATE deliveries SET leased_until = \?3/],
   ['once per start, the accounts of webhooks', /^INSERT INTO webhook_paces/],
   ['once per start, the times of successes', /^UPDATE webhooks SET succeeded_at = \?1\s/],
