@@ -70,8 +70,7 @@ export interface LeaseRequest {
   readonly lost: readonly number[];
   /** Maximum number of deliveries to lease. */
   readonly room: number;
-  /** Maximum number of requests in flight, and the number that may still be added. */
-  readonly places: number;
+  /** Number of requests that may still be in flight. */
   readonly free: number;
   /**
    * The requests of this process that are in flight. No other process leases deliveries of these webhooks. Omits webhooks
@@ -172,8 +171,11 @@ export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 
 /** The part of the free places that an account may use. */
 const accountPart = 1 / 24;
-/** While more than this part of the places is free, webhooks without requests do not depend on those of their account. */
-const sparePart = 1 / 4;
+/**
+ * While more places are free, webhooks without requests do not depend on those of their account. An account may use ten of
+ * the remaining ones. A process with few file descriptors has no more, because accounts would use them up.
+ */
+const sparePlaces = 250;
 
 /**
  * Number of places that an account may still take. The more the accounts use, the fewer places each may have, so that an
@@ -187,8 +189,7 @@ export function accountRoom(free: number, used: number): number {
  * Whether webhooks without requests may get a place beyond the share of their account, so that those with hung receivers do not
  * delay the others of the account after its share has become smaller.
  */
-export const hasSparePlaces = ({ places, free }: Pick<LeaseRequest, 'places' | 'free'>): boolean =>
-  free > places * sparePart;
+export const hasSparePlaces = (free: number): boolean => free > sparePlaces;
 
 /** Maximum burst after a pause: an account may send the deliveries of one second at once. */
 export const burstMicroseconds = 1_000_000;

@@ -61,7 +61,7 @@ const hasPlace = ({ count, limit }: Pick<LeaseShare, 'count' | 'limit'>, room: n
 export function occupiedJson(request: LeaseRequest): string {
   const { free, inFlight, suspended } = request;
   const limitOf = webhookLimits(request);
-  const isSpare = hasSparePlaces(request);
+  const isSpare = hasSparePlaces(free);
   const accounts = [...Map.groupBy(inFlight, ({ accountId }) => accountId)];
   const rooms = new Map(accounts.map(([id, webhooks]) => [id, accountRoom(free, sum(webhooks))]));
   const occupied = inFlight.filter(
@@ -90,11 +90,10 @@ export function divideLeases(found: readonly ReadyWebhook[], request: LeaseReque
   const all = startingAt(accounts, request.turn)
     .map((webhooks) => takerOf(startingAt(webhooks, ownTurn), request, limitOf))
     .sort((one, other) => one.used - other.used);
-  const { places } = request;
   let { free, room } = request;
   for (let takers = all; takers.length > 0 && room > 0; )
     takers = takers.filter((taker) => {
-      const hasTaken = room > 0 && takeNext(taker, { places, free });
+      const hasTaken = room > 0 && takeNext(taker, free);
       if (hasTaken) [free, room] = [free - 1, room - 1];
       return hasTaken;
     });
@@ -127,9 +126,9 @@ function takerOf(
 }
 
 /** Gives a delivery to the webhook of an account with the fewest requests. Returns false if none may have another one. */
-function takeNext(taker: Taker, request: Pick<LeaseRequest, 'places' | 'free'>): boolean {
-  const room = accountRoom(request.free, taker.used);
-  const isSpare = hasSparePlaces(request);
+function takeNext(taker: Taker, free: number): boolean {
+  const room = accountRoom(free, taker.used);
+  const isSpare = hasSparePlaces(free);
   const open = taker.shares.filter((share) => hasPlace(share, room, isSpare));
   const [next] = open.toSorted((one, other) => one.count - other.count);
   if (next === undefined || taker.allowed <= 0) return false;

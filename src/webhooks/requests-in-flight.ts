@@ -8,7 +8,6 @@ const maxRemembered = 1_000;
 
 export class RequestsInFlight {
   readonly #requests = new Map<bigint, { readonly accountId: number; count: number }>();
-  readonly #places: number;
   /** Number of requests that may be added. */
   #free: number;
   /** Webhooks that have a stalled receiver, in order of the last attempt. */
@@ -17,14 +16,13 @@ export class RequestsInFlight {
   readonly #suspended = new Map<bigint, number>();
 
   constructor(places: number) {
-    this.#places = places;
     this.#free = places;
   }
 
   /** The part of a `LeaseRequest` that depends on requests. */
-  get facts(): Pick<LeaseRequest, 'places' | 'free' | 'inFlight' | 'stalled' | 'suspended'> {
+  get facts(): Pick<LeaseRequest, 'free' | 'inFlight' | 'stalled' | 'suspended'> {
     return {
-      ...{ places: this.#places, free: this.#free },
+      free: this.#free,
       inFlight: [...this.#requests].map(([webhookId, requests]) => ({ webhookId, ...requests })),
       stalled: [...this.#stalled],
       suspended: [...this.#suspended.keys()],

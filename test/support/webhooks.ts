@@ -36,8 +36,7 @@ const open = (url: string) =>
 
 /** A round of a process that has no requests in flight. It leases no deliveries, and only creates those of recent events. */
 export function leaseRequest(now: number, more: Partial<LeaseRequest> = {}): LeaseRequest {
-  const places = maxInFlight.perProcess;
-  const none = { lost: [], places, free: places, inFlight: [], stalled: [], suspended: [], full: [] };
+  const none = { lost: [], free: maxInFlight.perProcess, inFlight: [], stalled: [], suspended: [], full: [] };
   return { now, leasedUntil: now, room: 0, after: 0n, ...none, perSecond: 10_000, turn: 0, ...more };
 }
 
