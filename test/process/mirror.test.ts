@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { AnimalStore, AnimalStoreError } from '../../client/src/index.ts';
 import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { startCluster } from '../support/cluster.ts';
+import { patientSettings, startCluster } from '../support/cluster.ts';
 import { caughtUp, differenceOf } from '../support/copy.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, finished, operatorOf, root, settingsIn, start, startService } from '../support/process.ts';
@@ -89,7 +89,9 @@ async function importAnimals({ settings }: Place, name: string): Promise<void> {
   const rows = Array.from({ length: 1_200 }, (_, row) => `${name} ${row},7,available`);
   await Bun.write(file, `name,categoryId,status\n${rows.join('\n')}\n`);
   const command = [process.execPath, join(root, 'src/main.ts'), 'import', file];
-  expect(await finished(command, { environment: settings })).toMatchObject({ exitCode: 0 });
+  expect(await finished(command, { environment: { ...settings, ...patientSettings } })).toMatchObject({
+    exitCode: 0,
+  });
 }
 
 /**
