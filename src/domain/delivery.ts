@@ -172,8 +172,8 @@ export type DisableOutcome = 'disabled' | 'kept' | 'moved';
 /** The part of the free places that an account may use. */
 const accountPart = 1 / 24;
 /**
- * While more places are free, webhooks without requests do not depend on those of their account. An account may use ten of
- * the remaining ones. A process with few file descriptors has no more, because accounts would use them up.
+ * While more places than this are free, webhooks without requests do not depend on their account's share. Not a part of all
+ * places: with few file descriptors, accounts would use these up, and leave shares that are too small.
  */
 const sparePlaces = 250;
 

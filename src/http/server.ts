@@ -89,7 +89,7 @@ interface ServerOptions {
   readonly idleTimeoutSeconds: number;
   /** Number of processes that share the port; 1 if the port is not shared. */
   readonly processes: number;
-  /** Number of outgoing connections, which do not count as connections of clients. */
+  /** Number of outgoing requests, whose connections do not count as connections of clients. */
   readonly outgoing: () => number;
   readonly trustedProxies: readonly Network[];
   readonly middleware?: Middleware | undefined;

@@ -25,7 +25,7 @@ const leaseMs = 60_000;
  * of processes may differ slightly.
  */
 export const maxLeaseMs = 2 * leaseMs;
-/** Maximum number of rounds without a reply that are remembered. Rounds that fail are a second apart. */
+/** Maximum number of rounds without a reply that are remembered, the latest ones. Every round lists them all. */
 const maxLost = 100;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
@@ -255,7 +255,7 @@ export class Dispatcher {
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round begins when an attempt ends, or at the next check.
     const { isMore, isBehind, deliveries, locked } = dispatched;
-    if (isMore && this.#requests.facts.free > 0) this.#isWoken = true;
+    if (isMore && this.#requests.free > 0) this.#isWoken = true;
     return {
       isMore: isBehind || (isMore && deliveries.length === 0),
       hasWorked: deliveries.length > 0 || settled.length > locked.length,

@@ -19,6 +19,10 @@ export class RequestsInFlight {
     this.#free = places;
   }
 
+  get free(): number {
+    return this.#free;
+  }
+
   /** The part of a `LeaseRequest` that depends on requests. */
   get facts(): Pick<LeaseRequest, 'free' | 'inFlight' | 'stalled' | 'suspended'> {
     return {

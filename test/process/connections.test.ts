@@ -102,7 +102,11 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
   },
 );
 
-testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
+testWith({ name: 'prlimit', package: 'util-linux', optional: true }, [
+  'prlimit',
+  '--nofile=3000:3000',
+  'true',
+])(
   'requests to webhooks do not count as connections of clients, and there are fewer if few descriptors are free',
   async () => {
     await using folder = await temporaryFolder();

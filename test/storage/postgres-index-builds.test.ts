@@ -134,6 +134,7 @@ await describeWithServers('building indexes during an upgrade of PostgreSQL', ({
     for (const step of migrationSteps.filter(({ format }) => format > formatOf11)) {
       for (const { create } of step.indexes) await session.unsafe(create);
       const earlier = await relationsOf(session);
+      await session.unsafe(step.newTables);
       await apply(step, session);
       for (const { name, file, table } of (await relationsOf(session)).values()) {
         const isChanged = earlier.get(name)?.file !== file;

@@ -307,7 +307,7 @@ const changesRows =
 test('an upgrade changes no existing rows, because a step is a single transaction', () => {
   const statements = schemaChanges
     .slice(formerChanges)
-    .flatMap(({ sqlite, postgres }) => [sqlite, postgres])
+    .flatMap(({ sqlite, postgres, postgresTables = '' }) => [sqlite, postgres, postgresTables])
     // The bodies of functions run later.
     .flatMap((step) => step.replaceAll(/\$\$.*?\$\$/gs, '').split(';'));
   expect(statements.filter((statement) => changesRows.test(statement))).toEqual([]);

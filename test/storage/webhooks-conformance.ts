@@ -260,7 +260,7 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check(
-    'leases that a process obtained without a reply are ended in its next round, and no others',
+    'leases that a process obtained without a reply are ended in its next round, and none that end at another time',
     async ({ store, beside }) => {
       await create(store);
       await addPets(store, 6);

@@ -1,4 +1,7 @@
-/** The maximum and current number of a listener's connections, which the runtime does not provide. */
+/**
+ * How the descriptors of a process are divided: the maximum and current number of each listener's connections, which the
+ * runtime does not provide, and the maximum number of requests to webhooks.
+ */
 import { maxInFlight } from '../../domain/delivery.ts';
 import { descriptorLimit, openDescriptors } from './descriptors.ts';
 import { listConnections } from './sockets.ts';
@@ -32,7 +35,7 @@ const minSpareDescriptors = 8;
 
 /**
  * Limits connections to the public port. The limit applies to open descriptors, including those used for other
- * purposes, except for `outgoing` connections.
+ * purposes, except for `outgoing` requests, each of which has at most one connection.
  */
 export function clientConnectionLimit(
   maxConnections: number,

@@ -72,6 +72,15 @@ const indexes = (dialect: Dialect) => `
   ${eventReaders(dialect, 'webhooks', 'webhooks:write')}
 `;
 
+const notedChanges = (table: string) => `
+  CREATE TRIGGER noted_insert AFTER INSERT ON ${table}
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('${table}');
+  CREATE TRIGGER noted_update AFTER UPDATE ON ${table}
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('${table}');
+  CREATE TRIGGER noted_delete AFTER DELETE ON ${table}
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('${table}');
+`;
+
 const changedRanges = `
   -- The version that the last change of a row with an id in a range gave its resource. Triggers write it, so that no writer
   -- can miss it, such as an instance of an older version. A range of 16 ids is about as long as a page. The embedded store
@@ -90,18 +99,7 @@ const changedRanges = `
     ON CONFLICT (resource, range) DO UPDATE SET version = excluded.version;
     RETURN NULL;
   END $$;
-  CREATE TRIGGER noted_insert AFTER INSERT ON pets
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
-  CREATE TRIGGER noted_update AFTER UPDATE ON pets
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
-  CREATE TRIGGER noted_delete AFTER DELETE ON pets
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('pets');
-  CREATE TRIGGER noted_insert AFTER INSERT ON orders
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
-  CREATE TRIGGER noted_update AFTER UPDATE ON orders
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
-  CREATE TRIGGER noted_delete AFTER DELETE ON orders
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION note_changed('orders');
+  ${['pets', 'orders'].map(notedChanges).join('')}
 `;
 
 const eventNumbers = `
