@@ -25,7 +25,7 @@ const leaseMs = 60_000;
  * of processes may differ slightly.
  */
 export const maxLeaseMs = 2 * leaseMs;
-/** Maximum number of rounds without a reply that are remembered, the latest ones. Every round lists them all. */
+/** Maximum number of rounds without a reply that are remembered. Rounds that fail are a second apart. */
 const maxLost = 100;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
@@ -111,6 +111,8 @@ export class Dispatcher {
   #isPrepared = false;
   /** Offset of the clock from the monotonic time at the last check or round, in ms. */
   #aheadMs = Number.NEGATIVE_INFINITY;
+  /** Whether the last round failed. Until the next check, each attempt that ends would start a round that fails as well. */
+  #hasFailed = false;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -163,6 +165,7 @@ export class Dispatcher {
       await this.#prepare();
       await follow(this.wake);
       this.#settled.push(...this.#locked.splice(0));
+      this.#hasFailed = false;
       this.wake();
     } catch (error) {
       // The next check picks up due deliveries.
@@ -194,6 +197,7 @@ export class Dispatcher {
   }
 
   #run(): void {
+    if (this.#hasFailed && !this.#isStopping) return;
     this.#running ??= this.#rounds();
   }
 
@@ -210,6 +214,7 @@ export class Dispatcher {
       }
     } catch (error) {
       // The outcomes are stored at the next check.
+      this.#hasFailed = true;
       run?.failed(error);
     } finally {
       this.#running = undefined;

@@ -158,6 +158,32 @@ test('if a round fails, the leases that it may have obtained are ended in later 
   expect([lost[0], lost[1], lost[rounds - 1], lost.at(-1)]).toEqual([[], [60_001], [60_001], []]);
 });
 
+test('after a round has failed, attempts that end start no round until the next check', async () => {
+  const steps: string[] = [];
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const dispatcher = dispatcherOf({
+    take: ({ room }) => {
+      steps.push('round');
+      if (steps.filter((step) => step === 'round').length > 1) throw new Error('The store is unavailable.');
+      return { deliveries: Array.from({ length: room }, (_, at) => deliveryTo(at + 1)), isBehind: false };
+    },
+    // Ends one after the other.
+    send: async ({ webhookId }) => {
+      await ended;
+      for (let turn = 0n; turn < webhookId; turn++) await setImmediate();
+      return { status: 200, milliseconds: 1, body: '', retryAfter: undefined };
+    },
+    checked: () => {
+      steps.push('check');
+      if (steps.includes('round')) end();
+    },
+  });
+  await until(() => steps.filter((step) => step === 'check').length > 3);
+  await dispatcher.stop();
+  const failing = steps.slice(steps.indexOf('round') + 1, steps.lastIndexOf('check'));
+  expect(failing.join(' ')).not.toContain('round round');
+});
+
 test('the outcome of a locked delivery is stored when it is no longer locked, without further attempts', async () => {
   const stored: SettledDelivery[] = [];
   let [locks, attempts, isLeased] = [2, 0, false];
