@@ -25,8 +25,13 @@ const leaseMs = 60_000;
  * of processes may differ slightly.
  */
 export const maxLeaseMs = 2 * leaseMs;
-/** Maximum number of rounds without a reply that are remembered. Rounds that fail are a second apart. */
+/** Maximum number of rounds without a reply that are remembered. At most 64 rounds fail until a lease ends. */
 const maxLost = 100;
+/**
+ * Pause after a round that failed: without one, each attempt that ends would start another round. Doubles with each
+ * failure in a row, up to `pollIntervalMs`, because a store that is full or locked may accept the next round.
+ */
+const minPauseMs = 100;
 /** Minimum remaining time of the lease at the start of an attempt. */
 const latestStartMs = 20_000;
 /**
@@ -111,8 +116,9 @@ export class Dispatcher {
   #isPrepared = false;
   /** Offset of the clock from the monotonic time at the last check or round, in ms. */
   #aheadMs = Number.NEGATIVE_INFINITY;
-  /** Whether the last round failed. Until the next check, each attempt that ends would start a round that fails as well. */
-  #hasFailed = false;
+  /** Number of rounds that failed in a row. */
+  #failed = 0;
+  #pauseTimer: NodeJS.Timeout | undefined;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -136,6 +142,9 @@ export class Dispatcher {
     this.#isStopping = true;
     clearInterval(this.#timer);
     clearTimeout(this.#pacedTimer);
+    clearTimeout(this.#pauseTimer);
+    // Stores the outcomes that a pause would delay.
+    this.#run();
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
     this.#stopController.abort();
@@ -165,7 +174,6 @@ export class Dispatcher {
       await this.#prepare();
       await follow(this.wake);
       this.#settled.push(...this.#locked.splice(0));
-      this.#hasFailed = false;
       this.wake();
     } catch (error) {
       // The next check picks up due deliveries.
@@ -197,7 +205,7 @@ export class Dispatcher {
   }
 
   #run(): void {
-    if (this.#hasFailed && !this.#isStopping) return;
+    if (this.#pauseTimer !== undefined && !this.#isStopping) return;
     this.#running ??= this.#rounds();
   }
 
@@ -209,16 +217,26 @@ export class Dispatcher {
         run = this.#options.begin();
         const { isMore, hasWorked } = await this.#runRound();
         run.succeeded(hasWorked);
+        this.#failed = 0;
         // A redelivery can examine all retained events. Pauses, so that other writes wait for at most one round.
         if (isMore) await sleep(performance.now() - startedAt, undefined, { ref: false });
       }
     } catch (error) {
-      // The outcomes are stored at the next check.
-      this.#hasFailed = true;
       run?.failed(error);
+      this.#pause();
     } finally {
       this.#running = undefined;
     }
+  }
+
+  /** Starts the next round after the pause. */
+  #pause(): void {
+    if (this.#isStopping) return;
+    const ms = Math.min(minPauseMs * 2 ** this.#failed++, pollIntervalMs);
+    this.#pauseTimer = setTimeout(() => {
+      this.#pauseTimer = undefined;
+      this.wake();
+    }, ms).unref();
   }
 
   /**

@@ -158,13 +158,17 @@ test('if a round fails, the leases that it may have obtained are ended in later 
   expect([lost[0], lost[1], lost[rounds - 1], lost.at(-1)]).toEqual([[], [60_001], [60_001], []]);
 });
 
-test('after a round has failed, attempts that end start no round until the next check', async () => {
-  const steps: string[] = [];
+test('rounds that fail are 100 ms apart, then 200, 400 and so on, even if attempts end in the meantime', async () => {
+  const failedAt: number[] = [];
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let rounds = 0;
   const dispatcher = dispatcherOf({
     take: ({ room }) => {
-      steps.push('round');
-      if (steps.filter((step) => step === 'round').length > 1) throw new Error('The store is unavailable.');
+      if (++rounds > 1) {
+        failedAt.push(performance.now());
+        end();
+        throw new Error('The store is unavailable.');
+      }
       return { deliveries: Array.from({ length: room }, (_, at) => deliveryTo(at + 1)), isBehind: false };
     },
     // Ends one after the other.
@@ -173,15 +177,43 @@ test('after a round has failed, attempts that end start no round until the next 
       for (let turn = 0n; turn < webhookId; turn++) await setImmediate();
       return { status: 200, milliseconds: 1, body: '', retryAfter: undefined };
     },
-    checked: () => {
-      steps.push('check');
-      if (steps.includes('round')) end();
+  });
+  await until(() => failedAt.length > 3);
+  await dispatcher.stop();
+  for (const [index, pauseMs] of [100, 200, 400].entries()) {
+    const [from = 0, to = 0] = failedAt.slice(index);
+    expect(to - from).toBeGreaterThanOrEqual(pauseMs - roundingMs);
+  }
+});
+
+test('if the dispatcher stops after a failed round, it stores the outcomes', async () => {
+  const stored: bigint[] = [];
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let [isFirst, hasFailed] = [true, false];
+  const dispatcher = dispatcherOf({
+    take: () => {
+      const deliveries = isFirst ? [deliveryTo(1), deliveryTo(2)] : [];
+      isFirst = false;
+      return { deliveries, isBehind: false };
+    },
+    settle: (settled) => {
+      if (settled.length > 0 && !hasFailed) {
+        hasFailed = true;
+        throw new Error('The store is unavailable.');
+      }
+      stored.push(...settled.map(({ webhookId }) => webhookId));
+      return [];
+    },
+    send: async ({ webhookId }) => {
+      if (webhookId === 2n) await ended;
+      return { status: 200, milliseconds: 1, body: '', retryAfter: undefined };
     },
   });
-  await until(() => steps.filter((step) => step === 'check').length > 3);
+  await until(() => hasFailed);
+  end();
+  await setImmediate();
   await dispatcher.stop();
-  const failing = steps.slice(steps.indexOf('round') + 1, steps.lastIndexOf('check'));
-  expect(failing.join(' ')).not.toContain('round round');
+  expect(stored).toEqual([1n, 2n]);
 });
 
 test('the outcome of a locked delivery is stored when it is no longer locked, without further attempts', async () => {
