@@ -126,10 +126,12 @@ export function evaluateAttempt(
   if ('error' in outcome && outcome.error === 'aborted') return { settled: reschedule(delivery, now) };
   if ('error' in outcome && outcome.error === 'secret')
     return { settled: reschedule(delivery, secretRetryAt) };
-  const made = [
+  const all = [
     ...(JSON.parse(delivery.attempts) as DeliveryAttempt[]),
     toDeliveryAttempt(outcome, instants.at),
   ];
+  // Attempts whose outcomes no longer count, because the URL has changed, may follow the last one.
+  const made = all.slice(-attemptDelaysMs.length);
   const attempts = JSON.stringify(made);
   const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
   const result = toAttempt(outcome, now);

@@ -205,14 +205,18 @@ export class Dispatcher {
   }
 
   #run(): void {
-    if (this.#pauseTimer !== undefined && !this.#isStopping) return;
-    this.#running ??= this.#rounds();
+    const isPaused = this.#pauseTimer !== undefined && !this.#isStopping;
+    if (this.#hasWork && !isPaused) this.#running ??= this.#rounds();
+  }
+
+  get #hasWork(): boolean {
+    return this.#settled.length > 0 || (this.#isWoken && !this.#isStopping);
   }
 
   async #rounds(): Promise<void> {
     let run: TaskRun | undefined;
     try {
-      while (this.#settled.length > 0 || (this.#isWoken && !this.#isStopping)) {
+      while (this.#hasWork) {
         const startedAt = performance.now();
         run = this.#options.begin();
         const { isMore, hasWorked } = await this.#runRound();

@@ -1,5 +1,12 @@
 import { expect, test } from 'bun:test';
-import { attemptDelaysMs, delayAfter, isGone, isSuccess } from '../../src/webhooks/attempt.ts';
+import type { LeasedDelivery } from '../../src/domain/delivery.ts';
+import {
+  attemptDelaysMs,
+  delayAfter,
+  evaluateAttempt,
+  isGone,
+  isSuccess,
+} from '../../src/webhooks/attempt.ts';
 
 const hourMs = 3_600_000;
 const delays = (random: number) =>
@@ -29,4 +36,21 @@ test('only a 2xx response is a success, and only a 410 disables the webhook', ()
   expect(statuses.filter((status) => isSuccess({ status }))).toEqual([200, 204, 299]);
   expect(statuses.filter((status) => isGone({ status }))).toEqual([410]);
   expect([isSuccess({}), isGone({})]).toEqual([false, false]);
+});
+
+test('a delivery lists its newest ten attempts, however often a changed URL makes it due again', () => {
+  const delivery: Omit<LeasedDelivery, 'attempts'> = {
+    ...{ id: 1n, webhookId: 1n, accountId: 1, eventId: 1n, type: 'pet.created' as const },
+    ...{ createdAt: 0, leasedUntil: 60_000, url: '', isSelected: true },
+    ...{ secret: '', formerSecret: null, formerSecretUntil: null },
+  };
+  let attempts = '[]';
+  for (let at = 0; at < 12; at++) {
+    const outcome = { status: 410, milliseconds: 1, body: '', retryAfter: undefined };
+    const times = { at, now: at, secretRetryAt: at, random: 0 };
+    const { disabling } = evaluateAttempt({ ...delivery, attempts }, outcome, times);
+    attempts = disabling?.otherwise.moved.attempts ?? '';
+  }
+  const listed = (JSON.parse(attempts) as { at: string }[]).map(({ at }) => Date.parse(at));
+  expect(listed).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
 });
