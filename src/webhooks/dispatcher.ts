@@ -130,7 +130,7 @@ export class Dispatcher {
 
   /** Checks for due deliveries now. */
   readonly wake = (): void => {
-    this.#isWoken = true;
+    this.#isWoken = !this.#isStopping;
     this.#run();
   };
 
@@ -143,7 +143,9 @@ export class Dispatcher {
     clearInterval(this.#timer);
     clearTimeout(this.#pacedTimer);
     clearTimeout(this.#pauseTimer);
-    // Stores the outcomes that a pause would delay.
+    // Does now what would have waited: storing outcomes, and ending leases of rounds without a reply.
+    this.#settled.push(...this.#locked.splice(0));
+    this.#isWoken = this.#lost.length > 0;
     this.#run();
     await this.#running;
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
@@ -210,7 +212,7 @@ export class Dispatcher {
   }
 
   get #hasWork(): boolean {
-    return this.#settled.length > 0 || (this.#isWoken && !this.#isStopping);
+    return this.#settled.length > 0 || this.#isWoken;
   }
 
   async #rounds(): Promise<void> {
@@ -282,7 +284,7 @@ export class Dispatcher {
     if (dispatched.deliveries.length > 0) await this.#begin(dispatched.deliveries);
     // Without room, the next round begins when an attempt ends, or at the next check.
     const { isMore, isBehind, deliveries, locked } = dispatched;
-    if (isMore && this.#requests.free > 0) this.#isWoken = true;
+    if (isMore && this.#requests.free > 0 && !this.#isStopping) this.#isWoken = true;
     return {
       isMore: isBehind || (isMore && deliveries.length === 0),
       hasWorked: deliveries.length > 0 || settled.length > locked.length,

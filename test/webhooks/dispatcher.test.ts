@@ -216,6 +216,47 @@ test('if the dispatcher stops after a failed round, it stores the outcomes', asy
   expect(stored).toEqual([1n, 2n]);
 });
 
+test('if the dispatcher stops after a round without a reply, it ends the leases that the round may have obtained', async () => {
+  const requests: LeaseRequest[] = [];
+  const dispatcher = dispatcherOf({
+    take: (request) => {
+      requests.push(request);
+      if (requests.length === 1) throw new Error('The reply was lost.');
+      return { deliveries: [], isBehind: false };
+    },
+    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+  });
+  await until(() => requests.length > 0);
+  await setImmediate();
+  await dispatcher.stop();
+  expect(requests.at(-1)).toMatchObject({ lost: [60_000], room: 0 });
+});
+
+test('if the dispatcher stops while the outcome of a delivery waits for a lock, it stores the outcome', async () => {
+  const stored: bigint[] = [];
+  let [isFirst, isLocked, wasLocked] = [true, true, false];
+  const dispatcher = dispatcherOf({
+    take: () => {
+      const deliveries = isFirst ? [deliveryTo(1)] : [];
+      isFirst = false;
+      return { deliveries, isBehind: false };
+    },
+    settle: (settled) => {
+      const ids = settled.map(({ id }) => id);
+      wasLocked ||= ids.length > 0;
+      if (isLocked) return ids;
+      stored.push(...ids);
+      return [];
+    },
+    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+  });
+  await until(() => wasLocked);
+  await setImmediate();
+  isLocked = false;
+  await dispatcher.stop();
+  expect(stored).toEqual([1n]);
+});
+
 test('the outcome of a locked delivery is stored when it is no longer locked, without further attempts', async () => {
   const stored: SettledDelivery[] = [];
   let [locks, attempts, isLeased] = [2, 0, false];
