@@ -143,14 +143,19 @@ export class Dispatcher {
     clearInterval(this.#timer);
     clearTimeout(this.#pacedTimer);
     clearTimeout(this.#pauseTimer);
-    // Does now what would have waited: storing outcomes, and ending leases of rounds without a reply.
-    this.#settled.push(...this.#locked.splice(0));
-    this.#isWoken = this.#lost.length > 0;
-    this.#run();
-    await this.#running;
+    await this.#finish();
     await Promise.race([this.#idle(), sleep(stopWithinMs, undefined, { ref: false })]);
     this.#stopController.abort();
     await this.#idle();
+    await this.#finish();
+  }
+
+  /** Does what would have waited: storing outcomes, and ending the leases of rounds without a reply. */
+  async #finish(): Promise<void> {
+    await this.#running;
+    this.#settled.push(...this.#locked.splice(0));
+    this.#isWoken = this.#lost.length > 0;
+    this.#run();
     await this.#running;
   }
 
@@ -267,7 +272,7 @@ export class Dispatcher {
     };
     const dispatched = await store.dispatch(settled, request).catch((error) => {
       this.#settled.unshift(...settled);
-      this.#lost = [...this.#lost, request.leasedUntil];
+      if (room > 0) this.#lost = [...this.#lost, request.leasedUntil];
       throw error;
     });
     this.#locked.push(

@@ -1,9 +1,10 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ApiError } from '../../src/contract/api-error.ts';
 import { spoolToFile } from '../../src/operations/files/spooled-file.ts';
-import { adminUrl } from '../support/admin.ts';
+import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
 import { rejectionOf } from '../support/rejection.ts';
@@ -170,6 +171,29 @@ describe('an import in progress', () => {
     expect(await imported(file)).toMatchObject({ state: 'imported', added: 3_000 });
     expect(await animals()).toBe(before + 3_000);
   });
+});
+
+test('an import ends when its operator is revoked, says how many animals were added, and can be resumed', async () => {
+  const before = await animals();
+  const file = header + rows(30_000, 'revoked');
+  const { token, name } = await addOperator(desk.app, 'admin');
+  using database = new Database(desk.app.config.databaseUrl.replace('sqlite:', ''));
+  database.run('BEGIN IMMEDIATE');
+  const sent = callAdmin(desk.app, 'POST', '/pets/import', {
+    ...{ token, body: file, headers: { 'Content-Type': 'text/csv' } },
+  });
+  const listed = () => desk.done<{ state: string; error: string }[]>('GET', '/imports');
+  await until(async () => (await listed())[0]?.state === 'running');
+  database.run('UPDATE operators SET revoked_at = 1 WHERE name = ?', [name]);
+  database.run('COMMIT');
+  const { status, body } = await sent;
+  const { message } = body as { message: string };
+  const added = (await animals()) - before;
+  expect([status, added < 30_000]).toEqual([401, true]);
+  expect(message).toContain(`At least ${added} animals of this file were added.`);
+  expect((await listed())[0]).toMatchObject({ state: 'failed', error: message });
+  expect(await imported(file)).toMatchObject({ state: 'imported', added: 30_000 });
+  expect(await animals()).toBe(before + 30_000);
 });
 
 describe('a finished import', () => {

@@ -112,7 +112,10 @@ async function respond(
       context.services,
       operation,
       { input: withConfirmedUpload(input, confirm), preconditions, repeatable },
-      { ...current, requestId, signal: request.signal, aroundWait: turn && confirmedWait(turn, confirm) },
+      {
+        ...{ ...current, requestId, signal: request.signal, confirm },
+        aroundWait: turn && confirmedWait(turn, confirm),
+      },
     );
     if ('file' in performed) return downloadResponse(performed.file);
     if ('lines' in performed) {

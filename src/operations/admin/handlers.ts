@@ -18,6 +18,8 @@ export interface HandlerContext extends SignedIn {
   readonly preconditions: Preconditions;
   readonly requestId: string;
   readonly signal: AbortSignal;
+  /** Checks the operator again. Throws `sign_in_required`, `sign_in_failed` or `role_insufficient`. */
+  readonly confirm: () => Promise<unknown>;
   /** Undefined for operations that are not limited. */
   readonly aroundWait?: AroundWait | undefined;
 }

@@ -6,6 +6,7 @@ import {
 } from '../../contract/admin/imports.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { maxPreviewBytes } from '../../contract/bounds.ts';
+import { errors } from '../../contract/errors.ts';
 import { formatActor } from '../../domain/actor.ts';
 import type { HandlersOf } from '../admin/handlers.ts';
 import { type Format, formats } from '../files/formats.ts';
@@ -38,7 +39,7 @@ export const importHandlers = {
   importPets: async (
     { imports, importList, uploadFolder },
     { query, upload },
-    { requestId, actor, signal },
+    { requestId, actor, signal, confirm },
   ) => {
     const { fileName = null, format, newIds } = query;
     const listed = importList.begin({ requestId, actor: formatActor(actor), fileName, format });
@@ -46,7 +47,9 @@ export const importHandlers = {
     try {
       await using file = await spoolToFile(countReceived(upload, listed), uploadFolder);
       const reader = formats[format].newReader({ newIds: newIds === 'true' });
-      const run = new ImportRun(imports, { file, fileName: query.fileName, reader, signal: stopped });
+      const run = new ImportRun(imports, {
+        ...{ file, fileName: query.fileName, reader, signal: stopped, confirm },
+      });
       listed.run(() => run.progress);
       // Awaited here, because the file is deleted at the end of this block.
       const report = await run.report();
@@ -89,6 +92,8 @@ interface ImportRunOptions {
   readonly fileName: string | undefined;
   readonly reader: RecordReader;
   readonly signal: AbortSignal;
+  /** Checks the operator again. Throws if the operator has been revoked or signed out. */
+  readonly confirm: () => Promise<unknown>;
 }
 
 /** The import of an uploaded file. Ends early if the signal is aborted. */
@@ -130,16 +135,39 @@ class ImportRun {
     // The import is complete, so its rows are read only to report the rejected ones.
     if (stored?.finished) for await (const _ of rows);
     else {
-      const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
-      for await (const { progress, rejected } of this.#imports.add(task)) {
-        this.#counts = progress;
-        for (const row of rejected) rejects.add(row);
+      const { fileName: file, signal } = this.#options;
+      const task = { source, file, stored, rows: this.#confirmed(rows), signal };
+      try {
+        for await (const { progress, rejected } of this.#imports.add(task)) {
+          this.#counts = progress;
+          for (const row of rejected) rejects.add(row);
+        }
+      } catch (error) {
+        throw interruptedError(error, this.#counts.added);
       }
     }
     const { added, rejected, finished } = this.#counts;
     const state = finished ? 'imported' : 'stopped';
     return { state: stored?.finished ? 'already_imported' : state, added, rejected, ...rejects.inReport() };
   }
+
+  /** An import may take minutes, during which the operator may be revoked. */
+  async *#confirmed<Chunk>(rows: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
+    for await (const chunk of rows) {
+      await this.#options.confirm();
+      yield chunk;
+    }
+  }
+}
+
+/** The error of an import that has stored `added` animals of its file, because the usual errors say that nothing was changed. */
+function interruptedError(error: unknown, added: number): unknown {
+  if (!(error instanceof ApiError) || added === 0) return error;
+  const { code, details, cause } = error;
+  const isUnavailable = code === 'service_unavailable';
+  const reason = isUnavailable ? 'The store became unavailable.' : (error.message ?? errors[code].message);
+  const message = `${reason} At least ${added} animals of this file were added. To add the rest, import the same file again without changes.`;
+  return new ApiError(code, { message, details, cause });
 }
 
 class Rejects {
