@@ -1,5 +1,5 @@
 import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { expectServedFiles } from '../limits/file/served-files.ts';
 import { fileSize, readFreeBytes, readOrNull, syncParentFolder } from '../store-files/disk.ts';
 import { prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
@@ -61,6 +61,7 @@ export class BackupMaker {
     const files = prepareStoreFiles(this.#options.path, false);
     expectServedFiles(files, 'beside', isStoreIntact, true);
     const name = resolveTarget(path, replace);
+    expectOtherName(name, files);
     removeLeftovers(dirname(name), (other) => other === basename(name));
     const total = estimateBytes(files);
     expectSpace(name, total + extraBytes, `for the backup in ${dirname(name)}`);
@@ -113,6 +114,13 @@ function resolveTarget(path: string, replace: boolean): string {
   }
   if (!replace) throw alreadyExistsError(path);
   return realpathSync(name);
+}
+
+/** Throws `BackupError` for a name at which the store itself will create a file, such as the limit state. */
+function expectOtherName(path: string, { data, limits, lock }: StoreFiles): void {
+  const own = [limits, lock, ...['-wal', '-shm', '-journal'].map((suffix) => data + suffix)];
+  if (!own.includes(join(realpathSync(dirname(path)), basename(path)))) return;
+  throw new BackupError('exists', `${path} is the name of a file of the store. Choose another file.`);
 }
 
 function alreadyExistsError(path: string): BackupError {

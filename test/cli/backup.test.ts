@@ -65,6 +65,17 @@ describe('the backup command', () => {
     await place.output('backup', 'verify', 'latest');
   });
 
+  test("refuses the names of the store's own files, even if they do not exist yet", async () => {
+    await using place = await newShop();
+    rmSync(place.path('store.limits'), { force: true });
+    symlinkSync(place.folder, place.path('link'));
+    for (const name of ['store.limits', 'store.db-wal', 'link/store.limits', 'store.db.serving']) {
+      rmSync(place.path(name), { force: true });
+      expect(await place.failure(1, 'backup', name)).toContain('is the name of a file of the store');
+      expect(existsSync(place.path(name))).toBe(false);
+    }
+  });
+
   test('fails with an error if the folder or the store is missing, or if the store is a folder', async () => {
     await using place = await newShop();
     expect(await place.failure(1, 'backup', 'missing/made.backup')).toContain('Folder not found');
