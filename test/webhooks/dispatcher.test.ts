@@ -216,6 +216,31 @@ test('if the dispatcher stops after a failed round, it stores the outcomes', asy
   expect(stored).toEqual([1n, 2n]);
 });
 
+test('if a round fails while the dispatcher stops, its outcomes are stored in another round', async () => {
+  const stored: bigint[] = [];
+  let isFirst = true;
+  let stopped: Promise<void> | undefined;
+  const dispatcher = dispatcherOf({
+    take: () => {
+      const deliveries = isFirst ? [deliveryTo(1)] : [];
+      isFirst = false;
+      return { deliveries, isBehind: false };
+    },
+    settle: (settled) => {
+      if (settled.length > 0 && stopped === undefined) {
+        stopped = dispatcher.stop();
+        throw new Error('The store is unavailable.');
+      }
+      stored.push(...settled.map(({ id }) => id));
+      return [];
+    },
+    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+  });
+  await until(() => stopped !== undefined);
+  await stopped;
+  expect(stored).toEqual([1n]);
+});
+
 test('if the dispatcher stops after a round without a reply, it ends the leases that the round may have obtained', async () => {
   const requests: LeaseRequest[] = [];
   const dispatcher = dispatcherOf({
