@@ -184,7 +184,7 @@ export function toFailure(status: number, retryAfter: string | null, text: strin
   }
 }
 
-const endedMessage = 'Your session ended, so nothing was changed. Sign in, then try again.';
+const endedMessage = 'Your session ended. Sign in, then try again.';
 
 /** Marks an active session as ended without changing the page. */
 function markSessionEnded(): void {

@@ -118,7 +118,7 @@ function resolveTarget(path: string, replace: boolean): string {
 
 /** Throws `BackupError` for a name at which the store itself will create a file, such as the limit state. */
 function expectOtherName(path: string, { data, limits, lock }: StoreFiles): void {
-  const own = [limits, lock, ...['-wal', '-shm', '-journal'].map((suffix) => data + suffix)];
+  const own = [limits, lock, ...['-wal', '-shm', '-journal', '.first-key'].map((suffix) => data + suffix)];
   if (!own.includes(join(realpathSync(dirname(path)), basename(path)))) return;
   throw new BackupError('exists', `${path} is the name of a file of the store. Choose another file.`);
 }

@@ -178,20 +178,20 @@ test('an import ends when its operator is revoked, says how many animals were ad
   const file = header + rows(30_000, 'revoked');
   const { token, name } = await addOperator(desk.app, 'admin');
   using database = new Database(desk.app.config.databaseUrl.replace('sqlite:', ''));
-  database.run('BEGIN IMMEDIATE');
-  const sent = callAdmin(desk.app, 'POST', '/pets/import', {
+  database.run(`CREATE TRIGGER revoke AFTER INSERT ON pets
+    BEGIN UPDATE operators SET revoked_at = 1 WHERE name = '${name}'; END`);
+  const { status, body } = await callAdmin(desk.app, 'POST', '/pets/import', {
     ...{ token, body: file, headers: { 'Content-Type': 'text/csv' } },
   });
-  const listed = () => desk.done<{ state: string; error: string }[]>('GET', '/imports');
-  await until(async () => (await listed())[0]?.state === 'running');
-  database.run('UPDATE operators SET revoked_at = 1 WHERE name = ?', [name]);
-  database.run('COMMIT');
-  const { status, body } = await sent;
+  database.run('DROP TRIGGER revoke');
   const { message } = body as { message: string };
   const added = (await animals()) - before;
   expect([status, added < 30_000]).toEqual([401, true]);
   expect(message).toContain(`At least ${added} animals of this file were added.`);
-  expect((await listed())[0]).toMatchObject({ state: 'failed', error: message });
+  const [listed] = await desk.done<object[]>('GET', '/imports');
+  expect(listed).toMatchObject({ state: 'failed', error: message, added });
+  const [ended] = await desk.done<object[]>('GET', `/audit?actor=operator:${name}`);
+  expect(ended).toMatchObject({ operation: 'importPets', after: { added, finished: false } });
   expect(await imported(file)).toMatchObject({ state: 'imported', added: 30_000 });
   expect(await animals()).toBe(before + 30_000);
 });

@@ -69,7 +69,13 @@ describe('the backup command', () => {
     await using place = await newShop();
     rmSync(place.path('store.limits'), { force: true });
     symlinkSync(place.folder, place.path('link'));
-    for (const name of ['store.limits', 'store.db-wal', 'link/store.limits', 'store.db.serving']) {
+    for (const name of [
+      'store.limits',
+      'store.db-wal',
+      'link/store.limits',
+      'store.db.serving',
+      'store.db.first-key',
+    ]) {
       rmSync(place.path(name), { force: true });
       expect(await place.failure(1, 'backup', name)).toContain('is the name of a file of the store');
       expect(existsSync(place.path(name))).toBe(false);

@@ -50,7 +50,7 @@ describe('a session', () => {
       await page.keyboard.press('Escape');
       await page.getByLabel('Token').fill(token);
       await page.getByLabel('Token').press('Enter');
-      await page.getByText('Your session ended, so nothing was changed.').waitFor();
+      await page.getByText('Your session ended. Sign in, then try again.').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Half typed');
       await page.getByRole('button', { name: 'Create account' }).click();
       await page.getByRole('heading', { name: 'Half typed' }).waitFor();

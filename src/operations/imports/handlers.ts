@@ -135,13 +135,18 @@ class ImportRun {
     // The import is complete, so its rows are read only to report the rejected ones.
     if (stored?.finished) for await (const _ of rows);
     else {
-      const { fileName: file, signal } = this.#options;
-      const task = { source, file, stored, rows: this.#confirmed(rows), signal };
+      const refused = new AbortController();
+      const signal = AbortSignal.any([this.#options.signal, refused.signal]);
+      const task = {
+        ...{ source, file: this.#options.fileName, stored, signal },
+        rows: this.#confirmed(rows, refused),
+      };
       try {
         for await (const { progress, rejected } of this.#imports.add(task)) {
           this.#counts = progress;
           for (const row of rejected) rejects.add(row);
         }
+        if (refused.signal.aborted) throw refused.signal.reason;
       } catch (error) {
         throw interruptedError(error, this.#counts.added);
       }
@@ -151,10 +156,17 @@ class ImportRun {
     return { state: stored?.finished ? 'already_imported' : state, added, rejected, ...rejects.inReport() };
   }
 
-  /** An import may take minutes, during which the operator may be revoked. */
-  async *#confirmed<Chunk>(rows: AsyncIterable<Chunk>): AsyncGenerator<Chunk> {
+  /**
+   * The rows, until the operator is refused: an import may take minutes, during which the operator may be revoked. Aborts
+   * `refused` with the error instead of throwing it, so that the audit log records the end of the import.
+   */
+  async *#confirmed<Chunk>(rows: AsyncIterable<Chunk>, refused: AbortController): AsyncGenerator<Chunk> {
     for await (const chunk of rows) {
-      await this.#options.confirm();
+      try {
+        await this.#options.confirm();
+      } catch (error) {
+        return refused.abort(error);
+      }
       yield chunk;
     }
   }
