@@ -614,9 +614,12 @@ describe.concurrent.each(places)('in a separate store on %s', (_name, start) => 
     await until(() => receiver.requests.length === 1);
     hangs = false;
     for (const each of place.apps) await each.restart();
+    // On a slow machine, the request may reach its own timeout first, and is repeated. The lease has not ended by then.
+    advance(place.apps, 10);
     await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 1);
     expect(idsAt(receiver).size).toBe(1);
-    expect((await deliveriesOf(owner, webhook))[0]?.attempts).toHaveLength(1);
+    const attempts = (await deliveriesOf(owner, webhook))[0]?.attempts ?? [];
+    expect(attempts.filter(({ error }) => error === undefined || error.includes('aborted'))).toHaveLength(1);
   });
 });
 
