@@ -31,12 +31,10 @@ export function SessionEnded() {
                   server. It prints a token:
                 </p>
                 <CreateToken />
-                <p>Your input was not submitted, and is discarded when you sign in as an operator.</p>
+                <p>Your input is discarded when you sign in as an operator.</p>
               </div>
             ) : (
-              <p class="effect">
-                Sign in again to continue where you left off. Your input was kept but not submitted.
-              </p>
+              <p class="effect">Sign in again to continue where you left off. Your input was kept.</p>
             )}
             <TextField
               label="Token"

@@ -6,7 +6,7 @@ import {
 } from '../../contract/admin/imports.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { maxPreviewBytes } from '../../contract/bounds.ts';
-import { errors } from '../../contract/errors.ts';
+import type { ErrorCode } from '../../contract/errors.ts';
 import { formatActor } from '../../domain/actor.ts';
 import type { HandlersOf } from '../admin/handlers.ts';
 import { type Format, formats } from '../files/formats.ts';
@@ -172,14 +172,21 @@ class ImportRun {
   }
 }
 
-/** The error of an import that has stored `added` animals of its file, because the usual errors say that nothing was changed. */
+/** Why an import that has already stored animals ends early. The usual messages say that nothing was changed. */
+const reasons: Partial<Record<ErrorCode, string>> = {
+  service_unavailable: 'The store became unavailable.',
+  sign_in_required: 'The session ended.',
+  sign_in_failed: 'The token was revoked.',
+  role_insufficient: 'The role of the operator was changed.',
+};
+
+/** The error of an import that has stored `added` animals of its file. */
 function interruptedError(error: unknown, added: number): unknown {
   if (!(error instanceof ApiError) || added === 0) return error;
-  const { code, details, cause } = error;
-  const isUnavailable = code === 'service_unavailable';
-  const reason = isUnavailable ? 'The store became unavailable.' : (error.message ?? errors[code].message);
+  const reason = reasons[error.code];
+  if (reason === undefined) return error;
   const message = `${reason} At least ${added} animals of this file were added. To add the rest, import the same file again without changes.`;
-  return new ApiError(code, { message, details, cause });
+  return new ApiError(error.code, { message, cause: error.cause });
 }
 
 class Rejects {
