@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -6,7 +5,7 @@ import { ApiError } from '../../src/contract/api-error.ts';
 import { spoolToFile } from '../../src/operations/files/spooled-file.ts';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
-import { lock } from '../support/lock.ts';
+import { lock, openDataFile } from '../support/lock.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { until } from '../support/wait.ts';
 
@@ -177,7 +176,7 @@ test('an import ends when its operator is revoked, says how many animals were ad
   const before = await animals();
   const file = header + rows(30_000, 'revoked');
   const { token, name } = await addOperator(desk.app, 'admin');
-  using database = new Database(desk.app.config.databaseUrl.replace('sqlite:', ''));
+  using database = openDataFile(desk.app.config.databaseUrl.replace('sqlite:', ''));
   database.run(`CREATE TRIGGER revoke AFTER INSERT ON pets
     BEGIN UPDATE operators SET revoked_at = 1 WHERE name = '${name}'; END`);
   const { status, body } = await callAdmin(desk.app, 'POST', '/pets/import', {

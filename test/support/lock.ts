@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { maxWaitMs, until } from './wait.ts';
 
 /** Opens the data file, and waits for locks that other writers hold. */
-function opened(path: string): Database {
+export function openDataFile(path: string): Database {
   const database = new Database(path);
   database.run(`PRAGMA busy_timeout = ${maxWaitMs}`);
   return database;
@@ -10,7 +10,7 @@ function opened(path: string): Database {
 
 /** Acquires the write lock of the data file, as another process would. */
 export function lock(path: string): { release: () => void } & Disposable {
-  const database = opened(path);
+  const database = openDataFile(path);
   database.run('BEGIN IMMEDIATE');
   return { release: () => database.run('ROLLBACK'), [Symbol.dispose]: () => database.close() };
 }
@@ -43,7 +43,7 @@ export function slowWriters(path: string): AsyncDisposable {
 
 /** Prevents other processes from reading the data file until the lock is disposed of. */
 export function lockOutReaders(path: string): Disposable {
-  const database = opened(path);
+  const database = openDataFile(path);
   database.run('PRAGMA locking_mode = EXCLUSIVE');
   database.run('BEGIN EXCLUSIVE');
   return { [Symbol.dispose]: () => database.close(true) };

@@ -44,6 +44,13 @@ interface Rounds {
   readonly begin?: BeginRun;
 }
 
+const succeed: Send = async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined });
+
+/** Leases deliveries to these webhooks in the first round, and none in later rounds. */
+function leaseOnce(...webhookIds: number[]): Rounds['take'] {
+  return () => ({ deliveries: webhookIds.splice(0).map(deliveryTo), isBehind: false });
+}
+
 /** A dispatcher whose store always has more deliveries. */
 function dispatcherOf({
   take,
@@ -189,13 +196,9 @@ test('rounds that fail are 100 ms apart, then 200, 400 and so on, even if attemp
 test('if the dispatcher stops after a failed round, it stores the outcomes', async () => {
   const stored: bigint[] = [];
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  let [isFirst, hasFailed] = [true, false];
+  let hasFailed = false;
   const dispatcher = dispatcherOf({
-    take: () => {
-      const deliveries = isFirst ? [deliveryTo(1), deliveryTo(2)] : [];
-      isFirst = false;
-      return { deliveries, isBehind: false };
-    },
+    take: leaseOnce(1, 2),
     settle: (settled) => {
       if (settled.length > 0 && !hasFailed) {
         hasFailed = true;
@@ -218,14 +221,9 @@ test('if the dispatcher stops after a failed round, it stores the outcomes', asy
 
 test('if a round fails while the dispatcher stops, its outcomes are stored in another round', async () => {
   const stored: bigint[] = [];
-  let isFirst = true;
   let stopped: Promise<void> | undefined;
   const dispatcher = dispatcherOf({
-    take: () => {
-      const deliveries = isFirst ? [deliveryTo(1)] : [];
-      isFirst = false;
-      return { deliveries, isBehind: false };
-    },
+    take: leaseOnce(1),
     settle: (settled) => {
       if (settled.length > 0 && stopped === undefined) {
         stopped = dispatcher.stop();
@@ -234,7 +232,7 @@ test('if a round fails while the dispatcher stops, its outcomes are stored in an
       stored.push(...settled.map(({ id }) => id));
       return [];
     },
-    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+    send: succeed,
   });
   await until(() => stopped !== undefined);
   await stopped;
@@ -249,7 +247,7 @@ test('if the dispatcher stops after a round without a reply, it ends the leases 
       if (requests.length === 1) throw new Error('The reply was lost.');
       return { deliveries: [], isBehind: false };
     },
-    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+    send: succeed,
   });
   await until(() => requests.length > 0);
   await setImmediate();
@@ -259,13 +257,9 @@ test('if the dispatcher stops after a round without a reply, it ends the leases 
 
 test('if the dispatcher stops while the outcome of a delivery waits for a lock, it stores the outcome', async () => {
   const stored: bigint[] = [];
-  let [isFirst, isLocked, wasLocked] = [true, true, false];
+  let [isLocked, wasLocked] = [true, false];
   const dispatcher = dispatcherOf({
-    take: () => {
-      const deliveries = isFirst ? [deliveryTo(1)] : [];
-      isFirst = false;
-      return { deliveries, isBehind: false };
-    },
+    take: leaseOnce(1),
     settle: (settled) => {
       const ids = settled.map(({ id }) => id);
       wasLocked ||= ids.length > 0;
@@ -273,7 +267,7 @@ test('if the dispatcher stops while the outcome of a delivery waits for a lock, 
       stored.push(...ids);
       return [];
     },
-    send: async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined }),
+    send: succeed,
   });
   await until(() => wasLocked);
   await setImmediate();
