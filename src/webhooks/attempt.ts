@@ -149,7 +149,7 @@ export function evaluateAttempt(
       disabling: { reason: reasons.gone, since: instants.at + 1, otherwise },
     };
   }
-  const delayMs = delayAfter(made.length, result, random);
+  const delayMs = delayAfter(made.length, now - createdAt, result, random);
   if (delayMs !== undefined) {
     const repeated = reschedule({ ...delivery, attempts }, now + delayMs);
     return { settled: repeated, counted: 'repeated' };
@@ -271,8 +271,11 @@ export const attemptDelaysMs: readonly number[] = [
 ];
 /** Jitter as a fraction of the delay, so that retries of many deliveries are spread out. */
 const jitter = 0.1;
+const longestDelayMs = Math.max(...attemptDelaysMs);
 /** The longest delay with jitter, which no `Retry-After` exceeds. */
-export const maxDelayMs = Math.ceil(Math.max(...attemptDelaysMs) * (1 + jitter));
+export const maxDelayMs = Math.ceil(longestDelayMs * (1 + jitter));
+/** The shortest time in which all scheduled attempts are made. */
+const minRetryPeriodMs = attemptDelaysMs.reduce((sum, delayMs) => sum + delayMs, 0) * (1 - jitter);
 /** Result of an attempt. The fields are undefined if there was no response. */
 interface Attempt {
   readonly status?: number;
@@ -290,10 +293,16 @@ export function isGone({ status }: Attempt): boolean {
 
 /**
  * Milliseconds from the end of a failed attempt to the next attempt; undefined after the last attempt. `attempts`
- * includes the failed attempt. `random` is in [0, 1).
+ * includes the failed attempt, and `ageMs` is the age of the delivery. If redeliveries have made all attempts before
+ * their scheduled times, the longest delay is repeated. `random` is in [0, 1).
  */
-export function delayAfter(attempts: number, last: Attempt, random: number): number | undefined {
-  const delayMs = attemptDelaysMs[attempts];
+export function delayAfter(
+  attempts: number,
+  ageMs: number,
+  last: Attempt,
+  random: number,
+): number | undefined {
+  const delayMs = attemptDelaysMs[attempts] ?? (ageMs < minRetryPeriodMs ? longestDelayMs : undefined);
   if (delayMs === undefined) return undefined;
   const isObeyed = last.status === 429 || last.status === 503;
   const demandedMs = isObeyed ? (last.retryAfterSeconds ?? 0) * 1_000 : 0;

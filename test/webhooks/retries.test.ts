@@ -10,7 +10,7 @@ import {
 
 const hourMs = 3_600_000;
 const delays = (random: number) =>
-  Array.from({ length: 10 }, (_, index) => delayAfter(index + 1, { status: 500 }, random));
+  Array.from({ length: 10 }, (_, index) => delayAfter(index + 1, 72 * hourMs, { status: 500 }, random));
 
 test('a delivery has ten attempts, with the delays of the Standard Webhooks specification', () => {
   const hours = [2, 5, 10, 14, 20, 24].map((count) => count * hourMs);
@@ -25,10 +25,16 @@ test('jitter changes a retry delay by at most 10%', () => {
 
 test('Retry-After is respected only on 429 and 503, and only if it is longer than the scheduled delay', () => {
   const after = (status: number, retryAfterSeconds: number) =>
-    delayAfter(1, { status, retryAfterSeconds }, 0.5);
+    delayAfter(1, 0, { status, retryAfterSeconds }, 0.5);
   expect([after(429, 60), after(503, 60), after(500, 60)]).toEqual([60_000, 60_000, 5_000]);
   expect([after(429, 1), after(503, 0)]).toEqual([5_000, 5_000]);
-  expect(delayAfter(10, { status: 429, retryAfterSeconds: 60 }, 0.5)).toBeUndefined();
+  expect(delayAfter(10, 72 * hourMs, { status: 429, retryAfterSeconds: 60 }, 0.5)).toBeUndefined();
+});
+
+test('redeliveries do not shorten the time for which a delivery is attempted', () => {
+  const after = (hours: number) => delayAfter(10, hours * hourMs, { status: 500 }, 0.5);
+  expect([after(0), after(24), after(67)]).toEqual([24 * hourMs, 24 * hourMs, 24 * hourMs]);
+  expect(after(69)).toBeUndefined();
 });
 
 test('only a 2xx response is a success, and only a 410 disables the webhook', () => {
