@@ -14,6 +14,7 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { bundleThreads } from '../test/support/bundled-threads.ts';
 import { sharedServers } from '../test/support/shared-servers.ts';
 import { testTimeoutMs } from '../test/support/wait.ts';
 
@@ -154,6 +155,7 @@ const skipped = new Set<string>();
 
 async function run({ command, count, needsServers, inMemory, beside }: Step): Promise<Count> {
   await using servers = needsServers ? await sharedServers() : null;
+  await using threads = needsServers ? await bundleThreads() : null;
   const title = `\n▶ npx ${command.join(' ')}\n`;
   const print: Print = beside ? () => {} : (output) => process.stdout.write(output);
   print(title);
@@ -162,6 +164,7 @@ async function run({ command, count, needsServers, inMemory, beside }: Step): Pr
     env: {
       ...process.env,
       ...servers?.environment,
+      ...threads?.environment,
       ...(inMemory && memoryFolder()),
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
       // Makes Bun keep freed memory. Returning it to the operating system and allocating it again would account for a
