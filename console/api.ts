@@ -176,7 +176,9 @@ export function toFailure(status: number, retryAfter: string | null, text: strin
       message: string;
       details?: readonly Mistake[];
     };
-    if (code === 'sign_in_required') return new Failure(code, endedMessage, { status });
+    // The default message, which is written for API clients. Imports that end with the session have their own.
+    const isDefault = code === 'sign_in_required' && message.startsWith('Sign in');
+    if (isDefault) return new Failure(code, endedMessage, { status });
     return new Failure(code, message, { mistakes: details, status, retryAfterSeconds: seconds });
   } catch {
     const message = `The response has status ${status} and no error message. It probably came from a proxy.`;

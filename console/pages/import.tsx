@@ -45,7 +45,9 @@ export function ImportPage() {
 function outcomeText({ name }: File, { state, added, rejected }: ImportReport): string {
   if (state === 'already_imported') return `${quoteName(name)} has already been imported. Nothing was added.`;
   const rejects = rejected === 0 ? '' : ` and ${pluralize(rejected, 'line')} rejected`;
-  return `${quoteName(name)}: ${pluralize(added, 'animal')} added${rejects}.`;
+  const rest =
+    state === 'stopped' ? ' before the import was stopped. To add the rest, import the same file again' : '';
+  return `${quoteName(name)}: ${pluralize(added, 'animal')} added${rejects}${rest}.`;
 }
 
 function Drop({ onFile }: { onFile: (file: File) => void }) {

@@ -36,6 +36,9 @@ testInBrowser('an import of 66,042 animals completes even if it is stopped and r
     await rowOf(page, 'animals.csv').getByText('Running').waitFor();
     await rowOf(others, 'animals.csv').getByText('iris').waitFor();
     await others.getByRole('button', { name: 'Stop animals.csv' }).click();
+    await page
+      .getByText('before the import was stopped. To add the rest, import the same file again.')
+      .waitFor();
     await rowOf(page, 'animals.csv').getByText('Stopped').waitFor();
   }
   await begin();

@@ -176,7 +176,7 @@ class ImportRun {
 const reasons: Partial<Record<ErrorCode, string>> = {
   service_unavailable: 'The store became unavailable.',
   sign_in_required: 'The session ended.',
-  sign_in_failed: 'The token was revoked.',
+  sign_in_failed: 'The token is no longer valid.',
   role_insufficient: 'The role of the operator was changed.',
 };
 
