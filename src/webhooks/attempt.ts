@@ -315,6 +315,11 @@ const maxRetryAfterSeconds = dayMs / 1_000;
  * The seconds until the time in a Retry-After header (RFC 9110 section 10.2.3), at most a day; undefined if malformed.
  */
 export function parseRetryAfter(text: string, nowMs: number): number | undefined {
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - nowMs) / 1_000);
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseHttpDate(text) - nowMs) / 1_000);
   return seconds >= 0 ? Math.min(seconds, maxRetryAfterSeconds) : undefined;
+}
+
+/** Parses a date in any of the formats of RFC 9110 section 5.6.7, which begin with the day of the week. NaN if malformed. */
+function parseHttpDate(text: string): number {
+  return /^[a-z]{3,9},? /i.test(text) ? Date.parse(text) : Number.NaN;
 }

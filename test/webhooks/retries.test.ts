@@ -6,6 +6,7 @@ import {
   evaluateAttempt,
   isGone,
   isSuccess,
+  parseRetryAfter,
 } from '../../src/webhooks/attempt.ts';
 
 const hourMs = 3_600_000;
@@ -29,6 +30,17 @@ test('Retry-After is respected only on 429 and 503, and only if it is longer tha
   expect([after(429, 60), after(503, 60), after(500, 60)]).toEqual([60_000, 60_000, 5_000]);
   expect([after(429, 1), after(503, 0)]).toEqual([5_000, 5_000]);
   expect(delayAfter(10, 72 * hourMs, { status: 429, retryAfterSeconds: 60 }, 0.5)).toBeUndefined();
+});
+
+test('Retry-After is a number of seconds or an HTTP date, and is ignored in any other form', () => {
+  const parse = (text: string) => parseRetryAfter(text, Date.UTC(2026, 10, 30, 12));
+  const dates = [
+    'Mon, 30 Nov 2026 12:01:00 GMT',
+    'Monday, 30-Nov-26 12:01:00 GMT',
+    'Mon Nov 30 12:01:00 2026 GMT',
+  ];
+  expect(['60', ...dates].map(parse)).toEqual([60, 60, 60, 60]);
+  expect(['3600, 10', '2026-12-01', '1.5', '-1', '', 'soon'].map(parse)).toEqual(Array(6).fill(undefined));
 });
 
 test('redeliveries do not shorten the time for which a delivery is attempted', () => {
