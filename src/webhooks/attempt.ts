@@ -302,7 +302,9 @@ export function delayAfter(
   last: Attempt,
   random: number,
 ): number | undefined {
-  const delayMs = attemptDelaysMs[attempts] ?? (ageMs < minRetryPeriodMs ? longestDelayMs : undefined);
+  // The age is negative if the clock was set back.
+  const isEarly = ageMs >= 0 && ageMs < minRetryPeriodMs;
+  const delayMs = attemptDelaysMs[attempts] ?? (isEarly ? longestDelayMs : undefined);
   if (delayMs === undefined) return undefined;
   const isObeyed = last.status === 429 || last.status === 503;
   const demandedMs = isObeyed ? (last.retryAfterSeconds ?? 0) * 1_000 : 0;
