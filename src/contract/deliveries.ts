@@ -23,9 +23,9 @@ const DeliveryStatusName = enumSchema(deliveryStatuses).meta({
 });
 
 const outcomeMembers = {
-  status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
-  milliseconds: count.meta({ description: 'Duration of the attempt in milliseconds.' }),
-  error: z.string().meta({ description: 'Reason for the failure.' }).optional(),
+  status: count.describe('Status of the response, if there was one.').optional(),
+  milliseconds: count.describe('Duration of the attempt in milliseconds.'),
+  error: z.string().describe('Reason for the failure.').optional(),
 };
 
 export const Delivery = objectSchema('Delivery', 'The delivery of an event to a webhook.', {
@@ -40,7 +40,7 @@ export const Delivery = objectSchema('Delivery', 'The delivery of an event to a 
         ...outcomeMembers,
       }),
     )
-    .meta({ description: 'The attempts so far, oldest first.' }),
+    .describe('The attempts so far, oldest first.'),
   nextAttemptAt: instant('Time of the next attempt (UTC); omitted if there is none.').optional(),
 });
 

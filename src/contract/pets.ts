@@ -31,9 +31,9 @@ const name = text("The animal's name.", 'Ozzy');
 
 const categoryId = int64(`ID of the category that the animal belongs to. ${int64Hint}`, 1);
 
-const newStatus = PetStatus.default('available').meta({
-  description: 'Availability of the animal. Defaults to `available`.',
-});
+const newStatus = PetStatus.default('available').describe(
+  'Availability of the animal. Defaults to `available`.',
+);
 
 export const NewPet = bodySchema('NewPet', 'An animal to add.', 'a new animal', {
   name,

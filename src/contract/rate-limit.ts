@@ -5,8 +5,8 @@ import { count, instant, objectSchema } from './values.ts';
 const windowOf = (description: string) =>
   z
     .object({
-      limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
-      remaining: count.meta({ description: 'Requests left in the window.' }),
+      limit: count.describe('Requests that the plan allows in the window.'),
+      remaining: count.describe('Requests left in the window.'),
       resetAt: instant('Time when the window ends (UTC).'),
     })
     .meta({ description });

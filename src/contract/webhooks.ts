@@ -90,7 +90,7 @@ export const webhookMembers = {
   url: z
     .string()
     .meta({ description: 'URL that receives the events.', examples: ['https://shop.example/webhooks'] }),
-  types: z.array(EventSelectorName).meta({ description: 'Types of the events to send.' }),
+  types: z.array(EventSelectorName).describe('Types of the events to send.'),
   description: description.optional(),
   enabled: z.boolean().meta({ description: 'Whether events are sent.', examples: [true] }),
   disabledReason: z

@@ -22,19 +22,16 @@ const AccountState = enumSchema(accountStates);
 
 export const Account = objectSchema('Account', 'An account, with its plan and rate limits.', {
   id: id('ID of the account.'),
-  name: z.string().meta({ description: 'Name of the account.' }),
+  name: z.string().describe('Name of the account.'),
   plan: PlanName,
-  perMinute: count.meta({ description: 'Requests that the plan allows per minute.' }),
-  perDay: count.meta({ description: 'Requests that the plan allows per day.' }),
+  perMinute: count.describe('Requests that the plan allows per minute.'),
+  perDay: count.describe('Requests that the plan allows per day.'),
   createdAt: instant('Time when the account was created (UTC).'),
   closedAt: instant('Time when the account was closed (UTC); null if it is open.').nullable(),
-  note: z
-    .string()
-    .nullable()
-    .meta({ description: 'Note for operators, not visible to clients; null if there is none.' }),
-  requestsToday: count.optional().meta({
-    description: "Requests made with any of the account's keys since 00:00 UTC. Present only in lists.",
-  }),
+  note: z.string().nullable().describe('Note for operators, not visible to clients; null if there is none.'),
+  requestsToday: count
+    .optional()
+    .describe("Requests made with any of the account's keys since 00:00 UTC. Present only in lists."),
   lastUsedAt: instant('Time of the last request with any key (UTC), to the minute. Present only in lists.')
     .nullable()
     .optional(),
@@ -46,17 +43,17 @@ const Accounts = pageSchema(Account, 'Accounts', 'A page of accounts.');
 
 export const ListAccountsQuery = z.strictObject({
   limit: limitParameter('accounts'),
-  name: searchText(255).min(1, 'must not be empty').optional().meta({
-    description: 'Return only accounts whose name begins with this text, ignoring case, ordered by name.',
-  }),
-  state: AccountState.optional().meta({ description: 'Return only open or only closed accounts.' }),
+  name: searchText(255)
+    .min(1, 'must not be empty')
+    .optional()
+    .describe('Return only accounts whose name begins with this text, ignoring case, ordered by name.'),
+  state: AccountState.optional().describe('Return only open or only closed accounts.'),
   sort: enumSchema(accountOrders)
     .optional()
-    .meta({
-      description:
-        'Sort order: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
+    .describe(
+      'Sort order: by id, by name, by requests today (UTC, most first), or by last use (latest first). ' +
         'Defaults to `name` if the `name` filter is used, and to `id` otherwise.',
-    }),
+    ),
   cursor: nameCursorParameter,
 });
 
@@ -100,8 +97,8 @@ const AccountPatch = bodySchema(
 );
 
 const Window = z.object({
-  limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
-  used: count.meta({ description: 'Requests used in the window.' }),
+  limit: count.describe('Requests that the plan allows in the window.'),
+  used: count.describe('Requests used in the window.'),
   resetAt: instant('Time when the window ends (UTC); null if no window is open.').nullable(),
 });
 

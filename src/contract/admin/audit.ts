@@ -20,8 +20,8 @@ export const AuditEntry = objectSchema('AuditEntry', 'A change made by an operat
   }),
   operation: z.string().meta({ description: 'The operation.', examples: ['updateAccount'] }),
   object: z.string().meta({ description: 'The changed object.', examples: ['account:7'] }),
-  before: z.unknown().meta({ description: 'The object before the change; null if there was none.' }),
-  after: z.unknown().meta({ description: 'The object after the change; null if it no longer exists.' }),
+  before: z.unknown().describe('The object before the change; null if there was none.'),
+  after: z.unknown().describe('The object after the change; null if it no longer exists.'),
 });
 
 const AuditLog = pageSchema(AuditEntry, 'AuditLog', 'A page of the audit log, latest first.');
@@ -30,11 +30,11 @@ const filters = {
   account: int64Filter('Return only changes to this account, its keys and its webhooks.'),
   since,
   until,
-  actor: searchText(300).optional().meta({ description: 'Return only changes by this actor.' }),
+  actor: searchText(300).optional().describe('Return only changes by this actor.'),
   operation: searchText(300)
     .optional()
-    .meta({ description: 'Return only changes made by this operation, such as `closeAccount`.' }),
-  object: searchText(300).optional().meta({ description: 'Return only changes to this object.' }),
+    .describe('Return only changes made by this operation, such as `closeAccount`.'),
+  object: searchText(300).optional().describe('Return only changes to this object.'),
 };
 
 const ListAuditQuery = z.strictObject({

@@ -24,48 +24,45 @@ const NewBackup = bodySchema('NewBackup', 'The backup to create.', 'a new backup
 
 const DownloadQuery = z.strictObject({ name });
 
-const counts = z.record(z.string(), count).meta({ description: 'Number of rows in each table.' });
+const counts = z.record(z.string(), count).describe('Number of rows in each table.');
 
 const LastVerification = objectSchema('LastVerification', 'The result of a verification.', {
   at: instant('Time of the verification (UTC).'),
-  isSound: z.boolean().meta({ description: 'Whether the backup was intact.' }),
-  message: z
-    .string()
-    .nullable()
-    .meta({ description: 'Description of the damage; null if the backup was intact.' }),
+  isSound: z.boolean().describe('Whether the backup was intact.'),
+  message: z.string().nullable().describe('Description of the damage; null if the backup was intact.'),
   counts: counts.nullable(),
 });
 
 export const Backup = objectSchema('Backup', 'A complete copy of the store.', {
   name,
-  label: z.string().nullable().meta({
-    description:
-      'Label of a manual backup, which is never deleted automatically; null for a scheduled backup.',
-  }),
-  bytes: count.meta({ description: 'Size of the file.' }),
+  label: z
+    .string()
+    .nullable()
+    .describe('Label of a manual backup, which is never deleted automatically; null for a scheduled backup.'),
+  bytes: count.describe('Size of the file.'),
   createdAt: instant(
     'Start time of the backup (UTC). The backup contains all changes acknowledged before this time.',
   ),
-  lastVerification: LastVerification.nullable().meta({
-    description: 'Result of the last verification by the service; null if there was none.',
-  }),
+  lastVerification: LastVerification.nullable().describe(
+    'Result of the last verification by the service; null if there was none.',
+  ),
 });
 
 export const BackupState = objectSchema('Backups', 'The backups of the store.', {
   folder: z
     .string()
     .nullable()
-    .meta({ description: 'Folder that contains the backups; null if BACKUP_FOLDER is not set.' }),
-  everySeconds: count.nullable().meta({
-    description: 'Interval between scheduled backups; null if backups are created only on request.',
-  }),
-  keep: count.meta({ description: 'Number of scheduled backups to keep.' }),
+    .describe('Folder that contains the backups; null if BACKUP_FOLDER is not set.'),
+  everySeconds: count
+    .nullable()
+    .describe('Interval between scheduled backups; null if backups are created only on request.'),
+  keep: count.describe('Number of scheduled backups to keep.'),
   running: z
     .object({ done: count, total: count })
     .nullable()
-    .meta({ description: 'Bytes written so far and in total; null if no backup is in progress.' }),
-  lastError: z.string().nullable().meta({ description: 'Error from the last backup; null if it succeeded.' }),
-  backups: z.array(Backup).meta({ description: 'Existing backups, latest first.' }),
+    .describe('Bytes written so far and in total; null if no backup is in progress.'),
+  lastError: z.string().nullable().describe('Error from the last backup; null if it succeeded.'),
+  backups: z.array(Backup).describe('Existing backups, latest first.'),
 });
 
 const NamedBackup = bodySchema('NamedBackup', 'A backup to verify.', 'a backup to verify', { name });
@@ -73,7 +70,7 @@ const NamedBackup = bodySchema('NamedBackup', 'A backup to verify.', 'a backup t
 export const Verification = objectSchema('Verification', 'The contents of an intact backup.', {
   name,
   createdAt: instant('Start time of the backup (UTC).'),
-  format: count.meta({ description: 'Format of the store in the backup.' }),
+  format: count.describe('Format of the store in the backup.'),
   counts,
 });
 

@@ -6,17 +6,16 @@ import { id } from './values.ts';
 
 export const Ban = objectSchema('Ban', 'A temporary ban on a key.', {
   keyId: id('ID of the banned key.'),
-  keyName: z.string().meta({ description: 'Name of the key.' }),
-  keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
+  keyName: z.string().describe('Name of the key.'),
+  keyLastFour: z.string().describe('The last four characters of the key.'),
   accountId: id('ID of the account.'),
-  accountName: z.string().meta({ description: 'Name of the account.' }),
+  accountName: z.string().describe('Name of the account.'),
   bannedFrom: instant('Time when the ban began (UTC).'),
   bannedUntil: instant('Time when the ban ends (UTC).'),
-  level: count.meta({
-    description:
-      'Number of consecutive bans before this ban. Each ban lasts twice as long as the previous one.',
-  }),
-  reason: z.string().meta({ description: 'Reason for the ban.' }),
+  level: count.describe(
+    'Number of consecutive bans before this ban. Each ban lasts twice as long as the previous one.',
+  ),
+  reason: z.string().describe('Reason for the ban.'),
 });
 
 const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All active bans.' });

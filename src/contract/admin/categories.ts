@@ -5,10 +5,10 @@ import { count, cursorParameter, enumSchema, limitParameter, objectSchema, pageS
 
 const CategoryInUse = objectSchema('CategoryInUse', 'A category that has animals.', {
   id: Category.shape.id,
-  name: z.string().nullable().meta({ description: 'Name of the category; null if it has no name.' }),
-  available: count.meta({ description: 'Number of available animals in the category.' }),
-  pending: count.meta({ description: 'Number of pending animals in the category.' }),
-  sold: count.meta({ description: 'Number of sold animals in the category.' }),
+  name: z.string().nullable().describe('Name of the category; null if it has no name.'),
+  available: count.describe('Number of available animals in the category.'),
+  pending: count.describe('Number of pending animals in the category.'),
+  sold: count.describe('Number of sold animals in the category.'),
 });
 
 export type CategoryInUse = z.infer<typeof CategoryInUse>;
@@ -21,7 +21,7 @@ const ListCategoriesInUseQuery = z.strictObject({
   limit: limitParameter('categories'),
   named: enumSchema(['true', 'false'])
     .optional()
-    .meta({ description: 'Return only categories with a name, or only categories without a name.' }),
+    .describe('Return only categories with a name, or only categories without a name.'),
   cursor: cursorParameter,
 });
 

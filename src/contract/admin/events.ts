@@ -9,15 +9,15 @@ const EventMark = objectSchema('EventMark', 'The ID and time of an event.', {
 });
 
 const EventLog = objectSchema('EventLog', 'The range of retained events.', {
-  areRecorded: z.boolean().meta({ description: 'Whether changes are recorded as events (`EVENTS`).' }),
-  keepDays: count.meta({ description: 'Number of days for which events are retained (`EVENTS_KEEP_DAYS`).' }),
+  areRecorded: z.boolean().describe('Whether changes are recorded as events (`EVENTS`).'),
+  keepDays: count.describe('Number of days for which events are retained (`EVENTS_KEEP_DAYS`).'),
   lastId: z.bigint().meta({
     description: `The highest assigned id; 0 before the first event. ${int64Hint}`,
     override: { type: 'integer', format: 'int64', minimum: 0, examples: [42] },
   }),
-  oldest: EventMark.nullable().meta({ description: 'The oldest retained event; null if there is none.' }),
-  newest: EventMark.nullable().meta({ description: 'The newest event; null if there is none.' }),
-  perHour: count.meta({ description: 'Average number of events per hour since the oldest retained event.' }),
+  oldest: EventMark.nullable().describe('The oldest retained event; null if there is none.'),
+  newest: EventMark.nullable().describe('The newest event; null if there is none.'),
+  perHour: count.describe('Average number of events per hour since the oldest retained event.'),
 });
 
 export type EventLog = z.infer<typeof EventLog>;

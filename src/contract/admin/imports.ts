@@ -7,11 +7,12 @@ import { id, idParameter } from './values.ts';
 export const importFormats = ['csv', 'ndjson'] as const;
 
 const PreviewQuery = z.strictObject({
-  format: enumSchema(importFormats).default('csv').meta({ description: 'Format of the file.' }),
-  newIds: enumSchema(['true', 'false']).default('false').meta({
-    description:
+  format: enumSchema(importFormats).default('csv').describe('Format of the file.'),
+  newIds: enumSchema(['true', 'false'])
+    .default('false')
+    .describe(
       'Whether to accept a file that contains ids. The ids are ignored, and the animals get new ones.',
-  }),
+    ),
 });
 
 const ImportQuery = PreviewQuery.extend({
@@ -25,60 +26,57 @@ const importOutcomes = ['imported', 'already_imported', 'stopped'] as const;
 const importStates = ['receiving', 'running', ...importOutcomes, 'failed'] as const;
 
 export const ImportReport = objectSchema('ImportReport', 'Report of an import.', {
-  state: z.enum(importOutcomes).meta({
-    description:
+  state: z
+    .enum(importOutcomes)
+    .describe(
       'Outcome of the import. `already_imported` means that the file was imported before, and nothing was added.',
-  }),
-  added: count.meta({
-    description:
-      'Number of animals added from the file, including those added by earlier, interrupted imports of this file.',
-  }),
-  rejected: count.meta({
-    description: 'Number of lines rejected, including those rejected by earlier imports of this file.',
-  }),
+    ),
+  added: count.describe(
+    'Number of animals added from the file, including those added by earlier, interrupted imports of this file.',
+  ),
+  rejected: count.describe(
+    'Number of lines rejected, including those rejected by earlier imports of this file.',
+  ),
   rejects: z
     .array(
       z.object({
-        line: count.meta({ description: 'Line number, starting at 1.' }),
-        text: z.string().meta({ description: 'The line.' }),
-        reason: z.string().meta({ description: 'Reason for the rejection.' }),
+        line: count.describe('Line number, starting at 1.'),
+        text: z.string().describe('The line.'),
+        reason: z.string().describe('Reason for the rejection.'),
       }),
     )
     .max(maxRejects)
-    .meta({ description: 'The first 10,000 rejected lines, or fewer if the lines are long.' }),
-  rejectsFile: z.string().meta({
-    description:
+    .describe('The first 10,000 rejected lines, or fewer if the lines are long.'),
+  rejectsFile: z
+    .string()
+    .describe(
       'The same lines, as a file that can be corrected and imported, in the format of the uploaded file. Each row begins with the line ' +
-      'number and the reason. Empty if no lines were rejected.',
-  }),
+        'number and the reason. Empty if no lines were rejected.',
+    ),
 });
 
 const ImportId = idParameter('ID of the import.');
 
 export const Import = objectSchema('Import', 'An import of a file.', {
   id: id('ID of the import.'),
-  requestId: z.string().meta({ description: '`X-Request-Id` of the import request.' }),
-  actor: z.string().meta({ description: 'The operator, as shown in the audit log.' }),
-  fileName: z.string().nullable().meta({ description: 'Name of the file; null if no name was sent.' }),
-  format: z.enum(importFormats).meta({ description: 'Format of the file.' }),
-  state: z.enum(importStates).meta({
-    description:
-      '`receiving` until the file has arrived, then `running`, and finally the outcome or `failed`.',
-  }),
+  requestId: z.string().describe('`X-Request-Id` of the import request.'),
+  actor: z.string().describe('The operator, as shown in the audit log.'),
+  fileName: z.string().nullable().describe('Name of the file; null if no name was sent.'),
+  format: z.enum(importFormats).describe('Format of the file.'),
+  state: z
+    .enum(importStates)
+    .describe('`receiving` until the file has arrived, then `running`, and finally the outcome or `failed`.'),
   startedAt: instant('Time when the request began (UTC).'),
   endedAt: instant('Time when the import ended (UTC); null until then.').nullable(),
-  bytes: count.meta({ description: 'Size of the file in bytes, or the number of bytes received so far.' }),
-  bytesRead: count.meta({ description: 'Number of bytes processed so far.' }),
-  added: count.meta({
-    description: 'Number of animals added so far, including those added by earlier imports of this file.',
-  }),
-  rejected: count.meta({
-    description: 'Number of lines rejected so far, including those rejected by earlier imports of this file.',
-  }),
-  error: z
-    .string()
-    .nullable()
-    .meta({ description: 'Reason for the failure; null if the import has not failed.' }),
+  bytes: count.describe('Size of the file in bytes, or the number of bytes received so far.'),
+  bytesRead: count.describe('Number of bytes processed so far.'),
+  added: count.describe(
+    'Number of animals added so far, including those added by earlier imports of this file.',
+  ),
+  rejected: count.describe(
+    'Number of lines rejected so far, including those rejected by earlier imports of this file.',
+  ),
+  error: z.string().nullable().describe('Reason for the failure; null if the import has not failed.'),
 });
 
 const Imports = z.array(Import).meta({
@@ -87,35 +85,28 @@ const Imports = z.array(Import).meta({
 });
 
 const ImportDetails = Import.extend({
-  report: ImportReport.nullable().meta({
-    description:
-      'The report; null while the import is in progress, if it failed, or if the report is no longer available.',
-  }),
+  report: ImportReport.nullable().describe(
+    'The report; null while the import is in progress, if it failed, or if the report is no longer available.',
+  ),
 }).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
 
 export const ImportPreview = objectSchema('ImportPreview', 'The first few rows of a file.', {
-  columns: z.array(z.string()).meta({ description: 'The columns of a CSV file in order. Empty for NDJSON.' }),
+  columns: z.array(z.string()).describe('The columns of a CSV file in order. Empty for NDJSON.'),
   rows: z
     .array(
       z.object({
-        line: count.meta({ description: 'Line number, starting at 1.' }),
-        name: z.string().nullable().meta({ description: 'Name of the animal; null for a rejected line.' }),
+        line: count.describe('Line number, starting at 1.'),
+        name: z.string().nullable().describe('Name of the animal; null for a rejected line.'),
         categoryId: z
           .string()
           .nullable()
-          .meta({ description: 'Category of the animal, in decimal digits; null for a rejected line.' }),
-        status: z
-          .string()
-          .nullable()
-          .meta({ description: 'Status of the animal; null for a rejected line.' }),
-        reason: z
-          .string()
-          .nullable()
-          .meta({ description: 'Reason for the rejection; null for a valid line.' }),
-        text: z.string().nullable().meta({ description: 'The rejected line; null for a valid line.' }),
+          .describe('Category of the animal, in decimal digits; null for a rejected line.'),
+        status: z.string().nullable().describe('Status of the animal; null for a rejected line.'),
+        reason: z.string().nullable().describe('Reason for the rejection; null for a valid line.'),
+        text: z.string().nullable().describe('The rejected line; null for a valid line.'),
       }),
     )
-    .meta({ description: 'The rows as an import would read them.' }),
+    .describe('The rows as an import would read them.'),
 });
 
 export type Import = z.infer<typeof Import>;

@@ -36,12 +36,10 @@ export const Key = objectSchema(
   {
     id: id('ID of the key.'),
     accountId: id('ID of the account.'),
-    name: z.string().meta({ description: 'Name of the key.' }),
-    lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-    scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
-    state: z.enum(keyStates).meta({
-      description: 'Status of the key; `unknown` while bans cannot be read.',
-    }),
+    name: z.string().describe('Name of the key.'),
+    lastFour: z.string().describe('The last four characters of the key.'),
+    scopes: z.array(Scope).describe('Scopes of the key.'),
+    state: z.enum(keyStates).describe('Status of the key; `unknown` while bans cannot be read.'),
     createdAt: instant('Time when the key was created (UTC).'),
     expiresAt: instant('Time when the key expires (UTC); null if it never expires.').nullable(),
     revokedAt: instant('Time when the key was revoked (UTC); null if it is not revoked.').nullable(),
@@ -49,7 +47,7 @@ export const Key = objectSchema(
     lastUsedAt: instant(
       'Time of the last request (UTC), to the minute; null if the key was never used.',
     ).nullable(),
-    requestsToday: count.meta({ description: 'Requests since 00:00 UTC.' }),
+    requestsToday: count.describe('Requests since 00:00 UTC.'),
   },
 );
 
@@ -60,23 +58,21 @@ export const FoundKey = Key.extend({
 const Keys = pageSchema(Key, 'Keys', 'A page of keys.');
 
 export const BanStatus = objectSchema('BanStatus', "A key's bans, and its strikes toward the next ban.", {
-  strikes: count.meta({
-    description:
-      'Number of requests within `withinSeconds` that were sent after a 429 response without waiting for `Retry-After`.',
-  }),
-  strikesToBan: count.meta({ description: 'Number of strikes after which the key is banned.' }),
-  withinSeconds: count.meta({ description: 'Number of seconds for which a strike counts.' }),
-  bans: count.meta({
-    description:
-      'Number of consecutive bans, including any active one; 0 once earlier bans no longer lengthen the next one.',
-  }),
+  strikes: count.describe(
+    'Number of requests within `withinSeconds` that were sent after a 429 response without waiting for `Retry-After`.',
+  ),
+  strikesToBan: count.describe('Number of strikes after which the key is banned.'),
+  withinSeconds: count.describe('Number of seconds for which a strike counts.'),
+  bans: count.describe(
+    'Number of consecutive bans, including any active one; 0 once earlier bans no longer lengthen the next one.',
+  ),
   lastBan: objectSchema('LastBan', 'A past or active ban.', {
     from: instant('Time when the ban began (UTC).'),
     until: instant('Time when the ban ends or ended (UTC).'),
   })
     .nullable()
-    .meta({ description: 'The latest ban; null if there is none.' }),
-  nextBanSeconds: count.meta({ description: 'Length of the next ban, in seconds.' }),
+    .describe('The latest ban; null if there is none.'),
+  nextBanSeconds: count.describe('Length of the next ban, in seconds.'),
 });
 
 export type BanStatus = z.infer<typeof BanStatus>;
@@ -84,12 +80,12 @@ export type BanStatus = z.infer<typeof BanStatus>;
 const ListKeysQuery = z.strictObject({
   limit: limitParameter('keys'),
   accountId: int64Filter("Return only this account's keys."),
-  state: enumSchema(keyStates).optional().meta({ description: 'Return only keys in this state.' }),
+  state: enumSchema(keyStates).optional().describe('Return only keys in this state.'),
   order: direction,
   cursor: cursorParameter,
 });
 
-const scopesMember = Scopes.meta({ description: 'Scopes of the key.' });
+const scopesMember = Scopes.describe('Scopes of the key.');
 
 const NewKey = bodySchema('NewKey', 'A key to issue.', 'a new key', {
   name: nameSchema('key', 'website'),
@@ -116,8 +112,8 @@ const Rotation = bodySchema('Rotation', 'Options for the rotation of a key.', 'a
 const IssuedKey = objectSchema('IssuedKey', 'A new key.', {
   id: id('ID of the key.'),
   accountId: id('ID of the account.'),
-  key: z.string().meta({ description: 'The key. Shown only once.' }),
-  scopes: z.array(Scope).meta({ description: 'Scopes of the key.' }),
+  key: z.string().describe('The key. Shown only once.'),
+  scopes: z.array(Scope).describe('Scopes of the key.'),
   expiresAt: instant('Time when the key expires (UTC); null if it never expires.').nullable(),
 });
 

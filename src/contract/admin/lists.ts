@@ -13,7 +13,7 @@ export const maxCount = 10_000;
 
 export const direction = enumSchema(['asc', 'desc'])
   .optional()
-  .meta({ description: 'Order by ascending or descending id. `desc` is newest first. Defaults to `asc`.' });
+  .describe('Order by ascending or descending id. `desc` is newest first. Defaults to `asc`.');
 
 /** `getPet` is deprecated in the public API, but operators need it for the entity tag of a single animal. */
 const { deprecation: _, ...getPet } = {
@@ -41,21 +41,20 @@ export const overriddenPublicOperations = {
   },
 } as const;
 
-const counted = (what: string) =>
-  count.meta({ description: `${what}, counted up to ${maxCount.toLocaleString('en')}.` });
+const counted = (what: string) => count.describe(`${what}, counted up to ${maxCount.toLocaleString('en')}.`);
 
 export const Totals = objectSchema('Totals', 'The number of objects.', {
-  accounts: count.meta({ description: 'Number of accounts, open and closed.' }),
+  accounts: count.describe('Number of accounts, open and closed.'),
   closedAccounts: counted('Number of closed accounts'),
-  keys: count.meta({ description: 'Number of keys in any state.' }),
-  orders: count.meta({ description: 'Number of orders in any status.' }),
+  keys: count.describe('Number of keys in any state.'),
+  orders: count.describe('Number of orders in any status.'),
   ordersByStatus: z
     .object(
       Object.fromEntries(
         orderStatuses.map((status) => [status, counted(`Number of orders that are \`${status}\``)]),
       ) as Record<(typeof orderStatuses)[number], typeof count>,
     )
-    .meta({ description: 'Number of orders in each status.' }),
+    .describe('Number of orders in each status.'),
 });
 
 export type Totals = z.infer<typeof Totals>;

@@ -11,9 +11,9 @@ export const Role = enumSchema(roles).meta({
 
 export const Operator = objectSchema('Operator', 'A person or program that manages the service.', {
   id: id('ID of the operator.'),
-  name: z.string().meta({ description: 'Name of the operator.' }),
+  name: z.string().describe('Name of the operator.'),
   role: Role,
-  lastFour: z.string().meta({ description: 'The last four characters of the token.' }),
+  lastFour: z.string().describe('The last four characters of the token.'),
   createdAt: instant('Time when the operator was added (UTC).'),
   revokedAt: instant('Time when the token was revoked (UTC); null if it has not been revoked.').nullable(),
 });
@@ -26,7 +26,7 @@ const NewOperator = bodySchema('NewOperator', 'An operator to add.', 'a new oper
 });
 
 export const IssuedToken = Operator.extend({
-  token: z.string().meta({ description: 'The token. Shown only once.' }),
+  token: z.string().describe('The token. Shown only once.'),
 }).meta({ id: 'IssuedToken', description: 'An operator with the new token.' });
 
 const OperatorId = idParameter('ID of the operator.');

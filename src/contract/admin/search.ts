@@ -35,7 +35,7 @@ const SearchQuery = z.strictObject({
 });
 
 const Found = objectSchema('Found', 'An object found by a search.', {
-  kind: enumSchema(searchedKinds).meta({ description: 'Kind of the object.' }),
+  kind: enumSchema(searchedKinds).describe('Kind of the object.'),
   id: z
     .bigint()
     .nullable()
@@ -43,17 +43,22 @@ const Found = objectSchema('Found', 'An object found by a search.', {
       description: `ID of the object. For a failed request, ID of its key, or null if there was no valid key. ${int64Hint}`,
       override: { type: ['integer', 'null'], format: 'int64', examples: [1] },
     }),
-  name: z.string().nullable().meta({
-    description:
+  name: z
+    .string()
+    .nullable()
+    .describe(
       'Name of the object, reference of an order, description of a webhook, file name of an import, or request id; null if there is none.',
-  }),
-  state: z.string().nullable().meta({
-    description:
+    ),
+  state: z
+    .string()
+    .nullable()
+    .describe(
       'State or status of the object, as shown in lists, or error code of a failed request; null for kinds without a state.',
-  }),
-  lastFour: z.string().nullable().meta({
-    description: "Last four characters of a key or an operator's token; null for other kinds.",
-  }),
+    ),
+  lastFour: z
+    .string()
+    .nullable()
+    .describe("Last four characters of a key or an operator's token; null for other kinds."),
   accountId: z
     .int()
     .min(1)
@@ -62,11 +67,11 @@ const Found = objectSchema('Found', 'An object found by a search.', {
       description: 'ID of the account to which a key, webhook or request belongs; null for other kinds.',
       override: { type: ['integer', 'null'], format: 'int64', minimum: 1 },
     }),
-  matched: enumSchema(matches).meta({ description: 'The field that matches the text.' }),
+  matched: enumSchema(matches).describe('The field that matches the text.'),
 });
 
 export const SearchResults = objectSchema('SearchResults', 'Results of a search.', {
-  results: z.array(Found).meta({ description: `Objects by kind, at most ${maxPerKind} of each kind.` }),
+  results: z.array(Found).describe(`Objects by kind, at most ${maxPerKind} of each kind.`),
 });
 
 export type Found = z.infer<typeof Found>;

@@ -8,8 +8,8 @@ import { id, idParameter } from './values.ts';
 export const SignIn = z
   .strictObject(
     {
-      token: z.string().optional().meta({ description: "An operator's token." }),
-      code: z.string().optional().meta({ description: 'The one-time code from a console link.' }),
+      token: z.string().optional().describe("An operator's token."),
+      code: z.string().optional().describe('The one-time code from a console link.'),
     },
     { error: bodyErrorMap('a sign-in', 'token or code') },
   )
@@ -19,7 +19,7 @@ export const SignIn = z
   .meta({ id: 'SignIn', description: 'Credentials for a session.' });
 
 export const Session = objectSchema('Session', 'A console session.', {
-  operator: z.string().meta({ description: 'The signed-in operator, as shown in the audit log.' }),
+  operator: z.string().describe('The signed-in operator, as shown in the audit log.'),
   role: Role,
   expiresAt: instant(
     'Latest time at which the session expires (UTC); null for a token, which does not expire.',
@@ -27,10 +27,11 @@ export const Session = objectSchema('Session', 'A console session.', {
 });
 
 const NewSession = Session.extend({
-  secret: z.string().meta({
-    description:
+  secret: z
+    .string()
+    .describe(
       'Secret of the session. Send it as `X-Session-Secret` with every request that uses the cookie. Shown only in this response.',
-  }),
+    ),
 }).meta({ id: 'NewSession', description: 'A new session.' });
 
 const SessionId = idParameter('ID of the session.');
@@ -40,7 +41,7 @@ export const OwnSession = objectSchema('OwnSession', 'A session of the signed-in
   startedAt: instant('Time when the session began (UTC).'),
   usedAt: instant('Time when the session was last used (UTC), to the minute.'),
   expiresAt: instant('Latest time at which the session expires (UTC).'),
-  isCurrent: z.boolean().meta({ description: 'Whether the request was made with this session.' }),
+  isCurrent: z.boolean().describe('Whether the request was made with this session.'),
 });
 
 export type OwnSession = z.infer<typeof OwnSession>;

@@ -10,42 +10,42 @@ export const TrafficSecond = objectSchema('TrafficSecond', 'Responses in one sec
   refused: count,
   limited: count,
   failed: count,
-  p50: microseconds.meta({ description: 'Median latency in microseconds; null if there were no requests.' }),
-  p95: microseconds.meta({
-    description: '95th percentile of the latency in microseconds; null if there were no requests.',
-  }),
-  p99: microseconds.meta({
-    description: '99th percentile of the latency in microseconds; null if there were no requests.',
-  }),
+  p50: microseconds.describe('Median latency in microseconds; null if there were no requests.'),
+  p95: microseconds.describe(
+    '95th percentile of the latency in microseconds; null if there were no requests.',
+  ),
+  p99: microseconds.describe(
+    '99th percentile of the latency in microseconds; null if there were no requests.',
+  ),
 });
 
 export const Concern = objectSchema('Concern', "A problem that needs an operator's attention.", {
-  what: z.string().meta({ description: 'Description of the problem in one sentence.' }),
-  remedy: z.string().meta({ description: 'The remedy.' }),
+  what: z.string().describe('Description of the problem in one sentence.'),
+  remedy: z.string().describe('The remedy.'),
 });
 
 export const Overview = objectSchema('Overview', 'The status of the service.', {
   seconds: z
     .array(TrafficSecond)
-    .meta({ description: 'Statistics of this instance for the last five minutes, oldest first.' }),
-  inFlight: count.meta({ description: 'Number of requests in flight.' }),
-  bans: count.meta({ description: 'Number of banned keys.' }),
+    .describe('Statistics of this instance for the last five minutes, oldest first.'),
+  inFlight: count.describe('Number of requests in flight.'),
+  bans: count.describe('Number of banned keys.'),
   inventory: z.object({ available: count, pending: count, sold: count }),
-  concerns: z.array(Concern).meta({ description: 'Current problems; empty if there are none.' }),
+  concerns: z.array(Concern).describe('Current problems; empty if there are none.'),
 });
 
 const settingSources = ['default', 'environment', 'changed'] as const;
 
 export const Setting = objectSchema('Setting', 'A setting of the service.', {
   name: z.string(),
-  value: z.string().meta({ description: 'Value of the setting. Passwords are masked.' }),
-  source: z.enum(settingSources).meta({ description: 'Source of the value.' }),
-  about: z.string().meta({ description: 'Description of the setting.' }),
+  value: z.string().describe('Value of the setting. Passwords are masked.'),
+  source: z.enum(settingSources).describe('Source of the value.'),
+  about: z.string().describe('Description of the setting.'),
 });
 
 const Instance = objectSchema('Instance', 'An instance of the service: a process and its workers.', {
-  name: z.string().meta({ description: 'Name of the instance.' }),
-  version: z.string().meta({ description: 'Version of the service.' }),
+  name: z.string().describe('Name of the instance.'),
+  version: z.string().describe('Version of the service.'),
   startedAt: instant('Time when the instance started (UTC).'),
   seenAt: instant('Time of the last heartbeat (UTC).'),
 });
@@ -53,19 +53,17 @@ const Instance = objectSchema('Instance', 'An instance of the service: a process
 const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 export const System = objectSchema('System', 'Versions, instances and settings of the service.', {
-  version: z.string().meta({ description: 'Version of the service.' }),
-  runtime: z.string().meta({ description: 'Version of the runtime.' }),
+  version: z.string().describe('Version of the service.'),
+  runtime: z.string().describe('Version of the runtime.'),
   apiUrl: z
     .string()
-    .meta({ description: 'URL of the service for clients (`PUBLIC_URL`, or the address of this instance).' }),
+    .describe('URL of the service for clients (`PUBLIC_URL`, or the address of this instance).'),
   startedAt: instant('Time when this instance started (UTC).'),
-  workers: count.meta({ description: 'Number of processes that serve requests.' }),
-  memoryBytes: count.meta({ description: 'Memory used by these processes.' }),
-  troubles: z.array(z.string()).meta({ description: 'Current failures.' }),
-  store: z
-    .record(z.string(), fact)
-    .meta({ description: 'Details of the store: engine, format, sizes and statistics.' }),
-  instances: z.array(Instance).meta({ description: 'All instances of this store.' }),
+  workers: count.describe('Number of processes that serve requests.'),
+  memoryBytes: count.describe('Memory used by these processes.'),
+  troubles: z.array(z.string()).describe('Current failures.'),
+  store: z.record(z.string(), fact).describe('Details of the store: engine, format, sizes and statistics.'),
+  instances: z.array(Instance).describe('All instances of this store.'),
   settings: z.array(Setting),
 });
 
@@ -73,8 +71,8 @@ export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 's
 export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
 
 export const Logging = objectSchema('Logging', 'Log settings of this instance.', {
-  level: z.enum(logLevels).meta({ description: 'Messages below this level are not logged.' }),
-  requests: z.enum(loggedRequests).meta({ description: 'Which requests are logged.' }),
+  level: z.enum(logLevels).describe('Messages below this level are not logged.'),
+  requests: z.enum(loggedRequests).describe('Which requests are logged.'),
 });
 
 const LoggingPatch = bodySchema(

@@ -4,10 +4,10 @@ import { count, enumSchema, instant, int64Filter, limitParameter, objectSchema }
 import { id, searchText, since, until } from './values.ts';
 
 const Outcomes = objectSchema('Outcomes', 'Requests by outcome.', {
-  ok: count.meta({ description: 'Responses with 2xx or 304.' }),
-  refused: count.meta({ description: 'Responses with 4xx other than 429.' }),
-  limited: count.meta({ description: 'Responses with 429.' }),
-  failed: count.meta({ description: 'Responses with 5xx.' }),
+  ok: count.describe('Responses with 2xx or 304.'),
+  refused: count.describe('Responses with 4xx other than 429.'),
+  limited: count.describe('Responses with 429.'),
+  failed: count.describe('Responses with 5xx.'),
 });
 
 const resolutions = ['hour', 'day'] as const;
@@ -17,7 +17,7 @@ export const UsageQuery = z.strictObject({
   until,
   resolution: enumSchema(resolutions)
     .default('hour')
-    .meta({ description: 'Length of a period. Hourly data is kept for 7 days, daily data for 400 days.' }),
+    .describe('Length of a period. Hourly data is kept for 7 days, daily data for 400 days.'),
 });
 
 export const UsagePeriod = Outcomes.extend({ from: instant('Start of the hour or day (UTC).') });
@@ -36,7 +36,7 @@ const codes = z.record(z.string(), count).meta({
 
 export const MinuteUsage = objectSchema('MinuteUsage', 'Requests to one operation within one minute.', {
   minute: instant('Start of the minute (UTC).'),
-  operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
+  operation: z.string().describe('The operation, or `none` if the request matches none.'),
   codes,
 });
 
@@ -51,7 +51,7 @@ const microseconds = (share: string) =>
     .number()
     .min(0)
     .nullable()
-    .meta({ description: `Latency that ${share} of the requests did not exceed, in microseconds.` });
+    .describe(`Latency that ${share} of the requests did not exceed, in microseconds.`);
 
 export const TrafficInterval = Outcomes.extend({
   from: instant('Start of the interval (UTC).'),
@@ -69,14 +69,15 @@ const TrafficHistory = z.array(TrafficInterval).meta({
 const HistoryQuery = z.strictObject({
   since,
   until,
-  step: enumSchema(usageSteps).default('1m').meta({
-    description:
+  step: enumSchema(usageSteps)
+    .default('1m')
+    .describe(
       'Length of the intervals. Data for minute intervals is kept for 2 days, and for hour and day intervals for 35 days. Each interval begins at a multiple of its length (UTC).',
-  }),
+    ),
 });
 
 export const OperationUsage = objectSchema('OperationUsage', 'Requests to one operation.', {
-  operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
+  operation: z.string().describe('The operation, or `none` if the requests match none.'),
   codes,
 });
 
@@ -89,8 +90,8 @@ export const KeyOperationUsage = objectSchema(
   'Requests made with one key to one operation on one day.',
   {
     from: instant('Start of the day (UTC).'),
-    operation: z.string().meta({ description: 'The operation, or `none` if the requests match none.' }),
-    requests: count.meta({ description: 'Number of requests, regardless of outcome.' }),
+    operation: z.string().describe('The operation, or `none` if the requests match none.'),
+    requests: count.describe('Number of requests, regardless of outcome.'),
   },
 );
 
@@ -101,18 +102,16 @@ export const KeyOperationUsages = z.array(KeyOperationUsage).meta({
 
 const FailedRequestsQuery = z.strictObject({
   keyId: int64Filter('Return only requests made with this key.'),
-  requestId: searchText(200)
-    .optional()
-    .meta({ description: 'Return only requests with this `X-Request-Id`.' }),
+  requestId: searchText(200).optional().describe('Return only requests with this `X-Request-Id`.'),
   limit: limitParameter('requests'),
 });
 
 export const FailedRequest = objectSchema('FailedRequest', 'A request whose response was not 2xx or 304.', {
   at: instant('Time of the response (UTC).'),
-  requestId: z.string().meta({ description: '`X-Request-Id` of the request.' }),
-  operation: z.string().meta({ description: 'The operation, or `none` if the request matches none.' }),
-  status: z.int().meta({ description: 'Status of the response.' }),
-  code: z.string().meta({ description: 'Error code of the response.' }),
+  requestId: z.string().describe('`X-Request-Id` of the request.'),
+  operation: z.string().describe('The operation, or `none` if the request matches none.'),
+  status: z.int().describe('Status of the response.'),
+  code: z.string().describe('Error code of the response.'),
   keyId: id('ID of the key; null if there was no valid key.').nullable(),
   accountId: id('ID of the account; null if there was no valid key.').nullable(),
 });
@@ -125,11 +124,11 @@ const TopCallersQuery = z.strictObject({ since, until, limit: limitParameter('ca
 
 export const KeyUsage = Outcomes.extend({
   keyId: id('ID of the key.'),
-  keyName: z.string().meta({ description: 'Name of the key.' }),
-  keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
+  keyName: z.string().describe('Name of the key.'),
+  keyLastFour: z.string().describe('The last four characters of the key.'),
   accountId: id('ID of the account.'),
-  accountName: z.string().meta({ description: 'Name of the account.' }),
-  deprecated: count.meta({ description: 'Requests to deprecated operations.' }),
+  accountName: z.string().describe('Name of the account.'),
+  deprecated: count.describe('Requests to deprecated operations.'),
   lastUsedAt: instant('Time of the last request with the key (UTC), to the minute.'),
 }).meta({ id: 'KeyUsage', description: 'Requests made with one key.' });
 

@@ -31,7 +31,7 @@ export const AccountWebhook = objectSchema(
     ...webhookMembers,
     id: id('ID of the webhook.'),
     accountId: id('ID of the account.'),
-    accountName: z.string().meta({ description: 'Name of the account.' }),
+    accountName: z.string().describe('Name of the account.'),
     onHoldReason: z
       .string()
       .meta({
@@ -63,9 +63,7 @@ const webhookStates = ['enabled', 'disabled'] as const;
 const ListWebhooksQuery = z.strictObject({
   limit: limitParameter('webhooks'),
   accountId: int64Filter("Return only this account's webhooks."),
-  state: enumSchema(webhookStates).optional().meta({
-    description: 'Return only enabled or only disabled webhooks.',
-  }),
+  state: enumSchema(webhookStates).optional().describe('Return only enabled or only disabled webhooks.'),
   cursor: cursorParameter,
 });
 
