@@ -129,10 +129,10 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly filters: readonly string[];
   readonly lookups: Readonly<Record<string, Lookup>>;
   readonly references: Readonly<Record<string, string>>;
-  readonly deleted: { readonly name: string; readonly is: number } | undefined;
-  readonly resource: Resource | undefined;
+  readonly deleted?: { readonly name: string; readonly is: number };
+  readonly resource?: Resource;
   readonly raisesOnInsert: boolean;
-  readonly notCopied: string | undefined;
+  readonly notCopied?: string;
   readonly notGrouped: string | undefined;
   /** Conversions for rows whose structure differs from the columns. */
   readonly shape?: Shape<Row, New> | undefined;
@@ -162,32 +162,14 @@ export function table<C extends Columns, const D extends Description<C> = Descri
   columns: C,
   description?: D & Description<C>,
 ): Table<ColumnsRow<C>, DescribedNewRow<C, D>, DescribedFilter<C, D>, DescribedLookup<D>> {
-  const settings: Description<C> = description ?? {};
-  const {
-    key = ['id'],
-    isCounted = false,
-    isNewestFirst = false,
-    indexes = [],
-    filters = [],
-    lookups = {},
-    references = {},
-  } = settings;
-  const { deleted, resource, unversionedInsert, notCopied, notGrouped } = settings;
+  const { unversionedInsert, references = {}, ...settings }: Description<C> = description ?? {};
+  const { isCounted = false, resource, notGrouped } = settings;
   const hasNumericIds = isCounted && columns.id !== int64;
   return {
-    name,
-    columns,
-    key,
-    isCounted,
-    isNewestFirst,
-    indexes,
-    filters,
-    lookups,
-    references: references as Readonly<Record<string, string>>,
-    deleted,
-    resource,
+    ...{ key: ['id'], isCounted, isNewestFirst: false, indexes: [], filters: [], lookups: {} },
+    ...{ name, columns, references: references as Readonly<Record<string, string>> },
+    ...settings,
     raisesOnInsert: resource !== undefined && unversionedInsert === undefined,
-    notCopied,
     notGrouped: notGrouped ?? (hasNumericIds ? 'groups assign only int64 ids' : undefined),
   };
 }
