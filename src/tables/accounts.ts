@@ -2,9 +2,11 @@ import { type PlanName, planNames, type Quota, resolveQuota } from '../domain/pl
 import { formatScopes, parseScopes, type Scope } from '../domain/scope.ts';
 import {
   integer,
+  type NewRowOf,
   type NoFilters,
   nullable,
   oneOf,
+  type RowOf,
   secret,
   type Table,
   table,
@@ -27,23 +29,6 @@ export interface Account {
 }
 
 export type NewAccount = Omit<Account, 'id' | 'closedAt' | 'note'>;
-
-export interface Key {
-  readonly id: number;
-  readonly accountId: number;
-  readonly name: string;
-  readonly lastFour: string;
-  /** In the order of `scopes`, without duplicates. */
-  readonly scopes: readonly Scope[];
-  /** Unix ms; `null` if the key never expires. */
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly revokedAt: number | null;
-  readonly successorId: number | null;
-}
-
-/** `fingerprint` is the SHA-256 of the key. */
-export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
 
 /** The plan and its custom quota, which is `null` unless the plan is `enterprise`. */
 interface StoredQuota {
@@ -94,16 +79,20 @@ function toStoredQuota(plan: PlanName, quota: Quota | undefined) {
   return plan === 'enterprise' ? quota : { perMinute: null, perDay: null };
 }
 
-export const keys: Table<Key, NewKey & Partial<Key>, { readonly accountId?: number | undefined }> = table(
+export const keys = table(
   'keys',
   {
     id: integer,
     accountId: integer,
     name: text,
+    /** SHA-256 of the key. */
     fingerprint: secret(text),
     lastFour: text,
+    /** In the order of `scopes`, without duplicates. */
     scopes: textColumn<readonly Scope[]>(parseScopes, formatScopes),
+    /** Unix ms. */
     createdAt: integer,
+    /** Unix ms; `null` if the key never expires. */
     expiresAt: nullable(integer),
     revokedAt: nullable(integer),
     successorId: nullable(integer),
@@ -117,3 +106,7 @@ export const keys: Table<Key, NewKey & Partial<Key>, { readonly accountId?: numb
     resource: 'callers',
   },
 );
+
+export type Key = RowOf<typeof keys>;
+/** The expiry time is required, so that no key is valid forever by mistake. */
+export type NewKey = NewRowOf<typeof keys> & Pick<Key, 'expiresAt'>;

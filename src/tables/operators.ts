@@ -1,18 +1,16 @@
 import { type Role, roles } from '../domain/role.ts';
-import { int64, integer, nullable, oneOf, optional, secret, table, text } from './table.ts';
-
-export interface Operator {
-  readonly id: number;
-  readonly name: string;
-  readonly role: Role;
-  readonly lastFour: string;
-  /** Unix ms. */
-  readonly createdAt: number;
-  readonly revokedAt: number | null;
-}
-
-/** `fingerprint` is the SHA-256 of the token. */
-export type NewOperator = Omit<Operator, 'id' | 'revokedAt'> & { readonly fingerprint: string };
+import {
+  int64,
+  integer,
+  type NewRowOf,
+  nullable,
+  oneOf,
+  optional,
+  type RowOf,
+  secret,
+  table,
+  text,
+} from './table.ts';
 
 /** The name of a revoked operator may be reused. */
 export const operators = table(
@@ -21,8 +19,10 @@ export const operators = table(
     id: integer,
     name: text,
     role: oneOf<Role>(roles),
+    /** SHA-256 of the token. */
     fingerprint: secret(text),
     lastFour: text,
+    /** Unix ms. */
     createdAt: integer,
     revokedAt: nullable(integer),
   },
@@ -35,25 +35,19 @@ export const operators = table(
   },
 );
 
-export interface Session {
-  /** SHA-256 of the session's secrets. */
-  readonly fingerprint: string;
-  /** Undefined for a session that was started with a one-time code. */
-  readonly operatorId?: number | undefined;
-  readonly actor: string;
-  readonly role: Role;
-  /** Both times are the store's (`Clock.storeTime`), in Unix ms. */
-  readonly usedAt: number;
-  readonly expiresAt: number;
-}
+export type Operator = RowOf<typeof operators>;
+export type NewOperator = NewRowOf<typeof operators>;
 
 export const sessions = table(
   'sessions',
   {
+    /** SHA-256 of the session's secrets. */
     fingerprint: text,
+    /** Undefined for a session that was started with a one-time code. */
     operatorId: optional(integer),
     actor: text,
     role: oneOf<Role>(roles),
+    /** Both times are the store's (`Clock.storeTime`), in Unix ms. */
     usedAt: integer,
     expiresAt: integer,
   },
@@ -64,33 +58,26 @@ export const sessions = table(
   },
 );
 
-export interface AuditEntry {
-  readonly id: bigint;
-  /** Unix ms. */
-  readonly at: number;
-  /** The actor as formatted by `formatActor`. */
-  readonly actor: string;
-  /** Name of the unit of work, such as `updateAccount`. */
-  readonly operation: string;
-  /** The changed object, such as `account:7`. */
-  readonly object: string;
-  /** The object before the change, as JSON; `null` if it did not exist. */
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-export type NewAuditEntry = Omit<AuditEntry, 'id'>;
+export type Session = RowOf<typeof sessions>;
 
 export const audit = table(
   'audit',
   {
     id: int64,
+    /** Unix ms. */
     at: integer,
+    /** The actor as formatted by `formatActor`. */
     actor: text,
+    /** Name of the unit of work, such as `updateAccount`. */
     operation: text,
+    /** The changed object, such as `account:7`. */
     object: text,
+    /** The object before the change, as JSON; `null` if it did not exist. */
     before: nullable(text),
     after: nullable(text),
   },
   { isCounted: true },
 );
+
+export type AuditEntry = RowOf<typeof audit>;
+export type NewAuditEntry = Omit<AuditEntry, 'id'>;

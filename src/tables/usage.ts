@@ -58,18 +58,11 @@ export const usageReports = table(
 
 export type ReportNumber = RowOf<typeof usageReports>;
 
-/** An instance of the service, including its workers. */
-export interface Instance {
-  readonly name: string;
-  readonly version: string;
-  /** Unix ms. */
-  readonly startedAt: number;
-  /** Unix ms of the last heartbeat; 0 after a clean shutdown. */
-  readonly seenAt: number;
-}
-
+/** The instances of the service, each with its workers. `seenAt` is the last heartbeat; 0 after a clean shutdown. */
 export const instances = table(
   'instances',
   { name: text, version: text, startedAt: integer, seenAt: integer },
   { key: ['name'], notCopied: 'instances register when they start' },
 );
+
+export type Instance = RowOf<typeof instances>;
