@@ -1,7 +1,6 @@
 import { ApiError } from '../contract/api-error.ts';
-import type { RowOf } from '../tables/table.ts';
-import type { webhooks as table } from '../tables/webhooks.ts';
 import { readInBatches } from './read-in-batches.ts';
+import type { StoredWebhook } from './resources/webhooks.ts';
 import type { ReencryptedSecrets } from './units/webhooks.ts';
 import type { Store } from './units.ts';
 
@@ -87,7 +86,7 @@ export async function countUndecryptable(
   return unreadable;
 }
 
-type Webhook = Pick<RowOf<typeof table>, 'id' | 'secret' | 'formerSecret'>;
+type Webhook = Pick<StoredWebhook, 'id' | 'secret' | 'formerSecret'>;
 
 const readWebhooks = ({ webhooks }: Pick<Store, 'webhooks'>) =>
   readInBatches<Webhook>(batchSize, (last) => webhooks.list(last?.id, batchSize));

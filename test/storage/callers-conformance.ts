@@ -2,6 +2,7 @@ import { expect } from 'bun:test';
 import { plans } from '../../src/domain/plan.ts';
 import { defaultScopes, type Scope, scopes } from '../../src/domain/scope.ts';
 import type { UnitWriter } from '../../src/operations/units.ts';
+import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { callerWith, enterprise, many, newKey } from './samples.ts';
 
@@ -50,7 +51,8 @@ export function keysConform(check: StoreTest): void {
     expect(await keys.findCaller('one')).toBeUndefined();
     expect(await keys.findCaller('two')).toBeDefined();
     expect(await keys.find(key.id)).toEqual({ ...key, revokedAt: 1_700_000_005_000 });
-    expect(await store.write('revokeKey', { id: key.id + 99, at: 1_700_000_005_000 })).toBe(false);
+    const unknown = store.write('revokeKey', { id: key.id + 99, at: 1_700_000_005_000 });
+    expect(await rejectionOf(unknown)).toMatchObject({ code: 'key_not_found' });
   });
 
   check(

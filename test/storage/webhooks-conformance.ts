@@ -19,6 +19,7 @@ import { deliveryBatch, maxRedeliveredAtOnce } from '../../src/storage/delivery-
 import type { SweepPosition, UnitOfWork } from '../../src/storage/transaction.ts';
 import type { NewKey } from '../../src/tables/accounts.ts';
 import { reschedule } from '../../src/webhooks/attempt.ts';
+import { rejectionOf } from '../support/rejection.ts';
 import { leaseRequest } from '../support/webhooks.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
@@ -186,7 +187,8 @@ export function webhooksConform(check: StoreTest): void {
       await store.write('enableWebhookByOperator', { id, lastEvent: 9n, now });
       const { enabled, disabledReason } = (await store.webhooks.find(id)) ?? {};
       expect([await position(), enabled, disabledReason]).toEqual([9n, true, undefined]);
-      expect(await store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n, now })).toBe(false);
+      const unknown = store.write('enableWebhookByOperator', { id: 99n, lastEvent: 9n, now });
+      expect(await rejectionOf(unknown)).toMatchObject({ code: 'webhook_not_found' });
     },
   );
 

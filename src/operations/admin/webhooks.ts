@@ -2,19 +2,15 @@ import type { AccountWebhook, accountWebhookOperations } from '../../contract/ad
 import { andThen } from '../../domain/awaitable.ts';
 import { type EventSelector, expandSelectors, requiredScope } from '../../domain/event-type.ts';
 import { formatScopes, type Scope } from '../../domain/scope.ts';
-import type { RowOf } from '../../tables/table.ts';
-import type { webhooks as table } from '../../tables/webhooks.ts';
 import { type OperatorContext, toAuditEntry, writeAs } from '../changes/by-operator.ts';
 import { expectFoundById } from '../errors.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { readPage } from '../resources/pages.ts';
-import type { SendTest } from '../resources/webhooks.ts';
+import type { SendTest, StoredWebhook } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
 import { mapById } from './bans.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { toNumericId } from './ids.ts';
-
-type StoredWebhook = RowOf<typeof table>;
 
 interface WebhookServices extends OperatorContext {
   readonly sendTest: SendTest;
@@ -42,16 +38,12 @@ export const webhookHandlers = {
         andThen(find(store, webhookId), () => store.deliveries.list(after, limit, { ...filter, webhookId })),
     }),
   disableWebhook: async (services, { params: { webhookId: id }, body: { reason } }) => {
-    const now = services.clock.now();
-    expectWebhook(await writeAs(services, 'disableWebhookByOperator', { id, reason, now }), id);
+    await writeAs(services, 'disableWebhookByOperator', { id, reason, now: services.clock.now() });
     return findWebhookView(services, id);
   },
   enableWebhook: async (services, { params: { webhookId: id } }) => {
     const { last: lastEvent } = await services.store.events.bounds();
-    expectWebhook(
-      await writeAs(services, 'enableWebhookByOperator', { id, lastEvent, now: services.clock.now() }),
-      id,
-    );
+    await writeAs(services, 'enableWebhookByOperator', { id, lastEvent, now: services.clock.now() });
     return findWebhookView(services, id);
   },
   testAccountWebhook: async ({ sendTest, ...services }, { params: { webhookId } }) => {
@@ -87,10 +79,6 @@ const allowedNetworksHint =
 
 async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
   return expectFoundById(await webhooks.find(id), 'webhook_not_found', id);
-}
-
-function expectWebhook(exists: boolean, id: bigint): void {
-  expectFoundById(exists || undefined, 'webhook_not_found', id);
 }
 
 async function findWebhookView(

@@ -48,7 +48,9 @@ type NeedsOf<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
   : unknown;
 
 /** Arguments of a change. They are plain values, because the change may run in another thread or process. */
-type WriteInput<Row> = (Row extends { params: unknown } ? Pick<OperationInput<Row>, 'params'> : unknown) &
+export type WriteInput<Row> = (Row extends { params: unknown }
+  ? Pick<OperationInput<Row>, 'params'>
+  : unknown) &
   (Row extends { body: { optional: true } }
     ? unknown
     : Row extends { body: unknown }

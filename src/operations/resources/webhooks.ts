@@ -32,7 +32,7 @@ import type { OperationReaders, OperationUnits, ResolvedNeeds } from './rows.ts'
 /** How long deliveries are also signed with the previous secret after a rotation. */
 const formerSecretForMs = dayMs;
 
-type StoredWebhook = RowOf<typeof table>;
+export type StoredWebhook = RowOf<typeof table>;
 type StoredDelivery = RowOf<typeof deliveryTable>;
 
 /** Sends a test event to a webhook. The secrets of `webhook` are encrypted. */

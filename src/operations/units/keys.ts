@@ -6,7 +6,7 @@ import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { Key, NewKey } from '../../tables/accounts.ts';
 import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
-import { invalidMemberError } from '../errors.ts';
+import { expectFoundById, invalidMemberError } from '../errors.ts';
 import { toAuditedKey } from '../presenters.ts';
 
 const subject = defineSubject(
@@ -81,20 +81,16 @@ async function rotate(
   return made;
 }
 
-/** Returns whether the key exists. Revoking a key twice keeps the first revocation time. */
-async function revoke({ keys }: Transaction, { id, at }: { id: number; at: number }): Promise<boolean> {
-  const key = await keys.find(id);
-  if (key === undefined) return false;
+/** Revoking a key twice keeps the first revocation time. Throws `key_not_found`. */
+async function revoke({ keys }: Transaction, { id, at }: { id: number; at: number }): Promise<true> {
+  const key = expectFoundById(await keys.find(id), 'key_not_found', id);
   await keys.update(id, { revokedAt: key.revokedAt ?? at });
   return true;
 }
 
-async function setScopes(
-  { keys }: Transaction,
-  { id, scopes, preconditions }: ScopesChange,
-): Promise<boolean> {
-  const key = await keys.find(id);
-  if (key === undefined) return false;
+/** Throws `key_not_found`. */
+async function setScopes({ keys }: Transaction, { id, scopes, preconditions }: ScopesChange): Promise<true> {
+  const key = expectFoundById(await keys.find(id), 'key_not_found', id);
   checkPreconditions(preconditions, keyTagInput(toAuditedKey(key)));
   await keys.update(id, { scopes });
   return true;

@@ -1,20 +1,20 @@
+import type { accountWebhookOperations } from '../../contract/admin/webhooks.ts';
 import { type Delivery, deliveryJson, webhookJson } from '../../contract/representations.ts';
-import type { EventBounds } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
 import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
 import { expectFoundById } from '../errors.ts';
-import { redeliver, redeliverEvents, resumeDeliveries } from '../resources/webhooks.ts';
+import type { ResolvedNeeds, WriteInput } from '../resources/rows.ts';
+import { redeliver, redeliverEvents, resumeDeliveries, type StoredWebhook } from '../resources/webhooks.ts';
 
 /** The `webhook.disabled` event. `now` is Unix ms. */
-export function webhookDisabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
+export function webhookDisabledEvent(
+  { id, accountId }: Pick<StoredWebhook, 'id' | 'accountId'>,
+  reason: string,
+  now: number,
+): NewEvent {
   const data = `{"id":${id},"reason":${JSON.stringify(reason)}}`;
   return { type: 'webhook.disabled', data, accountId, createdAt: now };
-}
-
-interface Owned {
-  readonly id: bigint;
-  readonly accountId: number;
 }
 
 interface DisableInput {
@@ -38,24 +38,12 @@ export interface ReencryptedSecrets {
   readonly after: SealedSecrets;
 }
 
-interface SealedSecrets {
-  readonly secret: string;
-  readonly formerSecret: string | undefined;
-}
+type SealedSecrets = Pick<StoredWebhook, 'secret' | 'formerSecret'>;
 
-interface RedeliverEventsInput {
-  readonly params: { readonly webhookId: bigint };
-  readonly body: { readonly after: bigint };
-  readonly events: EventBounds;
-  /** Unix ms. */
-  readonly now: number;
-}
+type RedeliverEventsInput = WriteInput<typeof accountWebhookOperations.redeliverAccountEvents> &
+  Pick<ResolvedNeeds, 'events'>;
 
-interface RedeliverInput {
-  readonly params: { readonly webhookId: bigint; readonly deliveryId: bigint };
-  /** Unix ms. */
-  readonly now: number;
-}
+type RedeliverInput = WriteInput<typeof accountWebhookOperations.redeliverAccountDelivery>;
 
 const find = ({ webhooks }: Transaction, id: number | bigint) => webhooks.find(BigInt(id));
 
@@ -70,30 +58,28 @@ const existing = async (transaction: Transaction, id: bigint) =>
   expectFoundById(await find(transaction, id), 'webhook_not_found', id);
 
 /**
- * Operators' changes to webhooks. Some return a boolean instead of the webhook, because the outcome is stored and must
- * not contain a secret.
+ * Operators' changes to webhooks. Some return true instead of the webhook, because the outcome is stored and must not
+ * contain a secret.
  */
 export const operatorWebhookUnits = {
   disableWebhookByOperator: {
     writes,
     subject,
-    run: async ({ webhooks, events }: Transaction, { id, reason, now }: DisableInput): Promise<boolean> => {
-      const webhook = await webhooks.find(id);
-      if (webhook === undefined) return false;
-      await webhooks.update(id, { enabled: false, disabledReason: reason });
-      if (webhook.enabled) events.add(webhookDisabledEvent(webhook, reason, now));
+    run: async (transaction: Transaction, { id, reason, now }: DisableInput): Promise<true> => {
+      const webhook = await existing(transaction, id);
+      await transaction.webhooks.update(id, { enabled: false, disabledReason: reason });
+      if (webhook.enabled) transaction.events.add(webhookDisabledEvent(webhook, reason, now));
       return true;
     },
   },
   enableWebhookByOperator: {
     writes,
     subject,
-    run: async ({ webhooks }: Transaction, { id, lastEvent, now }: EnableInput): Promise<boolean> => {
-      const webhook = await webhooks.find(id);
-      if (webhook === undefined) return false;
+    run: async (transaction: Transaction, { id, lastEvent, now }: EnableInput): Promise<true> => {
+      const webhook = await existing(transaction, id);
       // The webhook receives only events that occur after it is enabled.
       const continued = { enabled: true, disabledReason: undefined, ...resumeDeliveries(lastEvent, now) };
-      if (!webhook.enabled) await webhooks.update(id, continued);
+      if (!webhook.enabled) await transaction.webhooks.update(id, continued);
       return true;
     },
   },
