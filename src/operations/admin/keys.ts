@@ -79,7 +79,8 @@ export class KeyOperations {
   async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
     const old = await this.find(id);
     const account = await this.#account(old.accountId);
-    const lives = lifetime === undefined ? keyLifetime(old) : lifetime;
+    const oldLifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt;
+    const lives = lifetime === undefined ? oldLifetime : lifetime;
     const { key, stored } = this.#make(old.accountId, old.name, lives, old.scopes);
     const rotation = { oldId: id, oldEndsAt: stored.createdAt + graceMs, successor: stored };
     const { outcome, secret } = await issueAs(this.#context, 'rotateKey', rotation, key);
@@ -89,14 +90,12 @@ export class KeyOperations {
 
   /** Throws `key_not_found`. */
   async revoke(id: number): Promise<void> {
-    const hasKey = await writeAs(this.#context, 'revokeKey', { id, at: this.#context.clock.now() });
-    expectFoundById(hasKey || undefined, 'key_not_found', id);
+    await writeAs(this.#context, 'revokeKey', { id, at: this.#context.clock.now() });
   }
 
   /** Sets the scopes of a key, effective from its next request. Throws `key_not_found` and `precondition_failed`. */
   async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
-    const hasKey = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
-    expectFoundById(hasKey || undefined, 'key_not_found', id);
+    await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
   }
 
   /** Throws `key_not_found`. */
@@ -118,8 +117,11 @@ export class KeyOperations {
   }
 
   /** The state of a key. `banned` is the result of `bannedIds`, or undefined if bans cannot be read. */
-  stateOf(key: Key, banned: ReadonlySet<number> | undefined): KeyView['state'] {
-    return keyState(key, banned?.has(key.id), this.#context.clock.now());
+  stateOf({ id, revokedAt, expiresAt }: Key, banned: ReadonlySet<number> | undefined): KeyView['state'] {
+    if (revokedAt !== null) return 'revoked';
+    if (expiresAt !== null && expiresAt <= this.#context.clock.now()) return 'expired';
+    if (banned === undefined) return 'unknown';
+    return banned.has(id) ? 'banned' : 'live';
   }
 
   /**
@@ -165,24 +167,9 @@ export class KeyOperations {
   }
 }
 
-function keyLifetime({ createdAt, expiresAt }: Key): number | null {
-  return expiresAt === null ? null : expiresAt - createdAt;
-}
-
 function expiryOf(createdAt: number, lifetime: Lifetime): number | null {
   if (lifetime === null) return null;
   return Math.min(typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until, latestTime);
-}
-
-function keyState(
-  { revokedAt, expiresAt }: Key,
-  isBanned: boolean | undefined,
-  now: number,
-): KeyView['state'] {
-  if (revokedAt !== null) return 'revoked';
-  if (expiresAt !== null && expiresAt <= now) return 'expired';
-  if (isBanned === undefined) return 'unknown';
-  return isBanned ? 'banned' : 'live';
 }
 
 /** The error for rotating an inactive key. Rotation must not restore access or issue a second successor. */
@@ -255,8 +242,8 @@ async function listKeysByState(
   after: number | undefined,
   limit: number,
 ): Promise<KeyView[]> {
-  if (state === undefined) return presentKeys(keys, await read(after, limit));
   const banned = await ifAvailable(() => keys.bannedIds());
+  if (state === undefined) return keys.inUse(await read(after, limit), banned);
   const found: Key[] = [];
   const readAfter = (last?: Key) => read(last?.id ?? after, examinedBatch);
   for await (const examined of readInBatches(examinedBatch, readAfter)) {
