@@ -7,14 +7,14 @@ import {
 } from '../../contract/admin/operations.ts';
 import { type FileContent, isRead, type Operation, type Result, toResult } from '../../contract/operation.ts';
 import { formatActor } from '../../domain/actor.ts';
-import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
 import { OperatorIdempotency, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
 import { addIdToMessage } from '../errors.ts';
 import { importHandlers } from '../imports/handlers.ts';
 import type { ReadStore } from '../resources/rows.ts';
 import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
-import { ownSessionHandlers, sessionHandlers } from '../sign-in/sessions.ts';
+import { sessionHandlers } from '../sign-in/sessions.ts';
 import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backups.ts';
@@ -59,7 +59,6 @@ const handlers: HandlersOf<Services, HandledRows> = {
   ...failedRequestHandlers,
   ...backupHandlers,
   ...sessionHandlers,
-  ...ownSessionHandlers,
   ...importHandlers,
   ...systemHandlers,
   ...eventHandlers,
@@ -72,15 +71,10 @@ export interface AdminRequest {
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
-type AdminResult = (Result & { readonly isReplayed?: boolean }) | Lines | File;
-
-interface File {
-  readonly file: FileContent;
-}
-
-interface Lines {
-  readonly lines: AsyncIterable<string>;
-}
+type AdminResult =
+  | (Result & { readonly isReplayed?: boolean })
+  | { readonly lines: AsyncIterable<string> }
+  | { readonly file: FileContent };
 
 /**
  * Runs an operation. When the result resolves, the change is durable and recorded in the audit log. Throws the
@@ -137,17 +131,12 @@ export function isPublicOperation(id: string): id is PublicOperationId {
 
 /** Like `performPublicOperation`, but errors about missing objects contain the id, as in all operations for operators. */
 function runPublicOperation(...args: Parameters<typeof performPublicOperation>): Awaitable<unknown> {
-  const { params } = args[2];
-  try {
-    const outcome = performPublicOperation(...args);
-    return outcome instanceof Promise
-      ? outcome.catch((error) => {
-          throw addIdToMessage(error, params);
-        })
-      : outcome;
-  } catch (error) {
-    throw addIdToMessage(error, params);
-  }
+  return orElse(
+    () => performPublicOperation(...args),
+    (error) => {
+      throw addIdToMessage(error, args[2].params);
+    },
+  );
 }
 
 /** Runs client operations on behalf of an operator, with the same readers and units of work. */

@@ -14,7 +14,7 @@ import type { UnitInput } from '../../storage/transaction.ts';
 import type { Session } from '../../tables/operators.ts';
 import type { HandlerContext, HandlersOf, SignedIn } from '../admin/handlers.ts';
 import { isUnavailable } from '../errors.ts';
-import { toIso } from '../presenters.ts';
+import { toIso, toIsoOrNull } from '../presenters.ts';
 import { readInBatches } from '../read-in-batches.ts';
 import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
@@ -192,13 +192,9 @@ export function presentSession({ actor, role, expiresAt }: SignedIn): SessionVie
   return {
     operator: formatActor(actor),
     role,
-    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+    expiresAt: toIsoOrNull(expiresAt ?? null),
   };
 }
-
-export const sessionHandlers = {
-  getSession: (_services, _input, context) => presentSession(context),
-} satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
 
 interface Services {
   readonly store: Pick<Store, 'sessions' | 'write'>;
@@ -237,10 +233,11 @@ function presentOwnSession(session: Session, context: HandlerContext, clock: Clo
   };
 }
 
-export const ownSessionHandlers: HandlersOf<
+export const sessionHandlers: HandlersOf<
   Services,
-  Pick<typeof sessionOperations, 'listSessions' | 'endSession'>
+  Omit<typeof sessionOperations, 'createSession' | 'deleteSession'>
 > = {
+  getSession: (_services, _input, context) => presentSession(context),
   listSessions: async (services, _input, context) => {
     const own = await listOwnSessions(services, context);
     return own
