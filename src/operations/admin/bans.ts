@@ -1,8 +1,6 @@
-import type { Ban as BanView, banOperations } from '../../contract/admin/bans.ts';
+import type { Ban, banOperations } from '../../contract/admin/bans.ts';
 import { ApiError } from '../../contract/api-error.ts';
 import { banSeconds } from '../../limits/limit.ts';
-import type { Ban } from '../../limits/limit-store.ts';
-import type { Account, Key } from '../../tables/accounts.ts';
 import { type OperatorContext, toAuditEntry } from '../changes/by-operator.ts';
 import { expectFoundById } from '../errors.ts';
 import { toIso } from '../presenters.ts';
@@ -14,7 +12,7 @@ export const banHandlers = {
   liftBan: (context, { params }) => liftBan(context, expectNumericId(params.keyId, 'ban_not_found')),
 } satisfies StoreHandlersOf<OperatorContext, typeof banOperations>;
 
-export async function listBans(store: OperatorContext['store']): Promise<BanView[]> {
+export async function listBans(store: OperatorContext['store']): Promise<Ban[]> {
   const bans = await store.limits.bans();
   const keys = mapById(await store.keys.findMany(bans.map(({ keyId }) => keyId)));
   const accountIds = new Set([...keys.values()].map(({ accountId }) => accountId));
@@ -26,9 +24,15 @@ export async function listBans(store: OperatorContext['store']): Promise<BanView
     const key = keys.get(ban.keyId);
     const account = key && accounts.get(key.accountId);
     // After a restore, a ban may belong to a key that no longer exists.
-    return key === undefined || account === undefined
-      ? []
-      : [presentBan(ban, banSeconds(store.limits.banRules, ban.level), key, account)];
+    if (key === undefined || account === undefined) return [];
+    const { keyId, bannedUntil, level } = ban;
+    const bannedFrom = bannedUntil - banSeconds(store.limits.banRules, level);
+    return {
+      ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
+      ...{ accountId: account.id, accountName: account.name },
+      ...{ level, reason: banReason(level) },
+      ...{ bannedFrom: toIso(bannedFrom * 1_000), bannedUntil: toIso(bannedUntil * 1_000) },
+    };
   });
 }
 
@@ -55,20 +59,6 @@ export async function liftBan(context: OperatorContext, keyId: number): Promise<
     const message = 'The ban was lifted, but only the attempt is recorded in the audit log.';
     throw new ApiError(error.code, { message, cause: error.cause });
   }
-}
-
-function presentBan(
-  { keyId, bannedUntil, level }: Ban,
-  seconds: number,
-  key: Key,
-  account: Account,
-): BanView {
-  return {
-    ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
-    ...{ accountId: account.id, accountName: account.name },
-    ...{ level, reason: banReason(level) },
-    ...{ bannedFrom: toIso((bannedUntil - seconds) * 1_000), bannedUntil: toIso(bannedUntil * 1_000) },
-  };
 }
 
 function banReason(level: number): string {
