@@ -34,9 +34,7 @@ export function eventBatchSize(behind: number): number {
  * Outcomes of attempts. `repeated` is a failure that will be retried; `expired` is an event that expired before it was
  * sent.
  */
-const attemptOutcomes = ['succeeded', 'repeated', 'failed', 'expired'] as const;
-
-export type AttemptOutcome = (typeof attemptOutcomes)[number];
+export type AttemptOutcome = 'succeeded' | 'repeated' | 'failed' | 'expired';
 
 export interface DeliveryBacklog {
   /** Number of pending deliveries, capped at 10,000. */
@@ -56,7 +54,7 @@ export interface SendableEvents {
 }
 
 /** The requests in flight to a webhook. */
-export interface WebhookRequests {
+interface WebhookRequests {
   readonly webhookId: bigint;
   readonly accountId: number;
   readonly count: number;

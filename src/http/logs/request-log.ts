@@ -4,14 +4,16 @@ import type { LoggingPatch } from '../../operations/observability/worker-queries
 import type { RequestLog } from '../pipeline/context.ts';
 import { parseTraceId } from '../pipeline/request-head.ts';
 
-type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
-
 /**
  * Returns a function that logs selected requests at `info` when the response is ready; undefined if no requests are
  * logged. `slowMs` is the minimum duration of a request logged by `slow`. A line contains the route instead of the URL,
  * because clients sometimes put keys in the URL.
  */
-export function createRequestLog(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
+export function createRequestLog(
+  log: Logger,
+  which: Logging['requests'],
+  slowMs: number,
+): RequestLog | undefined {
   if (which === 'off' || !log.isLevelEnabled('info')) return undefined;
   const slowMicroseconds = slowMs * 1_000;
   const isWanted = (status: number, microseconds: number) =>

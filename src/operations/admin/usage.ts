@@ -1,5 +1,6 @@
 import type {
   KeyOperationUsage,
+  MinuteUsage as OperationMinute,
   OperationUsage,
   TrafficInterval,
   UsageStep,
@@ -53,12 +54,6 @@ const stepLengths: Readonly<Record<UsageStep, StepLength>> = {
 
 const maxSteps = 1_000;
 
-interface OperationMinute {
-  readonly minute: string;
-  readonly operation: string;
-  readonly codes: Record<string, number>;
-}
-
 type MutableCounts = { -readonly [Name in keyof OutcomeCounts]: number };
 
 /** Dependencies of the reports. Recorded usage is updated every 10 seconds. */
@@ -93,10 +88,8 @@ async function readHistory(
   const steps = { by, stepMs, since: begin - (begin % stepMs), until };
   const found = new Map<number, { counts: MutableCounts; latencies: [number, number][] }>();
   const at = (from: number) => {
-    const known = found.get(from) ?? {
-      counts: { ok: 0, refused: 0, limited: 0, failed: 0 },
-      latencies: [],
-    };
+    const noCounts = { ok: 0, refused: 0, limited: 0, failed: 0 };
+    const known = found.get(from) ?? { counts: noCounts, latencies: [] };
     found.set(from, known);
     return known;
   };
@@ -185,6 +178,7 @@ async function readTopCallers(
     lastUsedAt: toIso(lastUsedAt),
   }));
 }
+
 function groupByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
   const found = new Map<string, OperationMinute>();
   for (const { minute, operation, code, requests } of rows) {

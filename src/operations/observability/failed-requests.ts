@@ -52,11 +52,8 @@ export class FailedRequests implements FailedRequestSource {
     caller: RecordedRequest['caller'],
   ): void {
     const keyId = caller?.keyId ?? noKey;
-    let requests = this.#byKey.get(keyId);
-    if (requests === undefined) {
-      requests = [];
-      this.#byKey.set(keyId, requests);
-    }
+    const requests = this.#byKey.get(keyId) ?? [];
+    this.#byKey.set(keyId, requests);
     if (requests.length >= maxPerKey) requests.shift();
     requests.push({ at: this.#clock.now(), operationId, code, requestId, caller });
   }

@@ -28,11 +28,8 @@ export class FailedSignIns {
   }
 
   add(network: string): number {
-    let failures = this.#current(network);
-    if (failures === undefined) {
-      failures = { endsAt: this.#clock.steady() + minuteMs, count: 0 };
-      this.#byNetwork.set(network, failures);
-    }
+    const failures = this.#current(network) ?? { endsAt: this.#clock.steady() + minuteMs, count: 0 };
+    this.#byNetwork.set(network, failures);
     return ++failures.count;
   }
 

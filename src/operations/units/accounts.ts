@@ -1,6 +1,5 @@
 import { ApiError } from '../../contract/api-error.ts';
 import { maxWebhooks } from '../../contract/bounds.ts';
-import type { PlanName, Quota } from '../../domain/plan.ts';
 import type { Transaction } from '../../storage/transaction.ts';
 import type { Account, NewAccount } from '../../tables/accounts.ts';
 import { type AuditedUnits, defineSubject } from '../changes/audited-unit.ts';
@@ -8,10 +7,7 @@ import { checkPreconditions, type Preconditions } from '../changes/preconditions
 import { presentAccount } from '../presenters.ts';
 import { webhookDisabledEvent } from './webhooks.ts';
 
-interface Limits {
-  readonly plan: PlanName;
-  readonly quota: Quota;
-}
+type Limits = Pick<Account, 'plan' | 'quota'>;
 
 interface AccountChange {
   readonly id: number;
