@@ -2,10 +2,10 @@ import type { StreamSource } from '../contract/operation.ts';
 import { basePath } from '../contract/operations.ts';
 import { type Network, toNetwork } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import { BusyConnections, keepOpenUntilResponse } from './listener/busy-connections.ts';
+import { BusyConnections } from './listener/busy-connections.ts';
 import { clientConnectionLimit } from './listener/connection-limits.ts';
 import { Listener } from './listener/listener.ts';
-import { createStream } from './listener/streamed-body.ts';
+import { StreamBody } from './listener/streamed-body.ts';
 import { UnmeteredResponses } from './listener/unmetered-responses.ts';
 import { UnreadBodies } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
@@ -74,7 +74,7 @@ class Incoming implements IncomingRequest {
   }
 
   streamed(source: StreamSource): ReadableStream {
-    return createStream(source, this.request, this.#server, this.#listener.busy);
+    return new ReadableStream(new StreamBody(source, this.request, this.#server, this.#listener.busy));
   }
 }
 
@@ -128,9 +128,7 @@ export function startServer(options: ServerOptions): Listener {
     const incoming = new Incoming(request, server, listenerContext, route);
     const made = exchanged(incoming, server, () => handleRequest(context, incoming));
     const response =
-      made instanceof Promise
-        ? busy.releaseAfter(request, keepOpenUntilResponse(server, request, made, idleTimeoutSeconds))
-        : made;
+      made instanceof Promise ? busy.keepOpenUntilResponse(request, server, made, idleTimeoutSeconds) : made;
     return unreadBodies.closeAfterChunked(incoming, response);
   };
   const unknown = handle(undefined);

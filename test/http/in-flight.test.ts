@@ -1,7 +1,7 @@
 /** A connection with a request in flight is not idle, however long the request takes. */
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { keepOpenUntilResponse } from '../../src/http/listener/busy-connections.ts';
+import { BusyConnections } from '../../src/http/listener/busy-connections.ts';
 
 /** The shortest possible timeout. */
 const idleSeconds = 1;
@@ -23,6 +23,7 @@ function ask(port: number, path: string) {
 
 test('a connection outlasts the idle timeout while its request is in flight, and is closed when it is idle again', async () => {
   const late = Promise.withResolvers<Response>();
+  const busy = new BusyConnections();
   await using server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -30,7 +31,7 @@ test('a connection outlasts the idle timeout while its request is in flight, and
     fetch: (request, its) => {
       const isKept = request.url.endsWith('/kept');
       return isKept
-        ? keepOpenUntilResponse(its, request, late.promise, idleSeconds)
+        ? busy.keepOpenUntilResponse(request, its, late.promise, idleSeconds)
         : new Promise<Response>(() => {});
     },
   });

@@ -23,10 +23,21 @@ export class BusyConnections {
     if (this.#requests.size > 0) this.#requests.delete(request);
   }
 
-  async releaseAfter(request: Request, response: Promise<Response>): Promise<Response> {
+  /**
+   * Keeps the connection open until the response is ready, and then releases the request. Otherwise, the runtime would
+   * close the connection as idle if the response took longer than the idle timeout.
+   */
+  async keepOpenUntilResponse(
+    request: Request,
+    server: Pick<Bun.Server<undefined>, 'timeout'>,
+    response: Promise<Response>,
+    idleTimeoutSeconds: number,
+  ): Promise<Response> {
+    server.timeout(request, 0);
     try {
       return await response;
     } finally {
+      server.timeout(request, idleTimeoutSeconds);
       this.release(request);
     }
   }
@@ -54,24 +65,4 @@ export class BusyConnections {
 function peerAddress(request: Request, peers: Peers): string {
   const found = peers.requestIP(request);
   return found === null ? '' : formatPeer(found.address, found.port);
-}
-
-type Server = Pick<Bun.Server<undefined>, 'timeout'>;
-
-/**
- * Keeps the connection open until the response is ready. Otherwise, the runtime would close the connection as idle if
- * the response took longer than the idle timeout.
- */
-export async function keepOpenUntilResponse(
-  server: Server,
-  request: Request,
-  response: Promise<Response>,
-  idleTimeoutSeconds: number,
-): Promise<Response> {
-  server.timeout(request, 0);
-  try {
-    return await response;
-  } finally {
-    server.timeout(request, idleTimeoutSeconds);
-  }
 }

@@ -7,7 +7,7 @@ type Server = Pick<Bun.Server<undefined>, 'requestIP' | 'timeout'>;
  * The body of a streamed response. The connection is busy until the stream ends, and has no idle timeout. To save
  * memory with thousands of idle streams, this class has no closures, and drops the request once the stream has started.
  */
-class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
+export class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   readonly type = 'direct';
   readonly #source: StreamSource;
   readonly #server: Server;
@@ -41,8 +41,4 @@ class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
   [Symbol.dispose](): void {
     this.#busy.releaseStream(this);
   }
-}
-
-export function createStream(...parts: ConstructorParameters<typeof StreamBody>): ReadableStream {
-  return new ReadableStream(new StreamBody(...parts));
 }
