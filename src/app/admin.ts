@@ -10,7 +10,6 @@ import type { RandomBytes } from '../domain/key.ts';
 import { Console } from '../http/admin/console.ts';
 import { bundleConsole } from '../http/admin/console-files.ts';
 import type { AdminContext } from '../http/admin/context.ts';
-import { formatMetrics, metricsContentType } from '../http/admin/metrics.ts';
 import { ReadLimits } from '../http/admin/read-limits.ts';
 import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
 import { Site } from '../http/admin/site.ts';
@@ -112,7 +111,6 @@ function createContext(
       ...{ uploadFolder: uploadFolder(databaseUrl), feed, eventSettings },
     },
     troubles: () => listTroubles(store),
-    metrics: async () => ({ type: metricsContentType, body: formatMetrics(await system.metrics()) }),
     readLimits: new ReadLimits(),
     log,
     outages,

@@ -62,7 +62,7 @@ export async function authenticateDuringOutage(
  * Call this only after the credential was found to be invalid, so that failures of other clients never lock out an
  * operator with a valid credential. The log contains the address, but no part of the credential.
  */
-function recordFailedSignIn(
+export function recordFailedSignIn(
   { failedSignIns, log }: AdminContext,
   { network, client, requestId }: AdminIncoming,
   by: 'token' | 'code' | 'body',
@@ -90,13 +90,11 @@ const secretHeader = 'X-Session-Secret';
  */
 const secureCookieName = '__Host-animal-store-session';
 
-/** Cookies do not distinguish ports, so two services on one machine need different cookie names. */
-function insecureCookieName({ headers }: Request): string {
+/** Cookies do not distinguish ports, so two services on one machine need different cookie names without `Secure`. */
+function cookieName({ headers }: Request, isSecure: boolean): string {
+  if (isSecure) return secureCookieName;
   return `animal-store-session-${/:(\d{1,5})$/.exec(headers.get('host') ?? '')?.[1] ?? '80'}`;
 }
-
-const cookieName = (request: Request, isSecure: boolean) =>
-  isSecure ? secureCookieName : insecureCookieName(request);
 
 function readSessionSecrets(request: Request, isSecure: boolean): SessionSecrets | undefined {
   const inPage = request.headers.get(secretHeader);
@@ -139,18 +137,6 @@ export async function signIn(
     if (!(error instanceof ApiError) || error.code !== 'sign_in_failed') throw error;
     throw recordFailedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
   }
-}
-
-/**
- * Refuses a sign-in with an unreadable body. The attempt counts as a failed sign-in, because clients could otherwise
- * repeat it without limit.
- */
-export function rejectUnreadableSignIn(
-  context: AdminContext,
-  incoming: AdminIncoming,
-  error: unknown,
-): unknown {
-  return error instanceof ApiError ? recordFailedSignIn(context, incoming, 'body', error) : error;
 }
 
 export async function signOut(

@@ -22,7 +22,6 @@ export interface AdminContext {
   readonly services: ServingDependencies;
   /** Current failures of the store, without confidential details. */
   readonly troubles: () => readonly string[];
-  readonly metrics: () => Promise<Page>;
   readonly readLimits: ReadLimits;
   readonly log: Logger;
   readonly outages: OutageLog;
@@ -30,11 +29,6 @@ export interface AdminContext {
   readonly unmeteredResponses: UnmeteredResponses;
   readonly unreadBodies: UnreadBodies;
   readonly newRequestId: () => string;
-}
-
-interface Page {
-  readonly type: string;
-  readonly body: string;
 }
 
 export interface AdminIncoming {

@@ -2,6 +2,7 @@ import { ApiError } from '../../contract/api-error.ts';
 import { authenticateDuringOutage } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
+import { formatMetrics, metricsContentType } from './metrics.ts';
 import { type AdminPlainResponse, reply, replyWithError } from './reply.ts';
 
 const openapiPath = '/admin/v1/openapi.json';
@@ -47,9 +48,9 @@ async function pageResponse(
 /** Metrics reveal each client's usage, so operators must sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminPlainResponse> {
   const operator = await authenticateDuringOutage(context, incoming);
-  const { metrics, readLimits } = context;
-  const { type, body } = await readLimits.run(`${operator} metrics`, incoming.request, metrics);
-  return { status: 200, body, headers: { 'Content-Type': type } };
+  const { system } = context.services;
+  const found = await context.readLimits.run(`${operator} metrics`, incoming.request, () => system.metrics());
+  return { status: 200, body: formatMetrics(found), headers: { 'Content-Type': metricsContentType } };
 }
 
 let openapi: Promise<Blob> | undefined;

@@ -18,13 +18,7 @@ import type { AroundWait } from '../../operations/events/feed.ts';
 import { requestDigest } from '../pipeline/idempotency.ts';
 import { type Input, readInput, validationError } from '../pipeline/input.ts';
 import { successResponse } from '../pipeline/plain-response.ts';
-import {
-  type Authenticated,
-  authenticate,
-  rejectUnreadableSignIn,
-  signIn,
-  signOut,
-} from './authentication.ts';
+import { type Authenticated, authenticate, recordFailedSignIn, signIn, signOut } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 import { downloadResponse, streamLines } from './downloads.ts';
 import type { Turn } from './read-limits.ts';
@@ -78,9 +72,9 @@ async function readAdminInput(context: AdminContext, incoming: AdminIncoming, op
   try {
     return await readInput<AdminInput<AdminOperationId>>(operation, request, path);
   } catch (error) {
-    throw operation.operationId === 'createSession'
-      ? rejectUnreadableSignIn(context, incoming, error)
-      : error;
+    if (operation.operationId !== 'createSession' || !(error instanceof ApiError)) throw error;
+    // An unreadable sign-in counts as a failed one, because clients could otherwise repeat it without limit.
+    throw recordFailedSignIn(context, incoming, 'body', error);
   }
 }
 
