@@ -236,6 +236,15 @@ export interface JsonPage<Item> extends PagePosition {
   readonly types?: { readonly item: Item };
 }
 
+/** A response with the schema of its body and the description of each status. */
+export function success<Outcome>(
+  response: Response<Outcome>,
+  schema: z.ZodType,
+  descriptions: Success['descriptions'],
+): Success<Outcome> {
+  return { ...response, schema, descriptions };
+}
+
 export function ok<Outcome>(
   schema: z.ZodType,
   json: (outcome: Outcome) => string,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { orderStatuses } from '../domain/order-status.ts';
-import { defineOperations, ok, okPage } from './operation.ts';
+import { defineOperations, ok, okPage, success } from './operation.ts';
 import { orderJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
@@ -65,11 +65,7 @@ const step = {
   scope: 'orders:write',
   readScope: 'orders:read',
   preconditions: ['If-Match'],
-  success: {
-    ...repeatableResponses.approveOrder,
-    schema: Order,
-    descriptions: { 200: 'The order after the change.' },
-  },
+  success: success(repeatableResponses.approveOrder, Order, { 200: 'The order after the change.' }),
   errors: ['order_transition_not_allowed'],
 } as const;
 
@@ -84,11 +80,7 @@ export const orderOperations = defineOperations(
         'exactly one succeeds.',
       body: { schema: NewOrder },
       scope: 'orders:write',
-      success: {
-        ...repeatableResponses.placeOrder,
-        schema: Order,
-        descriptions: { 201: 'The order was placed.' },
-      },
+      success: success(repeatableResponses.placeOrder, Order, { 201: 'The order was placed.' }),
       errors: ['pet_not_available'],
     },
     listOrders: {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { petStatuses } from '../domain/pet-status.ts';
 import { parseInt64 } from './json.ts';
-import { defineOperations, mediaTypes, noContent, ok, okJsonPage } from './operation.ts';
+import { defineOperations, mediaTypes, noContent, ok, okJsonPage, success } from './operation.ts';
 import { type Pet as PetRow, petJson, repeatableResponses } from './representations.ts';
 import {
   assignedId,
@@ -146,11 +146,9 @@ export const petOperations = defineOperations(
       stability: 'stable',
       body: { schema: NewPet },
       scope: 'pets:create',
-      success: {
-        ...repeatableResponses.createPet,
-        schema: Pet,
-        descriptions: { 201: 'The animal was added. The body contains its `id`.' },
-      },
+      success: success(repeatableResponses.createPet, Pet, {
+        201: 'The animal was added. The body contains its `id`.',
+      }),
     },
     getPet: {
       route: 'GET /pets/{petId}',

@@ -12,7 +12,7 @@ import {
   webhookTestJson,
 } from './deliveries.ts';
 import { EventSelectorName } from './events.ts';
-import { defineOperations, mediaTypes, noContent, ok, okPage } from './operation.ts';
+import { defineOperations, mediaTypes, noContent, ok, okPage, success } from './operation.ts';
 import { deliveryJson, repeatableResponses, webhookJson } from './representations.ts';
 import {
   assignedId,
@@ -139,11 +139,9 @@ export const webhookOperations = defineOperations(
         authority,
       body: { schema: NewWebhook },
       needs: ['caller', 'endpoint', 'events', 'secret'],
-      success: {
-        ...repeatableResponses.createWebhook,
-        schema: IssuedWebhook,
-        descriptions: { 201: 'The webhook was created. The body contains its `secret`.' },
-      },
+      success: success(repeatableResponses.createWebhook, IssuedWebhook, {
+        201: 'The webhook was created. The body contains its `secret`.',
+      }),
       errors: ['too_many_webhooks'],
     },
     listWebhooks: {
@@ -200,11 +198,9 @@ export const webhookOperations = defineOperations(
       body: emptyBody,
       needs: ['caller', 'secret'],
       preconditions: ['If-Match'],
-      success: {
-        ...repeatableResponses.rotateWebhookSecret,
-        schema: IssuedWebhook,
-        descriptions: { 200: 'The webhook with its new `secret`.' },
-      },
+      success: success(repeatableResponses.rotateWebhookSecret, IssuedWebhook, {
+        200: 'The webhook with its new `secret`.',
+      }),
     },
     testWebhook: {
       route: 'POST /webhooks/{webhookId}/test',
@@ -232,11 +228,7 @@ export const webhookOperations = defineOperations(
       body: { schema: Redelivery },
       needs: ['caller', 'events'],
       sends: true,
-      success: {
-        ...repeatableResponses.redeliverEvents,
-        schema: Webhook,
-        descriptions: { 202: 'The events will be sent.' },
-      },
+      success: success(repeatableResponses.redeliverEvents, Webhook, { 202: 'The events will be sent.' }),
       errors: ['webhook_disabled', 'redelivery_in_progress', 'events_expired'],
     },
     redeliver: {
@@ -249,11 +241,9 @@ export const webhookOperations = defineOperations(
       body: emptyBody,
       needs: ['caller'],
       sends: true,
-      success: {
-        ...repeatableResponses.redeliver,
-        schema: Delivery,
-        descriptions: { 202: 'The delivery that will be attempted.' },
-      },
+      success: success(repeatableResponses.redeliver, Delivery, {
+        202: 'The delivery that will be attempted.',
+      }),
       errors: ['event_type_not_selected', 'too_many_deliveries'],
     },
     listDeliveries: {
