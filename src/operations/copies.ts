@@ -15,6 +15,11 @@ const sourceWritten =
 const targetWritten =
   'The target changed during the copy. Stop the service that uses it, then copy again into an empty database.';
 
+const conflictReasons = {
+  taken: `in the target contains rows that are not from this copy. ${targetWritten}`,
+  missing: `in the source refers to rows that were not copied. ${sourceWritten}`,
+} as const;
+
 const maxInstances = 100;
 /** Instances send a heartbeat every 10 s. */
 const servingWithinMs = 60_000;
@@ -105,16 +110,7 @@ export class CopyOperations {
 
   async #add(table: Table, rows: TableRow[]): Promise<void> {
     const conflict = await this.#to.add(table, rows);
-    if (conflict === 'taken') {
-      throw new CopyError(
-        `Table "${table.name}" in the target contains rows that are not from this copy. ${targetWritten}`,
-      );
-    }
-    if (conflict === 'missing') {
-      throw new CopyError(
-        `Table "${table.name}" in the source refers to rows that were not copied. ${sourceWritten}`,
-      );
-    }
+    if (conflict !== undefined) throw new CopyError(`Table "${table.name}" ${conflictReasons[conflict]}`);
     this.#read(table, rows);
   }
 
@@ -125,8 +121,8 @@ export class CopyOperations {
   }
 
   #whoWrote(table: Table, source: Checksum, copy: Checksum): string {
-    const copied = (this.#copied.get(table) ?? new Checksums()).checksum();
-    const [isSource, isTarget] = [!isSameChecksum(source, copied), !isSameChecksum(copy, copied)];
+    const { sha256 } = (this.#copied.get(table) ?? new Checksums()).checksum();
+    const [isSource, isTarget] = [source.sha256 !== sha256, copy.sha256 !== sha256];
     return [isSource ? sourceWritten : [], isTarget ? targetWritten : []].flat().join(' ');
   }
 
@@ -196,10 +192,6 @@ function findFirstDifference({ key }: Table, source: string, copy: string): stri
   const at = rows.findIndex((row, index) => row !== copied[index]);
   const values = JSON.parse(rows[at] || copied[at] || '[]') as unknown[];
   return key.map((name, index) => `${name} ${values[index]}`).join(', ');
-}
-
-function isSameChecksum(one: Checksum, other: Checksum): boolean {
-  return one.count === other.count && one.sha256 === other.sha256;
 }
 
 /** The rows as text, one per line, in a form that is identical on every engine. */
