@@ -102,7 +102,7 @@ export class EventFeed implements Disposable {
     const { after, limit, eventFilter, waitSeconds, guard, aroundWait = (wait) => wait() } = request;
     const examined = eventFilter.types.size === eventTypes.length ? limit : Math.max(limit, examinedBatch);
     return andThen(this.read(after, examined), (found) => {
-      const page = toPage(found, limit, eventFilter);
+      const page = filterPage(found, limit, eventFilter);
       if (page.items.length > 0) return page;
       if (found.isEnd && waitSeconds === 0) return page;
       if (found.isEnd) return aroundWait(async () => this.#delayed(page, request, waitSeconds * 1_000));
@@ -193,7 +193,7 @@ export class EventFeed implements Disposable {
       const found = await (slot === undefined ? turn : unlessEnded(slot, turn));
       if (found === undefined) break;
       position = found.last;
-      page = toPage(found, limit, eventFilter);
+      page = filterPage(found, limit, eventFilter);
       if (page.items.length > 0) break;
       if (!found.isEnd) continue;
       slot?.[Symbol.dispose]();
@@ -220,7 +220,7 @@ export class EventFeed implements Disposable {
       const listener = {
         until: this.#clock.steady() + waitMs,
         receive: (events: readonly EventRepresentation[]) => {
-          const next = filterPage(events, limit, eventFilter);
+          const next = filterPage({ events, last: BigInt(empty.next ?? 0) }, limit, eventFilter);
           if (next.items.length === 0) {
             empty = next;
             return;
@@ -248,25 +248,20 @@ export class EventFeed implements Disposable {
   }
 }
 
-/** The matching events of a read. An empty read keeps the position. */
-function toPage({ events, last }: EventRead, limit: number, eventFilter: EventFilter): EventPage {
-  return events.length === 0 ? { items: [], next: String(last) } : filterPage(events, limit, eventFilter);
-}
-
-/** The first matching events, and the id of the last event examined. */
+/** The first matching events of a read, and the id of the last event examined. An empty read keeps the position. */
 function filterPage(
-  events: readonly EventRepresentation[],
+  { events, last }: Pick<EventRead, 'events' | 'last'>,
   limit: number,
   eventFilter: EventFilter,
 ): EventPage {
   const items: EventRepresentation[] = [];
-  let last: EventRepresentation | undefined;
+  let examined = last;
   for (const event of events) {
-    last = event;
+    examined = event.id;
     if (matchesFilter(event, eventFilter)) items.push(event);
     if (items.length === limit) break;
   }
-  return { items, next: String(last?.id) };
+  return { items, next: String(examined) };
 }
 
 /** Throws `events_expired` unless all events after `after` are retained. */
