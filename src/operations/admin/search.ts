@@ -85,10 +85,11 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
     const byId = id === undefined ? undefined : await store.keys.find(toNumericId(id));
     const others = await store.keys.findMany(ids.map(Number));
     const found = unique([byId, ...others.toSorted((one, other) => one.id - other.id)]);
-    return (await presentKeys(keys, found)).map((key) => ({
-      ...{ kind: 'key', id: BigInt(key.id), name: key.name, state: key.state, lastFour: key.lastFour },
-      ...{ accountId: key.accountId, matched: matchedMember(key, byId?.id, text) },
-    }));
+    return (await presentKeys(keys, found)).map(({ id: keyId, name, state, lastFour, accountId }) => {
+      const named = lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
+      const matched = keyId === byId?.id ? 'id' : named;
+      return { kind: 'key', id: BigInt(keyId), name, state, lastFour, accountId, matched };
+    });
   },
   animal: async ({ store }, { text, id }) => {
     const ids = await findNamed(store, 'pets', toAsciiLowerCase(text), maxSearchedAnimals);
@@ -121,9 +122,7 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
     if (webhook === undefined) return [];
     const { description: name = null, enabled, accountId } = webhook;
     const state = enabled ? 'enabled' : 'disabled';
-    return [
-      { ...nothing, kind: 'webhook', id: webhook.id, name: name ?? null, state, accountId, matched: 'id' },
-    ];
+    return [{ ...nothing, kind: 'webhook', id: webhook.id, name, state, accountId, matched: 'id' }];
   },
   operator: async ({ store }, { text, id }) => {
     const all = await store.operators.list();
@@ -142,16 +141,10 @@ const searches: Readonly<Record<Found['kind'], Search>> = {
   },
   request: async ({ failedRequests }, { text: requestId }) => {
     const found = (await failedRequests?.list({ requestId, limit: maxPerKind })) ?? [];
-    return found.map(({ keyId, accountId, code }) => ({
-      ...{
-        ...nothing,
-        kind: 'request',
-        id: keyId === null ? null : BigInt(keyId),
-        name: requestId,
-        accountId,
-      },
-      ...{ state: code, matched: 'requestId' },
-    }));
+    return found.map(({ keyId, accountId, code: state }) => {
+      const id = keyId === null ? null : BigInt(keyId);
+      return { ...nothing, kind: 'request', id, name: requestId, accountId, state, matched: 'requestId' };
+    });
   },
 };
 
@@ -159,15 +152,6 @@ const toAsciiLowerCase = (text: string) => text.replace(/[A-Z]+/g, (letters) => 
 
 const byNewest = (one: { readonly id: bigint }, other: { readonly id: bigint }) =>
   one.id < other.id ? 1 : -1;
-
-function matchedMember(
-  { id, lastFour }: { readonly id: number; readonly lastFour: string },
-  wantedId: number | undefined,
-  text: string,
-): Found['matched'] {
-  if (id === wantedId) return 'id';
-  return lastFour.toLowerCase() === text.toLowerCase() ? 'lastFour' : 'name';
-}
 
 /** Removes duplicates and undefined values, and returns the first `maxPerKind` items. */
 function unique<Item extends { readonly id: bigint | number }>(items: readonly (Item | undefined)[]): Item[] {
