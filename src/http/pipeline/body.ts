@@ -44,24 +44,16 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
 
 /** The error for a body with another media type, and for a compressed body. */
 function mediaTypeError(headers: Headers, types: readonly string[]): ApiError | undefined {
-  const details = [...mediaTypeErrors(headers, types), ...contentCodingErrors(headers)];
-  return details.length === 0 ? undefined : new ApiError('unsupported_media_type', { details });
-}
-
-function mediaTypeErrors(headers: Headers, types: readonly string[]): ErrorDetail[] {
+  const details: ErrorDetail[] = [];
+  const add = (name: string, message: string) => details.push({ in: 'header', name, message });
   const [, type = '', parameters = ''] = mediaType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
-  const isSupported = types.some((one) => one === type.toLowerCase());
-  if (isSupported && !otherCharset.test(parameters)) return [];
-  return [{ in: 'header', name: 'Content-Type', message: `must be ${types.join(' or ')}, in UTF-8` }];
-}
-
-/** Compressed bodies are rejected (RFC 9110 section 8.4), because a small body could expand to any size. */
-function contentCodingErrors(headers: Headers): ErrorDetail[] {
-  const coding = headers.get('content-encoding')?.trim().toLowerCase();
-  if (coding === undefined || coding === '' || coding === 'identity') return [];
-  return [
-    { in: 'header', name: 'Content-Encoding', message: 'is not supported; send the body uncompressed' },
-  ];
+  if (!types.includes(type.toLowerCase()) || otherCharset.test(parameters))
+    add('Content-Type', `must be ${types.join(' or ')}, in UTF-8`);
+  // Compressed bodies are rejected (RFC 9110 section 8.4), because a small body could expand to any size.
+  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+  if (coding !== '' && coding !== 'identity')
+    add('Content-Encoding', 'is not supported; send the body uncompressed');
+  return details.length === 0 ? undefined : new ApiError('unsupported_media_type', { details });
 }
 
 function missingBody({ schema, optional }: Body): JsonBody {

@@ -30,16 +30,11 @@ export function readPreconditions(
   const match = headers.get('if-match')?.trim();
   const noneMatch = headers.get('if-none-match')?.trim();
   const mistakes: ErrorDetail[] = [];
-  if (match !== undefined && match !== '*' && !tagList.test(match)) {
-    mistakes.push(
-      headerError('If-Match', 'must be "*" or a list of quoted entity tags, such as ETag contains'),
-    );
-  }
-  if (noneMatch !== undefined && noneMatch !== '*' && preconditions.includes('If-None-Match')) {
-    mistakes.push(
-      headerError('If-None-Match', 'must be "*", which requires that the resource does not exist yet'),
-    );
-  }
+  const addMistake = (name: string, message: string) => mistakes.push({ in: 'header', name, message });
+  if (match !== undefined && match !== '*' && !tagList.test(match))
+    addMistake('If-Match', 'must be "*" or a list of quoted entity tags, such as ETag contains');
+  if (noneMatch !== undefined && noneMatch !== '*' && preconditions.includes('If-None-Match'))
+    addMistake('If-None-Match', 'must be "*", which requires that the resource does not exist yet');
   if (mistakes.length > 0) return { mistakes };
   return {
     value: {
@@ -72,8 +67,4 @@ function parseTags(list: string): string[] {
     tags.push(one.replace(codingSuffix, '"'));
   }
   return tags;
-}
-
-function headerError(name: string, message: string): ErrorDetail {
-  return { in: 'header', name, message };
 }

@@ -1,8 +1,9 @@
-import { ApiError } from '../../contract/api-error.ts';
+import type { ApiError } from '../../contract/api-error.ts';
 import { isInNetworks, type Network, unmapAddress } from '../../domain/address.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 import type { Credential } from '../../operations/admission/admission.ts';
 import { firstElements, lastElements } from './header-lists.ts';
+import { validationError } from './input.ts';
 
 const bearer = /^bearer +\S+$/i;
 
@@ -71,11 +72,7 @@ export function hasMultipleHosts({ headers }: Request): boolean {
 }
 
 export function multipleHostsError(): ApiError {
-  const message = 'must be sent once';
-  return new ApiError('invalid_parameter', {
-    message: `The request is invalid: Host ${message}.`,
-    details: [{ in: 'header', name: 'Host', message }],
-  });
+  return validationError([{ in: 'header', name: 'Host', message: 'must be sent once' }]);
 }
 
 /** Version, trace id, parent id and flags. Later versions may append more fields (W3C Trace Context, section 4.3). */
