@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { maxQuota } from '../../domain/plan.ts';
 import { createdJson, defineOperations, mediaTypes, okJson, okPage } from '../operation.ts';
 import {
   bodySchema,
@@ -14,7 +15,7 @@ import {
   requiredString,
 } from '../values.ts';
 import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
-import { id, idParameter, nameSchema, PlanName, quotaMember, searchText } from './values.ts';
+import { id, idParameter, nameSchema, PlanName, searchText } from './values.ts';
 
 const accountStates = ['open', 'closed'] as const;
 
@@ -58,12 +59,22 @@ export const ListAccountsQuery = z.strictObject({
 });
 
 const name = nameSchema('account', 'Seattle shop');
-const perMinute = quotaMember(
-  'Requests per minute. Required for the `enterprise` plan, and not allowed for other plans.',
-).optional();
-const perDay = quotaMember(
-  'Requests per day. Required for the `enterprise` plan, and not allowed for other plans.',
-).optional();
+
+const quotaMember = (window: string) =>
+  z
+    .bigint({ error: 'must be a whole number' })
+    .refine((value) => value >= 1n && value <= BigInt(maxQuota), {
+      message: `must be from 1 to ${maxQuota}`,
+    })
+    .transform(Number)
+    .meta({
+      description: `Requests per ${window}. Required for the \`enterprise\` plan, and not allowed for other plans.`,
+      override: { type: 'integer', format: 'int64', minimum: 1, maximum: maxQuota },
+      examples: [5_000],
+    })
+    .optional();
+
+const [perMinute, perDay] = [quotaMember('minute'), quotaMember('day')];
 
 const NewAccount = bodySchema('NewAccount', 'An account to create.', 'a new account', {
   name,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { maxQuota, planNames } from '../../domain/plan.ts';
+import { planNames } from '../../domain/plan.ts';
 import { enumSchema, int64, int64Hint, requiredString, text } from '../values.ts';
 
 export const id = (description: string) =>
@@ -23,19 +23,6 @@ export const PlanName = enumSchema(planNames).meta({
   id: 'Plan',
   description: 'Plan of an account. Only `enterprise` has custom limits.',
 });
-
-export const quotaMember = (description: string) =>
-  z
-    .bigint({ error: 'must be a whole number' })
-    .refine((value) => value >= 1n && value <= BigInt(maxQuota), {
-      message: `must be from 1 to ${maxQuota}`,
-    })
-    .transform(Number)
-    .meta({
-      description,
-      override: { type: 'integer', format: 'int64', minimum: 1, maximum: maxQuota },
-      examples: [5_000],
-    });
 
 const instantForm = 'must be an instant such as 2026-11-22T09:30:00Z';
 
