@@ -5,20 +5,18 @@ import { ReportedReasons } from '../../domain/reported-reasons.ts';
 interface OngoingOutage {
   readonly beganAt: number;
   refused: number;
+  /** Time of the last failed request, or of the beginning (`performance.now()`). */
+  lastAt: number;
 }
 
 interface KnownOutage extends OngoingOutage {
   readonly failsRequests: FailsRequests;
-  /** Time of the last failed request, or of the beginning (`performance.now()`). */
-  lastAt: number;
 }
 
 interface UnknownOutage extends OngoingOutage {
   readonly firstError: unknown;
   readonly reasons: ReportedReasons;
   readonly timer: NodeJS.Timeout;
-  /** Time of the last failed request (`performance.now()`). */
-  lastAt: number;
 }
 
 /**

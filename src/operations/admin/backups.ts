@@ -299,18 +299,12 @@ function describeFailure(error: unknown): string {
 }
 
 function toVerificationError(error: unknown): unknown {
+  const fault = backupFault(error);
+  if (fault === undefined) return error;
+  if (fault === 'missing' || fault === 'foreign') return new ApiError('backup_not_found');
   const message = describeFailure(error);
-  switch (backupFault(error)) {
-    case 'missing':
-    case 'foreign':
-      return new ApiError('backup_not_found');
-    case 'damaged':
-      return new ApiError('backup_damaged', { message });
-    case undefined:
-      return error;
-    default:
-      return new ApiError('backup_failed', { message, cause: error });
-  }
+  if (fault === 'damaged') return new ApiError('backup_damaged', { message });
+  return new ApiError('backup_failed', { message, cause: error });
 }
 
 export const backupHandlers = {
