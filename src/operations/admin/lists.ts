@@ -99,7 +99,7 @@ export const operatorReaders = {
           list: (id, count) => orders.list(id, count, filter),
           listNewest: (id, count) => orders.listNewest(id, count, filter),
         };
-        return pageWithin(readers, order, { minId: minId, maxId: maxId }, after, limit);
+        return pageWithin(readers, order, { minId, maxId }, after, limit);
       },
     }),
 } satisfies OperationReaders<typeof overriddenPublicOperations>;

@@ -179,12 +179,10 @@ export function fillSeconds(
   });
 }
 
-type OutcomeName = keyof OutcomeCounts;
-
 /**
  * The outcome for an error code or `ok`. An error code known only to other versions of the service counts as refused.
  */
-export function toOutcome(code: string): OutcomeName {
+export function toOutcome(code: string): keyof OutcomeCounts {
   if (code === 'ok') return 'ok';
   const status = Object.hasOwn(errors, code) ? errors[code as ErrorCode].status : 400;
   if (status >= 500) return 'failed';

@@ -7,6 +7,7 @@ import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed } from '../events/feed.ts';
 import { KeyWatch, type WatchStore } from '../events/key-watch.ts';
 import type { EventStreams } from '../events/streams.ts';
+import { toIso } from '../presenters.ts';
 import { eventReaders } from './events.ts';
 import type { OperationReaders, OperationUnits } from './rows.ts';
 import { sharedReaders, sharedUnits } from './shared.ts';
@@ -47,14 +48,10 @@ const rateLimitReaders: OperationReaders<typeof rateLimitOperations, [Authentica
     plan: caller.plan,
     minute: presentWindow(verdict.minute),
     day: presentWindow(verdict.day),
-    bannedUntil: verdict.errorCode === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
+    bannedUntil: verdict.errorCode === 'api_key_banned' ? toIso(verdict.resetAt * 1_000) : null,
   }),
 };
 
 function presentWindow({ limit, remaining, resetAt }: WindowState) {
-  return { limit, remaining, resetAt: secondsToIso(resetAt) };
-}
-
-function secondsToIso(seconds: number): string {
-  return new Date(seconds * 1_000).toISOString();
+  return { limit, remaining, resetAt: toIso(resetAt * 1_000) };
 }

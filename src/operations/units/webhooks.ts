@@ -17,19 +17,14 @@ export function webhookDisabledEvent(
   return { type: 'webhook.disabled', data, accountId, createdAt: now };
 }
 
-interface DisableInput {
+interface StateChange {
   readonly id: bigint;
-  readonly reason: string;
   /** Unix ms. */
   readonly now: number;
 }
 
-interface EnableInput {
-  readonly id: bigint;
-  readonly lastEvent: bigint;
-  /** Unix ms. */
-  readonly now: number;
-}
+type DisableInput = StateChange & { readonly reason: string };
+type EnableInput = StateChange & { readonly lastEvent: bigint };
 
 /** The stored secrets of a webhook, before and after re-encryption. */
 export interface ReencryptedSecrets {
