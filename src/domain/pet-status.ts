@@ -2,7 +2,7 @@ export const petStatuses = ['available', 'pending', 'sold'] as const;
 
 export type PetStatus = (typeof petStatuses)[number];
 
-/** Status changes that a client may make to an animal. Keeping the same status is always allowed. */
+/** Status changes that a client may make to an animal. */
 const transitions = {
   available: ['pending', 'sold'],
   pending: ['available', 'sold'],
@@ -12,8 +12,4 @@ const transitions = {
 
 export function allowedStatuses(status: PetStatus): readonly PetStatus[] {
   return transitions[status];
-}
-
-export function canTransition(from: PetStatus, to: PetStatus): boolean {
-  return from === to || allowedStatuses(from).includes(to);
 }
