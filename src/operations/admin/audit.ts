@@ -24,10 +24,9 @@ type AuditReads = Pick<Store, 'audit' | 'keys' | 'webhooks'>;
 
 export const auditHandlers = {
   listAudit: async ({ store }, { query }) => {
-    const { limit: _limit, cursor: _cursor, ...filter } = query;
     const { items, next } = await readPage(query, {
       path: '/audit',
-      read: (before, limit) => listEntries(store, before, limit, filter),
+      read: (before, limit, filter) => listEntries(store, before, limit, filter),
     });
     return { items: items.map(presentEntry), next };
   },
