@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Operation } from '../../contract/operation.ts';
 import { isRepeatable } from '../../contract/operations.ts';
 import type { ValidationResult } from '../../contract/validation.ts';
-import type { Authenticated } from '../../operations/admission/admission.ts';
-import type { IdempotentRequest } from '../../operations/changes/idempotency.ts';
 import { requestPath } from './query.ts';
 
 /** A value that starts with a quotation mark must be a quoted string. */
@@ -30,16 +28,6 @@ export function readIdempotencyKey(
   if (key.length >= 1 && key.length <= maxKeyLength) return { value: key };
   const message = `must be 1 to ${maxKeyLength} visible ASCII characters, quoted or not, sent once`;
   return { mistakes: [{ in: 'header', name: 'Idempotency-Key', message }] };
-}
-
-export function toIdempotentRequest(
-  { idempotencyKey, bytes }: { readonly idempotencyKey: string | undefined; readonly bytes: Uint8Array },
-  method: string,
-  url: string,
-  { caller }: Authenticated,
-): IdempotentRequest | undefined {
-  if (idempotencyKey === undefined) return undefined;
-  return { accountId: caller.accountId, key: idempotencyKey, request: requestDigest(method, url, bytes) };
 }
 
 export function requestDigest(method: string, url: string, bytes: Uint8Array): string {

@@ -12,7 +12,7 @@ import { insufficientScopeError } from '../../operations/errors.ts';
 import { isNotModified } from './conditions.ts';
 import type { IncomingRequest, RequestContext } from './context.ts';
 import { isPreflight } from './cors.ts';
-import { toIdempotentRequest } from './idempotency.ts';
+import { requestDigest } from './idempotency.ts';
 import { type Input, readInput } from './input.ts';
 import type { ReadPage } from './page-cache.ts';
 import { notModified, type PlainResponse, successResponse, withoutBody } from './plain-response.ts';
@@ -91,14 +91,11 @@ function afterAdmission(
 
   const pending = respond(context, incoming, routed, admission);
   if (pending instanceof Promise) incoming.keep();
-  return andThen(pending, (response) =>
-    reply(
-      context,
-      incoming,
-      admission,
-      isClientCurrent(incoming, response) ? notModified(response) : response,
-    ),
-  );
+  return andThen(pending, (response) => {
+    const isSafe = request.method === 'GET' || request.method === 'HEAD';
+    const isCurrent = isSafe && isNotModified(request.headers, response.etag);
+    return reply(context, incoming, admission, isCurrent ? notModified(response) : response);
+  });
 }
 
 function respond(
@@ -151,7 +148,9 @@ async function runChange(
   const operationRequest = { ...toOperationRequest(read, request, admission), confirm };
   const result = await context.operations.perform(operation, operationRequest);
   const { response, span } = toResponse(context, operation, read, result);
-  return { response: canReadResponse(operation, current) ? response : withoutBody(response), span };
+  const { readScope } = operation;
+  const isReadable = readScope === undefined || current.caller.scopes.has(readScope);
+  return { response: isReadable ? response : withoutBody(response), span };
 }
 
 function toOperationRequest(
@@ -159,8 +158,9 @@ function toOperationRequest(
   { method, url }: Request,
   admission: Authenticated,
 ): OperationRequest {
-  const { input, preconditions } = read;
-  const once = toIdempotentRequest(read, method, url, admission);
+  const { input, preconditions, idempotencyKey: key, bytes } = read;
+  const { accountId } = admission.caller;
+  const once = key === undefined ? undefined : { accountId, key, request: requestDigest(method, url, bytes) };
   return { input, preconditions, once, admission, confirm: () => admission };
 }
 
@@ -173,15 +173,4 @@ function toResponse(
   const base = (publicUrl ?? '') + basePath;
   const response = successResponse(operation, input.query, result, { base, params: input.params });
   return { response, span: result.span };
-}
-
-function canReadResponse({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
-  return readScope === undefined || caller.scopes.has(readScope);
-}
-
-function isClientCurrent(
-  { request: { method, headers } }: IncomingRequest,
-  { etag }: PlainResponse,
-): boolean {
-  return (method === 'GET' || method === 'HEAD') && isNotModified(headers, etag);
 }
