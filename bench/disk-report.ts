@@ -1,6 +1,6 @@
 /** Report on reads with a concurrent writer, in Markdown. */
 import { backgroundLoads, caseName, type Disk, type DiskResults, reads } from './disk.ts';
-import type { Goal } from './goals.ts';
+import { atLeast, atMost, type Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
 import { scenarios } from './scenarios.ts';
@@ -36,18 +36,8 @@ function goalsOf(samples: readonly Sample[], { name }: Disk): Goal[] {
     const rate = againstAlone(samples, name, read, backgroundLoads.writer, rates.throughput);
     const latency = againstAlone(samples, name, read, backgroundLoads.writer, p99);
     return [
-      {
-        text: `${titleOf(read)}: throughput with a concurrent writer, ${name}`,
-        wanted: `≥ ${minRate.toFixed(2)} ×`,
-        measured: `${rate.toFixed(2)} ×`,
-        met: rate >= minRate,
-      },
-      {
-        text: `${titleOf(read)}: p99 with a concurrent writer, ${name}`,
-        wanted: `< ${maxP99.toFixed(2)} ×`,
-        measured: `${latency.toFixed(2)} ×`,
-        met: latency < maxP99,
-      },
+      atLeast(minRate, `${titleOf(read)}: throughput with a concurrent writer, ${name}`, rate),
+      atMost(maxP99, `${titleOf(read)}: p99 with a concurrent writer, ${name}`, latency),
     ];
   });
 }

@@ -1,5 +1,5 @@
 /** Report on how cost grows, in Markdown. */
-import type { Goal } from './goals.ts';
+import { atMost, type Goal } from './goals.ts';
 import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
@@ -46,12 +46,11 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   const growth = cost(`${largest?.name}, last`) / cost(`${smallest?.name}, first`);
   const start = sizes.find(({ animals }) => animals === 100_000)?.firstAnswerMs ?? Number.NaN;
   return [
-    {
-      text: `CPU time per uncached page, last of ${largest?.name} vs. first of ${smallest?.name}`,
-      wanted: `≤ ${maxGrowth.toFixed(2)} ×`,
-      measured: `${growth.toFixed(2)} ×`,
-      met: growth <= maxGrowth,
-    },
+    atMost(
+      maxGrowth,
+      `CPU time per uncached page, last of ${largest?.name} vs. first of ${smallest?.name}`,
+      growth,
+    ),
     accountsGoal(samples, byAccounts[0]?.name, byAccounts.at(-1)?.name),
     {
       text: 'Time from process start to first response, with 100,000 animals',
@@ -67,12 +66,7 @@ function accountsGoal(samples: readonly Sample[], few = '', many = ''): Goal {
   const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const side = (contender: string) => ({ scenario: 'accounts', contender });
   const measured = ratio(samples, cost, side(many), side(few));
-  return {
-    text: `CPU time per list page, ${many} vs. ${few}`,
-    wanted: `≤ ${maxAccountCost.toFixed(2)} ×`,
-    measured: `${measured.toFixed(2)} ×`,
-    met: measured <= maxAccountCost,
-  };
+  return atMost(maxAccountCost, `CPU time per list page, ${many} vs. ${few}`, measured);
 }
 
 function costOf(samples: readonly Sample[], contender: string, scenario: string): number {

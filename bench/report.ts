@@ -65,10 +65,9 @@ export function goalsTable(goals: readonly Goal[], samples: readonly Sample[]): 
 }
 
 export function goalRows(goals: readonly Goal[], judged: boolean): string {
-  const verdict = ({ met, barely, steady }: Goal) => {
+  const verdict = ({ met, steady }: Goal) => {
     if (!judged && steady === undefined) return 'inconclusive: the machine was busy';
-    if (!met) return '**missed**';
-    return barely ? 'barely met' : 'met';
+    return met ? 'met' : '**missed**';
   };
   return table(
     ['Goal', 'target', 'measured', 'by CPU time', ''],
