@@ -14,10 +14,8 @@ import { growthMarkdown } from './growth-report.ts';
 import { type Measurement, type Options, readOptions } from './options.ts';
 import { publish, publishCharts } from './publish.ts';
 import { comparisonMarkdown } from './report.ts';
-import { measureScaling } from './scaling.ts';
-import { scalingMarkdown } from './scaling-report.ts';
-import { measureWorkers } from './workers.ts';
-import { workersMarkdown } from './workers-report.ts';
+import { measureScaling, scalingMarkdown } from './scaling.ts';
+import { measureWorkers, workersMarkdown } from './workers.ts';
 
 type Measure = (options: Options, folder: string) => Promise<void>;
 

@@ -3,7 +3,7 @@ import { backgroundLoads, caseName, type Disk, type DiskResults, reads } from '.
 import { atLeast, atMost, type Goal } from './goals.ts';
 import type { Sample } from './measure.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
-import { scenarios } from './scenarios.ts';
+import { titleOf } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { rates, ratio } from './summary.ts';
 
@@ -99,8 +99,4 @@ function disksTable(samples: readonly Sample[], [plain, ...others]: readonly Dis
     }),
   );
   return table(['', '', ...others.map(({ name }) => name)], rows);
-}
-
-function titleOf(read: string): string {
-  return scenarios.find(({ name }) => name === read)?.title ?? read;
 }

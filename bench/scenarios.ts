@@ -167,6 +167,10 @@ export const scenarios: readonly Scenario[] = [
   ...(['free', 'pro', 'business', 'enterprise'] as const).map(listOf),
 ];
 
+export function titleOf(scenario: string): string {
+  return scenarios.find(({ name }) => name === scenario)?.title ?? scenario;
+}
+
 /** Returns requests for random animals. */
 function randomly(
   { animals }: PlanOptions,

@@ -56,7 +56,7 @@ export function summarize({ entrants, samples }: Results, scenario: string): Con
 
 /** Metrics: throughput, and requests per second of CPU time, which is least affected by other programs. */
 export const rates = {
-  throughput: (sample: Sample) => sample.requestsPerSecond,
+  throughput: (sample: Pick<Sample, 'requestsPerSecond'>) => sample.requestsPerSecond,
   perCpu: (sample: Sample) => 1_000_000 / sample.cpuMicrosecondsPerRequest,
 } as const;
 
@@ -70,9 +70,9 @@ interface Side {
  * Returns the rate of one side relative to the other. This is the median of the ratios within each round, because a
  * disturbance that is longer than a run affects both sides.
  */
-export function ratio(
-  samples: readonly Sample[],
-  rate: (sample: Sample) => number,
+export function ratio<One extends Side & { readonly round: number }>(
+  samples: readonly One[],
+  rate: (sample: One) => number,
   one: Side,
   other: Side,
 ): number {

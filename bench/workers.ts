@@ -1,67 +1,47 @@
 /** Measures the speedup with additional workers (`WORKERS`) on an embedded store, and the memory use of each worker. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
-import { applyLoad, connections, planPath } from './load.ts';
-import { type Conditions, readConditions } from './machine.ts';
+import type { Goal } from './goals.ts';
+import { applyLoad, planPath } from './load.ts';
 import { animalCount, type Options } from './options.ts';
 import { listDescendants, readMemoryMb } from './processes.ts';
 import type { ServerProcess } from './server-process.ts';
 import { createAddressing, embeddedStore, fill, issueKeys, startService } from './service.ts';
 import { limitCpuShare } from './share.ts';
+import {
+  formatSpeedup,
+  gainGoal,
+  type JoinedLoad,
+  joinLoads,
+  measureSpeedup,
+  share,
+  writePlans,
+} from './speedup.ts';
 import { progress } from './terminal.ts';
 
 const workerCounts = [1, 2, 4];
 
-/** A load on a service with this number of workers. */
-export interface WorkersSample extends JoinedLoad {
-  readonly scenario: string;
-  readonly workers: number;
-  readonly round: number;
+const minGain = 1.8;
+const maxMemoryMb = 40;
+
+interface WorkersLoad extends JoinedLoad {
   /** Memory of all processes of the service after the load, without mapped files. */
   readonly memoryMb: number;
 }
 
-export interface WorkersResults extends Conditions {
-  /** Number of connections to each worker. */
-  readonly connections: number;
-  readonly share: number;
-  readonly samples: readonly WorkersSample[];
-}
-
 interface Service {
-  readonly workers: number;
   readonly server: ServerProcess;
   readonly plans: string;
 }
 
-export async function measureWorkers(options: Options, folder: string): Promise<WorkersResults> {
-  const { rounds, seconds, careful } = options;
+export async function measureWorkers(options: Options, folder: string) {
   await using servers = new AsyncDisposableStack();
-  const services: Service[] = [];
-  for (const workers of workerCounts) services.push(await start(workers, options, folder, servers));
-
-  const samples: WorkersSample[] = [];
-  if (careful) {
-    progress('warming up');
-    for (const load of loads) for (const service of services) await run(service, load, warmUpSeconds);
-  }
-  for (let round = 1; round <= rounds; round++) {
-    for (const load of loads) {
-      for (const service of services) {
-        const figures = await run(service, load, seconds);
-        samples.push({ scenario: load, workers: service.workers, round, ...figures });
-        const rate = Math.round(figures.requestsPerSecond).toLocaleString('en');
-        progress(`round ${round} of ${rounds}  ${load.padEnd(6)} ${service.workers} workers  ${rate}/s`);
-      }
-    }
-  }
-  return {
-    ...readConditions(options, folder),
-    connections,
-    share,
-    samples,
-  };
+  const services = new Map<number, Service>();
+  for (const workers of workerCounts) services.set(workers, await start(workers, options, folder, servers));
+  const counts = { counts: workerCounts, warmUp: options.careful ? workerCounts : [] };
+  return await measureSpeedup(options, folder, counts, (workers, load, seconds) =>
+    run(workers, services.get(workers) as Service, load, seconds),
+  );
 }
 
 /** Starts a service on a separate store, with each worker limited to a fraction of a core. */
@@ -85,7 +65,7 @@ async function start(
   } finally {
     servers.use(server);
   }
-  return { workers, server, plans };
+  return { server, plans };
 }
 
 /** Groups the processes that share a limit. The supervisor, which applies all writes, is in the first group. */
@@ -102,10 +82,11 @@ function sharesOf(pid: number, workers: number): number[][] {
 }
 
 async function run(
-  { workers, server, plans }: Service,
+  workers: number,
+  { server, plans }: Service,
   load: string,
   seconds: number,
-): Promise<JoinedLoad & Pick<WorkersSample, 'memoryMb'>> {
+): Promise<WorkersLoad> {
   const before = server.usage().cpuSeconds;
   // The operating system distributes the connections among the workers.
   const generators = Array.from({ length: workers }, () =>
@@ -114,4 +95,29 @@ async function run(
   const results = await Promise.all(generators);
   const joined = joinLoads(results, server.usage().cpuSeconds - before);
   return { ...joined, memoryMb: readMemoryMb(server.pid) };
+}
+
+export function workersMarkdown(results: Awaited<ReturnType<typeof measureWorkers>>): string {
+  const { samples } = results;
+  const peakMb = (some: readonly WorkersLoad[]) => Math.max(...some.map(({ memoryMb }) => memoryMb));
+  const memory = (workers: number) =>
+    peakMb(samples.filter(({ contender }) => contender === String(workers)));
+  const goals = [
+    ...['list', 'mixed'].map((load) => gainGoal(samples, load, 'worker', minGain)),
+    ...workerCounts.slice(1).map((workers): Goal => {
+      const each = (memory(workers) - memory(1)) / (workers - 1);
+      return {
+        text: `Memory per additional worker (${workers} workers in total)`,
+        wanted: `≤ ${maxMemoryMb} MB`,
+        measured: `${each.toFixed(0)} MB`,
+        met: each <= maxMemoryMb,
+        steady: true,
+      };
+    }),
+  ];
+  return formatSpeedup(results, {
+    unit: 'worker',
+    goals,
+    column: ['memory MB', (those) => peakMb(those).toFixed(0)],
+  });
 }
