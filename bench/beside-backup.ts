@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createRandom } from './animals.ts';
+import { randomFrom } from '../test/support/random.ts';
 import { get, post } from './contender.ts';
 import { applyLoad, type LoadResult, type PlannedRequest, planPath, writePlan } from './load.ts';
 import { newPet } from './scenarios.ts';
@@ -77,7 +77,7 @@ async function measure(): Promise<void> {
 
 async function writePlans(key: string): Promise<[name: string, path: string][]> {
   const { list, pet, create } = createAddressing(key);
-  const chance = createRandom(1);
+  const chance = randomFrom(1);
   const repeated = (one: (index: number) => PlannedRequest) =>
     Array.from({ length: planLength }, (_, index) => one(index));
   const plans = {

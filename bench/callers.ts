@@ -2,7 +2,7 @@
 import type { AdminServices } from '../src/app/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
-import { createRandom } from './animals.ts';
+import { randomFrom } from '../test/support/random.ts';
 import type { Callers } from './contender.ts';
 
 /**
@@ -45,7 +45,7 @@ export async function createCallerKeys(
       }),
     ),
   );
-  const chance = createRandom(3);
+  const chance = randomFrom(3);
   const placed = turns.flat().map((key) => ({ key, place: chance() }));
   return placed.sort((one, other) => one.place - other.place).map(({ key }) => key);
 

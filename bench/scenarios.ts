@@ -1,6 +1,7 @@
 /** Loads that are applied to every contender. */
 import type { PlanName } from '../src/domain/plan.ts';
-import { animal, createRandom } from './animals.ts';
+import { randomFrom } from '../test/support/random.ts';
+import { animal } from './animals.ts';
 import { type Addressing, type Callers, get, patch, post } from './contender.ts';
 import type { LoadSettings, PlannedRequest } from './load.ts';
 
@@ -111,7 +112,7 @@ export const scenarios: readonly Scenario[] = [
     plan: (load) => {
       const { update } = load.addressing;
       if (update === undefined) return undefined;
-      const chance = createRandom(4);
+      const chance = randomFrom(4);
       const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
       // Both halves update the same animals, but set different names, so that every request makes a change.
       const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
@@ -154,7 +155,7 @@ export const scenarios: readonly Scenario[] = [
     status: 200,
     plan: (load) => {
       const { list, pet, create } = load.addressing;
-      const chance = createRandom(2);
+      const chance = randomFrom(2);
       const requests = Array.from({ length: planLength }, (_, index) => {
         const part = chance();
         if (part < mixedParts.list) return get(list);
@@ -178,7 +179,7 @@ function randomly(
   requestOf: (id: number) => PlannedRequest,
   length = planLength,
 ): PlannedRequest[] {
-  const chance = createRandom(seed);
+  const chance = randomFrom(seed);
   return Array.from({ length }, () => requestOf(1 + Math.floor(chance() * animals)));
 }
 
