@@ -16,6 +16,7 @@ import { type ClusterStore, createCluster, forgetLimits } from './cluster.ts';
 import { applyLoad, planPath, writePlan } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 import { fill, issueKeys, startService } from './service.ts';
+import { median } from './statistics.ts';
 
 const animals = 60_000;
 const pages = 200;
@@ -143,19 +144,11 @@ async function rename({ url }: ServerProcess, key: string, stop: AbortSignal): P
 }
 
 function report(samples: ReadonlyMap<Condition, readonly Sample[]>): void {
-  const median = (condition: Condition, of: (sample: Sample) => number) => {
-    const sorted = (samples.get(condition) ?? []).map(of).toSorted((one, two) => one - two);
-    return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  };
-  for (const condition of conditions) {
-    const [reads, cpu, p99, writes] = [
-      median(condition, ({ requestsPerSecond }) => requestsPerSecond),
-      median(condition, ({ cpuMicroseconds }) => cpuMicroseconds),
-      median(condition, ({ p99Ms }) => p99Ms),
-      median(condition, ({ writesPerSecond }) => writesPerSecond),
-    ];
+  for (const [condition, those] of samples) {
+    const of = (name: keyof Sample) => median(those.map((sample) => sample[name]));
+    const reads = `${Math.round(of('requestsPerSecond'))} reads/s, ${of('cpuMicroseconds').toFixed(1)} µs each`;
     process.stdout.write(
-      `${condition.padEnd(24)} ${Math.round(reads)} reads/s, ${cpu.toFixed(1)} µs each, p99 ${p99.toFixed(1)} ms, beside ${Math.round(writes)} writes/s\n`,
+      `${condition.padEnd(24)} ${reads}, p99 ${of('p99Ms').toFixed(1)} ms, beside ${Math.round(of('writesPerSecond'))} writes/s\n`,
     );
   }
 }

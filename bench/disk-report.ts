@@ -5,7 +5,7 @@ import type { Sample } from './measure.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
 import { titleOf } from './scenarios.ts';
 import { median } from './statistics.ts';
-import { rates, ratio } from './summary.ts';
+import { rates, ratio, samplesOf } from './summary.ts';
 
 /** Minimum ratio of the read rate with a concurrent writer to the read rate without one. */
 const minRate = 0.9;
@@ -57,9 +57,7 @@ function againstAlone(
 function readTable(samples: readonly Sample[], disks: readonly Disk[], read: string): string {
   const rows = disks.flatMap(({ name }) =>
     Object.values(backgroundLoads).map((beside) => {
-      const own = samples.filter(
-        ({ contender, scenario }) => contender === name && scenario === caseName(read, beside),
-      );
+      const own = samplesOf(samples, { contender: name, scenario: caseName(read, beside) });
       const of = (field: (sample: Sample) => number) => median(own.map(field));
       const isAlone = beside === backgroundLoads.alone;
       const times = (figure: (sample: Sample) => number) =>

@@ -15,7 +15,7 @@ const ordered = { petId: 3, times: 40 } as const;
  * Number of variants of a query. The cache cannot hold the responses to all variants, even if they are small, so
  * requesting the variants in turn never hits the cache.
  */
-const manySpellings = 20_000;
+export const manySpellings = 20_000;
 /** Number of variants of a path without a query. Their URLs are longer, so fewer responses fit in the cache. */
 const longSpellings = 4_500;
 
@@ -104,4 +104,20 @@ export function fillOrders(file: string, count: number): void {
      SELECT ${ordered.petId}, iif(id % 2, 'cancelled', 'returned'), ${times} FROM pets WHERE id <= ?`,
     [ordered.times],
   );
+}
+
+/** Maximum number of query characters that a variant percent-encodes. */
+const spelledPlaces = 10;
+
+/** Returns an equivalent query, encoded differently for each number, so that its response is never cached. */
+export function spelled(address: string, spelling: number): string {
+  const start = address.indexOf('?') + 1;
+  let place = 0;
+  const query = address.slice(start).replace(/[a-z0-9]/g, (character) => {
+    const bit = place++;
+    const isSpelled = bit < spelledPlaces && (spelling >> bit) & 1;
+    return isSpelled ? `%${character.charCodeAt(0).toString(16)}` : character;
+  });
+  const more = query === '' ? spelling : spelling >> Math.min(place, spelledPlaces);
+  return `${address.slice(0, start)}${query}${'&'.repeat(more)}`;
 }

@@ -2,15 +2,12 @@
 import { filterTargets } from './filter-targets.ts';
 import { type FilterResults, sizeName } from './filters.ts';
 import { atMost } from './goals.ts';
-import type { Sample } from './measure.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
-import { ratio } from './summary.ts';
+import { cost, ratio, samplesOf } from './summary.ts';
 
 /** Maximum ratio of a filter's cost in the larger store to its cost in the smaller store. */
 const maxGrowth = 1.2;
-
-const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
 
 export function filtersMarkdown(results: FilterResults): string {
   const { sizes, samples } = results;
@@ -18,12 +15,7 @@ export function filtersMarkdown(results: FilterResults): string {
   if (small === undefined || large === undefined) throw new Error('There are two sizes.');
   const rows = filterTargets.map(({ name }) => {
     const side = (size: typeof small) => ({ scenario: name, contender: sizeName(size) });
-    const of = (size: typeof small) =>
-      median(
-        samples
-          .filter(({ scenario, contender }) => scenario === name && contender === sizeName(size))
-          .map(cost),
-      );
+    const of = (size: typeof small) => median(samplesOf(samples, side(size)).map(cost));
     return {
       name,
       small: of(small),

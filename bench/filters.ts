@@ -8,7 +8,7 @@ import { encodeCursor, encodeFilters } from '../src/contract/cursor.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
-import { type FilterTarget, fillOrders, filterTargets } from './filter-targets.ts';
+import { type FilterTarget, fillOrders, filterTargets, spelled } from './filter-targets.ts';
 import { connections } from './load.ts';
 import { type Conditions, readConditions } from './machine.ts';
 import type { Sample } from './measure.ts';
@@ -115,20 +115,4 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
     ]);
   }
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
-}
-
-/** Maximum number of query characters that a variant percent-encodes. */
-const spelledPlaces = 10;
-
-/** Returns an equivalent query, encoded differently for each number, so that its response is never cached. */
-function spelled(address: string, spelling: number): string {
-  const start = address.indexOf('?') + 1;
-  let place = 0;
-  const query = address.slice(start).replace(/[a-z0-9]/g, (character) => {
-    const bit = place++;
-    const isSpelled = bit < spelledPlaces && (spelling >> bit) & 1;
-    return isSpelled ? `%${character.charCodeAt(0).toString(16)}` : character;
-  });
-  const more = query === '' ? spelling : spelling >> Math.min(place, spelledPlaces);
-  return `${address.slice(0, start)}${query}${'&'.repeat(more)}`;
 }

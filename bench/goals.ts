@@ -2,7 +2,16 @@
 import { floor } from './limits.ts';
 import type { Sample } from './measure.ts';
 import { median } from './statistics.ts';
-import { type Entrant, formatLimit, type Results, rates, ratio, service, summarize } from './summary.ts';
+import {
+  cost,
+  type Entrant,
+  formatLimit,
+  type Results,
+  rates,
+  ratio,
+  service,
+  summarize,
+} from './summary.ts';
 import { maxForeignShare } from './wait-until-quiet.ts';
 
 export interface Goal {
@@ -86,7 +95,6 @@ function against(
 /** Goal for how much more a request costs in the smallest plan than in the largest. */
 function planGoal({ samples }: Results): Goal[] {
   const side = (scenario: string) => ({ scenario, contender: service });
-  const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const measured = ratio(samples, cost, side('list-free'), side('list-enterprise'));
   if (Number.isNaN(measured)) return [];
   return [atMost(maxPlanCost, 'CPU time per list page, Free key vs. Enterprise key', measured)];

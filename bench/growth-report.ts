@@ -4,7 +4,7 @@ import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
-import { ratio } from './summary.ts';
+import { cost, ratio, samplesOf } from './summary.ts';
 
 /**
  * Maximum ratio of the cost of the last page in the largest store to the cost of the first page in the smallest store.
@@ -42,8 +42,9 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   const byAnimals = sizes.filter(({ accounts }) => accounts === 1);
   const [smallest, largest] = [byAnimals[0], byAnimals.at(-1)];
   const byAccounts = sizes.filter(({ accounts }) => accounts > 1);
-  const cost = (name: string) => costOf(samples, name, 'uncached');
-  const growth = cost(`${largest?.name}, last`) / cost(`${smallest?.name}, first`);
+  const costOf = (contender: string) =>
+    median(samplesOf(samples, { contender, scenario: 'uncached' }).map(cost));
+  const growth = costOf(`${largest?.name}, last`) / costOf(`${smallest?.name}, first`);
   const start = sizes.find(({ animals }) => animals === 100_000)?.firstAnswerMs ?? Number.NaN;
   return [
     atMost(
@@ -63,18 +64,9 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
 
 /** Goal for the cost per request with many accounts. Ratios are computed within each round. */
 function accountsGoal(samples: readonly Sample[], few = '', many = ''): Goal {
-  const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const side = (contender: string) => ({ scenario: 'accounts', contender });
   const measured = ratio(samples, cost, side(many), side(few));
   return atMost(maxAccountCost, `CPU time per list page, ${many} vs. ${few}`, measured);
-}
-
-function costOf(samples: readonly Sample[], contender: string, scenario: string): number {
-  return median(of(samples, contender, scenario).map((sample) => sample.cpuMicrosecondsPerRequest));
-}
-
-function of(samples: readonly Sample[], contender: string, scenario: string): Sample[] {
-  return samples.filter((sample) => sample.contender === contender && sample.scenario === scenario);
 }
 
 function costTable(
@@ -92,14 +84,14 @@ function costTable(
         `CPU µs/request${heading(scenario)}`,
       ]),
     ],
-    names.map((name) => [
-      name,
+    names.map((contender) => [
+      contender,
       ...scenarios.flatMap((scenario) => {
-        const own = of(samples, name, scenario);
+        const own = samplesOf(samples, { contender, scenario });
         return [
           Math.round(median(own.map((sample) => sample.requestsPerSecond))).toLocaleString('en'),
           median(own.map((sample) => sample.p99Ms)).toFixed(2),
-          costOf(samples, name, scenario).toFixed(1),
+          median(own.map(cost)).toFixed(1),
         ];
       }),
     ]),

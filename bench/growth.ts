@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { encodeCursor } from '../src/contract/cursor.ts';
 import { animal } from './animals.ts';
 import { get } from './contender.ts';
+import { manySpellings, spelled } from './filter-targets.ts';
 import { connections, type PlannedRequest } from './load.ts';
 import { type Conditions, readConditions } from './machine.ts';
 import type { Measurable, Sample } from './measure.ts';
@@ -123,21 +124,10 @@ const uncached: Scenario = {
   title: 'not from the cache',
   status: 200,
   plan: ({ addressing: { list } }) =>
-    spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
+    Array.from({ length: manySpellings }, (_, spelling) =>
+      get({ ...list, target: spelled(list.target, spelling) }),
+    ),
 };
-
-/** More variants than fit in the response cache, so requesting the variants in turn never hits the cache. */
-const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
-
-/** Returns an equivalent query that percent-encodes different letters for each number. */
-function spelled(target: string, spelling: number): string {
-  return target.replace(/limit|status=available/g, (words, offset: number) => {
-    const bits = offset === target.indexOf('limit') ? spelling & 31 : spelling >> 5;
-    return words.replace(/[a-z]/g, (letter, place: number) =>
-      (bits >> place) & 1 ? `%${letter.charCodeAt(0).toString(16)}` : letter,
-    );
-  });
-}
 
 function casesOf({ size, server, keys }: Prepared): Case[] {
   const [key = ''] = keys;

@@ -89,7 +89,7 @@ export function readOptions(argv: string[]): Options | undefined {
     return undefined;
   }
   return {
-    measurements: measurementsOf(values),
+    measurements: measurementsOf(values, values.postgres),
     rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '4')),
     seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
     careful: !values.quick,
@@ -100,16 +100,11 @@ export function readOptions(argv: string[]): Options | undefined {
   };
 }
 
-function measurementsOf(values: {
-  all: boolean;
-  growth: boolean;
-  filters: boolean;
-  disk: boolean;
-  scaling: boolean;
-  distance: boolean;
-  postgres?: string | undefined;
-}): Measurement[] {
-  const several = values.postgres === undefined ? 'workers' : 'scaling';
+function measurementsOf(
+  values: Readonly<Record<'all' | 'growth' | 'filters' | 'disk' | 'scaling' | 'distance', boolean>>,
+  postgres: string | undefined,
+): Measurement[] {
+  const several = postgres === undefined ? 'workers' : 'scaling';
   if (values.all)
     return ['comparison', 'growth', 'filters', 'disk', ...new Set(['workers', several] as const)];
   const named: [boolean, Measurement][] = [

@@ -6,6 +6,7 @@ import type { Sample } from './measure.ts';
 import { scenarios } from './scenarios.ts';
 import {
   type ContenderSummary,
+  cost,
   formatLimit,
   type Results,
   rates,
@@ -112,7 +113,6 @@ function scenarioTable(
 function plansSection(results: Results): string[] {
   const { samples } = results;
   const cheapest = 'list-enterprise';
-  const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
   const rows = scenarios.flatMap(({ name: scenario, callers }) =>
     callers === undefined
       ? []

@@ -36,7 +36,7 @@ export interface ContenderSummary {
 /** Returns the medians of each contender under a load, fastest first. */
 export function summarize({ entrants, samples }: Results, scenario: string): ContenderSummary[] {
   const figures = entrants.flatMap((entrant): ContenderSummary[] => {
-    const own = samples.filter((sample) => sample.scenario === scenario && sample.contender === entrant.name);
+    const own = samplesOf(samples, { scenario, contender: entrant.name });
     if (own.length === 0) return [];
     const of = (field: (sample: Sample) => number) => median(own.map(field));
     return [
@@ -66,6 +66,13 @@ interface Side {
   readonly contender: string;
 }
 
+export function samplesOf<One extends Side>(samples: readonly One[], { scenario, contender }: Side): One[] {
+  return samples.filter((sample) => sample.scenario === scenario && sample.contender === contender);
+}
+
+/** CPU time per request, as a rate for `ratio`. */
+export const cost = ({ cpuMicrosecondsPerRequest }: Sample) => cpuMicrosecondsPerRequest;
+
 /**
  * Returns the rate of one side relative to the other. This is the median of the ratios within each round, because a
  * disturbance that is longer than a run affects both sides.
@@ -76,12 +83,8 @@ export function ratio<One extends Side & { readonly round: number }>(
   one: Side,
   other: Side,
 ): number {
-  const byRound = ({ scenario, contender }: Side) =>
-    new Map(
-      samples
-        .filter((sample) => sample.scenario === scenario && sample.contender === contender)
-        .map((sample) => [sample.round, rate(sample)]),
-    );
+  const byRound = (side: Side) =>
+    new Map(samplesOf(samples, side).map((sample) => [sample.round, rate(sample)]));
   const others = byRound(other);
   return median([...byRound(one)].map(([round, value]) => value / (others.get(round) ?? Number.NaN)));
 }
