@@ -80,16 +80,17 @@ export async function startApp(
 ): Promise<SingleProcessApp> {
   const host = await resolveHost(config.host, { log });
   await using started = new AsyncDisposableStack();
-  const first = new FirstKey(config, log, keepFirstKey);
+  const firstKey = createFirstKey(config, log, keepFirstKey);
   const prepare = async (store: AdminServices) => {
     // If the port is in use, startup fails before anything is created.
-    if (keepFirstKey !== undefined) await expectFreePort(host, config.port);
-    await first.prepare(store);
+    if (keepFirstKey === undefined) return;
+    await expectFreePort(host, config.port);
+    await firstKey(store);
   };
   const { url, admin, feed, outages, watch } = started.use(
     await startService({ ...config, host }, openapi, log, runtime, undefined, prepare),
   );
-  const served = { url, firstKey: first, admin, feed, outages, watch };
+  const served = { url, firstKey, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
   const resources = started.move();
   const { writerLost } = admin.storage;
@@ -131,8 +132,8 @@ export async function startWorkers(
   outages.watch(admin.storage);
   // If startup fails, workers must exit before the store closes, because they use it through this process.
   started.defer(() => supervisor.kill());
-  const first = new FirstKey(config, log, keepFirstKey);
-  await first.prepare(admin);
+  const firstKey = createFirstKey(config, log, keepFirstKey);
+  if (keepFirstKey !== undefined) await firstKey(admin);
   const startedAt = Date.now();
   const { url, port } = await supervisor.serve({
     environment: { ...environment, HOST: host },
@@ -142,14 +143,14 @@ export async function startWorkers(
   started.defer(() => supervisor.stop(workersStopTimeoutMs));
   const watch = watchWorkers(supervisor, config, { log, output: runtime.output, startedAt, port });
   const feed = started.use(new EventFeed(admin.storage.events, admin.clock, admin.tasks.events.begin));
-  const served = { url, firstKey: first, admin, feed, outages, watch };
+  const served = { url, firstKey, admin, feed, outages, watch };
   const operated = started.use(await startOperating(config, served, runtime, log));
   const resources = started.move();
   return { ...operated, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 interface StartedService extends Pick<App, 'url' | 'watch'> {
-  readonly firstKey: FirstKey;
+  readonly firstKey: IssueFirstKey;
   readonly admin: AdminServices;
   readonly feed: EventFeed;
   readonly outages: OutageLog;
@@ -172,7 +173,7 @@ async function startOperating(
       apiUrl: config.publicUrl ?? url,
     }),
   );
-  const issuedKey = await firstKey.issuedKey(admin);
+  const issuedKey = await firstKey(admin);
   const hasOperators = await hasActiveOperators(admin);
   const { encryption, dataLoss } = store;
   const resources = started.move();
@@ -188,40 +189,25 @@ async function hasActiveOperators({ storage }: AdminServices): Promise<boolean> 
   return operators === undefined || operators.some(({ revokedAt }) => revokedAt === null);
 }
 
+type IssueFirstKey = (admin: AdminServices) => Promise<IssuedKey | undefined>;
+
 /**
- * The first key of a new store. If it can be saved, it is created before the service listens, so that a program that
- * waits for `/readyz` finds it. Otherwise, it is created afterwards, because it would never be shown if startup failed.
+ * Returns a function that creates the first key of a new store, once; it resolves with undefined if the store already had
+ * a key. If the key can be saved, it is created before the service listens, so that a program that waits for `/readyz`
+ * finds it. Otherwise, it is created afterwards, because it would never be shown if startup failed.
  */
-class FirstKey {
-  readonly #config: Config;
-  readonly #log: Logger;
-  readonly #keep: SaveFirstKey | undefined;
-  #issuedKey: Promise<IssuedKey | undefined> | undefined;
-
-  constructor(config: Config, log: Logger, keep: SaveFirstKey | undefined) {
-    this.#config = config;
-    this.#log = log;
-    this.#keep = keep;
-  }
-
-  async prepare(admin: AdminServices): Promise<void> {
-    if (this.#keep !== undefined) await this.issuedKey(admin);
-  }
-
-  /** Resolves with undefined if the store already had a key. */
-  issuedKey(admin: AdminServices): Promise<IssuedKey | undefined> {
-    this.#issuedKey ??= this.#make(admin);
-    return this.#issuedKey;
-  }
-
-  /** Logs that a store was created, and creates its first key. */
-  async #make({ storage, keys }: AdminServices): Promise<IssuedKey | undefined> {
-    if (storage.created)
-      this.#log.info({ database: maskUrl(this.#config.databaseUrl) }, 'created a new store');
+function createFirstKey({ databaseUrl }: Config, log: Logger, keep: SaveFirstKey | undefined): IssueFirstKey {
+  let issued: ReturnType<IssueFirstKey> | undefined;
+  const issue: IssueFirstKey = async ({ storage, keys }) => {
+    if (storage.created) log.info({ database: maskUrl(databaseUrl) }, 'created a new store');
     const key = await keys.createFirst('default', 'free', 'first');
     if (key === undefined) return undefined;
-    this.#keep?.(key);
-    this.#log.info({ account: key.accountId, key: key.id }, 'created the first account and API key');
+    keep?.(key);
+    log.info({ account: key.accountId, key: key.id }, 'created the first account and API key');
     return key;
-  }
+  };
+  return (admin) => {
+    issued ??= issue(admin);
+    return issued;
+  };
 }
