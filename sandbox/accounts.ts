@@ -1,5 +1,5 @@
 import type { AdminServices } from '../src/app/app.ts';
-import { type CustomQuota, type PlanName, planNames, type Quota } from '../src/domain/plan.ts';
+import type { CustomQuota, PlanName, Quota } from '../src/domain/plan.ts';
 import { type Scope, scopes } from '../src/domain/scope.ts';
 
 /** An account and its key. A sandbox's keys are not secret. */
@@ -17,11 +17,9 @@ export interface NewSandboxAccount extends CustomQuota {
 
 const ample: Quota = { perMinute: 10_000, perDay: 1_000_000 };
 
-type Services = Pick<AdminServices, 'accounts' | 'keys'>;
-
 /** Creates an account with one key. Throws `PlanError`. */
 export async function createAccount(
-  { accounts, keys }: Services,
+  { accounts, keys }: AdminServices,
   { plan, perMinute, perDay, expiresInSeconds, scopes: given = scopes }: NewSandboxAccount,
 ): Promise<SandboxAccount> {
   const isGiven = (perMinute ?? perDay) !== undefined;
@@ -30,8 +28,4 @@ export async function createAccount(
   const lifetime = expiresInSeconds === undefined ? null : expiresInSeconds * 1_000;
   const { key } = await keys.create(made.id, 'sandbox', lifetime, given);
   return { account: made.id, plan: made.plan, ...made.quota, key };
-}
-
-export function createAccounts(services: Services): Promise<SandboxAccount[]> {
-  return Promise.all(planNames.map((plan) => createAccount(services, { plan })));
 }

@@ -69,17 +69,12 @@ async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promi
     openapi: openapiDocument,
     fill,
   }).catch((error) => rethrowPortError(error, options));
-  if (options.json) printJson({ ...sandboxJson(sandbox), pid: process.pid });
-  else announceSandbox(sandbox);
+  if (options.json) {
+    const { url, accounts } = sandbox;
+    const keys = Object.fromEntries(accounts.map(({ plan, key }) => [plan, key]));
+    printJson({ url, keys, accounts, pid: process.pid });
+  } else announceSandbox(sandbox);
   await waitForStop(interrupted.signal, parent);
-}
-
-function sandboxJson({ url, accounts }: Sandbox) {
-  return {
-    url,
-    keys: Object.fromEntries(accounts.map(({ plan, key }) => [plan, key])),
-    accounts,
-  };
 }
 
 function announceSandbox({ url, accounts }: Sandbox): void {

@@ -7,12 +7,13 @@ import { type Config, readConfig } from '../src/config.ts';
 import { ApiError } from '../src/contract/api-error.ts';
 import { basePath } from '../src/contract/operations.ts';
 import { computeFingerprint } from '../src/domain/key.ts';
+import { planNames } from '../src/domain/plan.ts';
 import { resolveHost } from '../src/http/listener/host.ts';
 import { OutageLog } from '../src/http/logs/outage-log.ts';
 import { requestPath } from '../src/http/pipeline/query.ts';
 import type { Exchange, Middleware } from '../src/http/server.ts';
 import type { KeyStore } from '../src/storage/storage.ts';
-import { createAccount, createAccounts, type SandboxAccount } from './accounts.ts';
+import { createAccount, type SandboxAccount } from './accounts.ts';
 import { SandboxClock } from './clock.ts';
 import { Control, controlPath } from './control.ts';
 import { Faults } from './faults.ts';
@@ -128,7 +129,7 @@ async function createStore(
     { ...createSystemRuntime(), clock },
     { create: true },
   );
-  const accounts = await createAccounts(services);
+  const accounts = await Promise.all(planNames.map((plan) => createAccount(services, { plan })));
   await fill?.(services);
   return accounts;
 }

@@ -12,8 +12,6 @@ import { backupTask, flushTimeoutMs, runBackupTask, runWorker, serveWorker } fro
 import { createProgramParser } from './program.ts';
 import { CommandError, errorMessage, expectOutput } from './terminal.ts';
 
-type ExitCode = 0 | 1 | 2;
-
 /**
  * Adds the variables in the `.env` files of the working directory to an environment. Returns all mistakes, which stop
  * only commands that read settings.
@@ -30,7 +28,7 @@ export async function run(
   environment: Environment,
   envFileMistakes: readonly string[] = [],
   tools: readonly StandaloneCommand[] = [],
-): Promise<ExitCode> {
+): Promise<0 | 1 | 2> {
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();
@@ -53,7 +51,8 @@ export async function run(
     if (asJson) printFailureAsJson(errorMessage(error), error instanceof ApiError ? error.code : undefined);
     else process.stderr.write(`animal-store: ${escapeUnprintable(errorMessage(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) process.stderr.write(`${Bun.inspect(error)}\n`);
-    return toExitCode(error);
+    if (error instanceof CommandError) return error.exitCode;
+    return error instanceof ConfigError || error instanceof PlanError ? 2 : 1;
   }
 }
 
@@ -108,9 +107,4 @@ function usageErrorMessage({ code, message }: CommanderError): string {
   return code === 'commander.help'
     ? 'No command given. See "animal-store --help".'
     : message.replace(/^error: /, '');
-}
-
-function toExitCode(error: unknown): ExitCode {
-  if (error instanceof CommandError) return error.exitCode;
-  return error instanceof ConfigError || error instanceof PlanError ? 2 : 1;
 }

@@ -134,7 +134,10 @@ export class Supervisor {
     for (let missed = 0; missed < maxMissed; ) {
       // A worker that is not serving yet may be busy loading.
       const heartbeatReply = worker.hasServed ? worker.isAlive(everyMs) : true;
-      const [isAlive, isRunning] = await Promise.all([heartbeatReply, waitUnlessAborted(everyMs, over)]);
+      const [isAlive, isRunning] = await Promise.all([
+        heartbeatReply,
+        sleep(everyMs, true, { signal: over, ref: false }).catch(() => false),
+      ]);
       if (!isRunning) return;
       missed = isAlive ? 0 : missed + 1;
     }
@@ -150,7 +153,11 @@ export class Supervisor {
       void this.#watch(number, worker);
       const exit = await worker.ended;
       if (signal.aborted) return;
-      const reason = worker.hasServed ? undefined : await startFailure(worker);
+      const startFailure = worker.listening.then(
+        () => undefined,
+        (error: Error) => error.message,
+      );
+      const reason = worker.hasServed ? undefined : await startFailure;
       failures = worker.hasServed ? 0 : failures + 1;
       const pauseMs = failures === 0 ? 0 : Math.min(maxPauseMs, firstPauseMs * 2 ** (failures - 1));
       log.error(
@@ -167,15 +174,4 @@ export class Supervisor {
       );
     }
   }
-}
-
-function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
-  return sleep(ms, true, { signal, ref: false }).catch(() => false);
-}
-
-async function startFailure(worker: WorkerProcess): Promise<string> {
-  return worker.listening.then(
-    () => '',
-    (error: Error) => error.message,
-  );
 }

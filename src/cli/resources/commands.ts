@@ -24,7 +24,7 @@ import {
   returnsList,
   schemaMeta,
 } from './input-fields.ts';
-import { addKeyCommands } from './keys.ts';
+import { addCreateKey, addRotateKey } from './keys.ts';
 
 interface OperationCommand {
   readonly words: readonly [resource: string, verb?: string];
@@ -54,7 +54,10 @@ export function addResource(
   for (const command of chosen.length > 0 ? chosen : commands) {
     addOperationCommand(group, command.words[1] ?? '', command, config);
   }
-  if (name === 'keys') addKeyCommands(group, config);
+  if (name === 'keys') {
+    addCreateKey(group, config);
+    addRotateKey(group, config);
+  }
   if (name === 'events') addEventCommands(group, config);
 }
 

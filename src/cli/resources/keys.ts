@@ -18,12 +18,7 @@ import { CommandError, formatDateTime, printSecret, styleIfSupported } from '../
 import { scopesNotes } from './command-overrides.ts';
 import { describeEffect } from './result-messages.ts';
 
-export function addKeyCommands(keys: Command, config: ReadConfig): void {
-  addCreateKey(keys, config);
-  addRotateKey(keys, config);
-}
-
-function addCreateKey(keys: Command, config: ReadConfig): void {
+export function addCreateKey(keys: Command, config: ReadConfig): void {
   addCommand(keys, 'create', {
     summary: 'Create an API key, for an existing account or a new one.',
     examples: [
@@ -62,7 +57,7 @@ function addCreateKey(keys: Command, config: ReadConfig): void {
     .action((options) => createKey(config(), options));
 }
 
-function addRotateKey(keys: Command, config: ReadConfig): void {
+export function addRotateKey(keys: Command, config: ReadConfig): void {
   addCommand(keys, 'rotate', {
     summary: 'Replace a key. The old key keeps working for a grace period.',
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
@@ -112,7 +107,12 @@ async function createKey(
       : await admin.accounts.find(account);
   const issued = await admin.keys.create(accountId, name, expiresIn, scopes);
   const notes = [
-    ...(scopes === undefined ? [scopesHint(issued.id)] : []),
+    ...(scopes === undefined
+      ? [
+          'It can only read and add animals. To allow more, create keys with --scopes, or run:\n' +
+            `  animal-store keys set-scopes ${issued.id} pets:read,orders:write (or: all)`,
+        ]
+      : []),
     ...(closedAt === null
       ? []
       : [`Account ${accountId} is closed. The key will work when the account is reopened.`]),
@@ -131,13 +131,6 @@ function checkOwner(account: number | undefined, plan: string | undefined, quota
       2,
     );
   }
-}
-
-function scopesHint(id: number): string {
-  return (
-    'It can only read and add animals. To allow more, create keys with --scopes, or run:\n' +
-    `  animal-store keys set-scopes ${id} pets:read,orders:write (or: all)`
-  );
 }
 
 function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readonly string[]): Promise<void> {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Config } from '../../config.ts';
 import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { printJson, printLine } from '../terminal.ts';
 
@@ -16,14 +15,13 @@ export function addMigrateCommand(program: Command, config: ReadConfig): void {
     ],
   })
     .addOption(jsonOption())
-    .action(({ json }) => migrate(config(), json));
-}
-
-async function migrate(config: Config, json: true | undefined): Promise<void> {
-  const { openAdminServices } = await import('../../app/app.ts');
-  // Opening the store reports the former format, if it is upgraded.
-  await using admin = await openAdminServices(config, undefined, { migrates: true });
-  const { format = null } = await admin.storage.facts();
-  if (json) printJson({ format });
-  else printLine(`The store has format ${format}, the newest format that this version supports.`);
+    .action(async ({ json }) => {
+      const checked = config();
+      const { openAdminServices } = await import('../../app/app.ts');
+      // Opening the store reports the former format, if it is upgraded.
+      await using admin = await openAdminServices(checked, undefined, { migrates: true });
+      const { format = null } = await admin.storage.facts();
+      if (json) printJson({ format });
+      else printLine(`The store has format ${format}, the newest format that this version supports.`);
+    });
 }

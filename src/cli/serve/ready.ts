@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import type { Config } from '../../config.ts';
 import { addCommand, type ReadConfig } from '../command.ts';
 import { CommandError, errorMessage, printLine } from '../terminal.ts';
 
@@ -17,16 +16,14 @@ export function addReadyCommand(program: Command, config: ReadConfig): void {
     notes: [
       'For health checks. Exit code: 0 if the service is ready, 1 if it is not ready or does not respond.',
     ],
-  }).action(() => expectReady(config()));
-}
-
-/** Throws `CommandError` if the service with these settings is not ready. */
-async function expectReady({ host, port }: Config): Promise<void> {
-  if (port === 0) throw new CommandError('The address of the service is unknown, because PORT is 0.', 2);
-  const { localUrl } = await import('../../app/app.ts');
-  const { status, body } = await getReadiness(`${localUrl(host, port)}/readyz`);
-  if (status !== 200) throw new CommandError(`The service is not ready: ${body}`);
-  printLine(body);
+  }).action(async () => {
+    const { host, port } = config();
+    if (port === 0) throw new CommandError('The address of the service is unknown, because PORT is 0.', 2);
+    const { localUrl } = await import('../../app/app.ts');
+    const { status, body } = await getReadiness(`${localUrl(host, port)}/readyz`);
+    if (status !== 200) throw new CommandError(`The service is not ready: ${body}`);
+    printLine(body);
+  });
 }
 
 async function getReadiness(url: string): Promise<{ status: number | undefined; body: string }> {

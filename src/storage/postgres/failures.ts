@@ -50,18 +50,13 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof NoReplyError) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
   const state = sqlState(error);
-  if (busy.test(state) || isUnsent(error)) return 'unavailable';
+  // A statement that was canceled before it was executed: it was queued behind another statement, or waited for a lock
+  // while being parsed. If a statement was sent, the driver's error has a `detail`.
+  const isUnsent = error.code === 'ERR_POSTGRES_QUERY_CANCELLED' && error.detail === undefined;
+  if (busy.test(state) || isUnsent) return 'unavailable';
   if (refused.test(state)) return 'refused';
   if (going.test(state) || /CONNECTION|TIMEOUT|CANCELLED/.test(error.code)) return 'unanswered';
   return 'defect';
-}
-
-/**
- * Detects statements that were canceled before execution. Such a statement was queued behind another statement, or
- * waited for a lock while being parsed. If a statement was sent, the driver's error has a `detail`.
- */
-function isUnsent({ code, detail }: SQL.PostgresError): boolean {
-  return code === 'ERR_POSTGRES_QUERY_CANCELLED' && detail === undefined;
 }
 
 /** Whether an error, or one of its causes, is a timeout, after which another attempt may succeed. */
