@@ -1,5 +1,6 @@
 /**
- * Measures how network latency to PostgreSQL and Redis slows down writes, and how much additional instances help.
+ * Measures and reports how network latency to PostgreSQL and Redis slows down writes, and how much additional instances
+ * help.
  */
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
@@ -8,8 +9,10 @@ import { readConfig } from '../src/config.ts';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type Conditions, readConditions } from './machine.ts';
 import type { Options } from './options.ts';
+import { machineSentence, table } from './report.ts';
 import type { ServerProcess } from './server-process.ts';
 import { fill, issueKeys, makeAnimalsOrderable, startService } from './service.ts';
+import { median } from './statistics.ts';
 import { progress } from './terminal.ts';
 
 const delaysMs = [0, 2, 10];
@@ -24,7 +27,7 @@ const proxy = fileURLToPath(new URL('./distance-proxy.ts', import.meta.url));
 export const writes = ['POST /pets', 'PATCH /pets/{petId}', 'POST /orders'] as const;
 type Write = (typeof writes)[number];
 
-export interface DistanceSample {
+interface DistanceSample {
   readonly write: Write;
   readonly delayMs: number;
   readonly instances: number;
@@ -36,7 +39,7 @@ export interface DistanceSample {
   readonly wrong: number;
 }
 
-export interface DistanceResults extends Conditions {
+interface DistanceResults extends Conditions {
   readonly clients: number;
   readonly samples: readonly DistanceSample[];
 }
@@ -165,5 +168,43 @@ function send(agent: Agent, url: string, key: string, { method, path, body }: Ca
       response.resume().on('end', () => resolve(response.statusCode ?? 0));
     });
     sent.on('error', reject).end(text);
+  });
+}
+
+export function formatLatencyReport({
+  measuredAt,
+  machine,
+  rounds,
+  seconds,
+  clients,
+  samples,
+}: DistanceResults): string {
+  return [
+    `Measured ${measuredAt.slice(0, 10)}: ${clients} requests in flight per instance, ${rounds} interleaved rounds of ` +
+      `${seconds} s, medians, with all instances on one core. ${machineSentence(machine)}`,
+    table(
+      ['', 'added ms', 'instances', 'requests/s', 'vs. one instance', 'p50 ms', 'p99 ms', 'errors'],
+      writes.flatMap((write) => rowsOf(samples.filter((sample) => sample.write === write))),
+    ),
+  ].join('\n\n');
+}
+
+function rowsOf(samples: readonly DistanceSample[]): string[][] {
+  const runs = Map.groupBy(samples, ({ delayMs, instances }) => `${delayMs} ${instances}`);
+  return [...runs.values()].map((those) => {
+    const [{ write, delayMs, instances }] = those as [DistanceSample];
+    const of = (value: (sample: DistanceSample) => number) => median(those.map(value));
+    const alone = samples.filter((each) => each.delayMs === delayMs && each.instances === 1);
+    const rate = of(({ requestsPerSecond }) => requestsPerSecond);
+    return [
+      write,
+      String(delayMs),
+      String(instances),
+      Math.round(rate).toLocaleString('en'),
+      `${(rate / median(alone.map(({ requestsPerSecond }) => requestsPerSecond))).toFixed(2)} ×`,
+      of(({ p50Ms }) => p50Ms).toFixed(1),
+      of(({ p99Ms }) => p99Ms).toFixed(1),
+      String(those.reduce((sum, { wrong }) => sum + wrong, 0)),
+    ];
   });
 }

@@ -1,4 +1,4 @@
-/** Measures how the cost of each filter grows with animals and orders, on the first and the last page. */
+/** Measures and reports how the cost of each filter grows with animals and orders, on the first and the last page. */
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,17 @@ import { scopes } from '../src/domain/scope.ts';
 import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
 import { type FilterTarget, fillOrders, filterTargets, spelled } from './filter-targets.ts';
+import { atMost } from './goals.ts';
 import { connections } from './load.ts';
 import { type Conditions, readConditions } from './machine.ts';
 import type { Sample } from './measure.ts';
 import type { Options } from './options.ts';
+import { describeConditions, goalsTable, table } from './report.ts';
 import { type Case, runRounds } from './rounds.ts';
 import type { ServerProcess } from './server-process.ts';
 import { embeddedStore, fill, type StoreSettings, startService } from './service.ts';
+import { median } from './statistics.ts';
+import { cost, ratio, samplesOf } from './summary.ts';
 import { progress } from './terminal.ts';
 
 /** Number of rows in a store. */
@@ -25,7 +29,7 @@ interface StoreSize {
   readonly fileMb: number;
 }
 
-export interface FilterResults extends Conditions {
+interface FilterResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly StoreSize[];
   /** In each sample, `scenario` is the target's name, and `contender` is the store's size. */
@@ -83,7 +87,7 @@ async function ownerKey(store: StoreSettings): Promise<string> {
 }
 
 /** Returns the name under which the samples of a store are reported. */
-export const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
+const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
 
 function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Case {
   const address = addressOf(target, size, file);
@@ -116,3 +120,35 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
   }
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }
+
+/** Maximum ratio of a filter's cost in the larger store to its cost in the smaller store. */
+const maxGrowth = 1.2;
+
+export function filtersMarkdown(results: FilterResults): string {
+  const { sizes, samples } = results;
+  const [small, large] = sizes;
+  if (small === undefined || large === undefined) throw new Error('There are two sizes.');
+  const rows = filterTargets.map(({ name }) => {
+    const side = (size: typeof small) => ({ scenario: name, contender: sizeName(size) });
+    const of = (size: typeof small) => median(samplesOf(samples, side(size)).map(cost));
+    return {
+      name,
+      small: of(small),
+      large: of(large),
+      growth: ratio(samples, cost, side(large), side(small)),
+    };
+  });
+  const worst = rows.reduce((most, row) => (row.growth > most.growth ? row : most));
+  const text = `CPU time per uncached request, ${said(large)} vs. ${said(small)}; largest growth: ${worst.name}`;
+  return [
+    describeConditions(results),
+    goalsTable([atMost(maxGrowth, text, worst.growth)], samples),
+    table(
+      ['CPU µs/request', said(small), said(large), 'growth'],
+      rows.map((row) => [row.name, row.small.toFixed(1), row.large.toFixed(1), `${row.growth.toFixed(2)} ×`]),
+    ),
+  ].join('\n\n');
+}
+
+const said = ({ animals, orders }: { animals: number; orders: number }) =>
+  `${animals.toLocaleString('en')} animals and ${orders.toLocaleString('en')} orders`;
