@@ -2,11 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openAdminServices } from '../src/app/app.ts';
-import { readConfig } from '../src/config.ts';
 import { encodeCursor, encodeFilters } from '../src/contract/cursor.ts';
-import { scopes } from '../src/domain/scope.ts';
-import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
 import { type FilterTarget, fillOrders, filterTargets, spelled } from './filter-targets.ts';
 import { atMost } from './goals.ts';
@@ -17,7 +13,7 @@ import type { Options } from './options.ts';
 import { describeConditions, goalsTable, table } from './report.ts';
 import { type Case, runRounds } from './rounds.ts';
 import type { ServerProcess } from './server-process.ts';
-import { embeddedStore, fill, type StoreSettings, startService } from './service.ts';
+import { embeddedStore, fill, issueKeys, startService } from './service.ts';
 import { median } from './statistics.ts';
 import { cost, ratio, samplesOf } from './summary.ts';
 import { progress } from './terminal.ts';
@@ -75,15 +71,9 @@ async function prepare(
   const file = join(folder, `${name}.db`);
   await fill(store, animals);
   fillOrders(file, orders);
-  const key = await ownerKey(store);
+  const [key = ''] = await issueKeys(store, 1);
   const server = servers.use(await startService(store, key));
   return { size: { animals, orders, fileMb: statSync(file).size / 2 ** 20 }, server, key, file };
-}
-
-async function ownerKey(store: StoreSettings): Promise<string> {
-  await using admin = await openAdminServices(readConfig(store));
-  const { id } = await admin.accounts.create('bench', 'enterprise', unlimited);
-  return (await admin.keys.create(id, 'owner', undefined, scopes)).key;
 }
 
 /** Returns the name under which the samples of a store are reported. */
