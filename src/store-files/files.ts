@@ -41,7 +41,7 @@ export function prepareStoreFiles(path: string, create: boolean): StoreFiles {
   if (!existsSync(path) || fileSize(path) === 0) expectNoLeftoverFiles(path);
   if (!create && !existsSync(path)) throw missingStoreError(path);
   const created = create && createFileIfMissing(path);
-  const data = systemUserName(path);
+  const data = resolveLinks(path);
   const found = statSync(data);
   if (found.isDirectory())
     throw new StoreUnusableError(`${data} is a folder. Set DATABASE_URL to a file in it.`);
@@ -59,7 +59,7 @@ export function prepareStoreFiles(path: string, create: boolean): StoreFiles {
 /** Returns the file names of a store that may not exist. Throws `StoreUnusableError`. */
 export function resolveStoreFiles(path: string): StoreFiles {
   const exists = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  return { ...storeFilePaths(exists ? systemUserName(path) : resolve(path)), created: false };
+  return { ...storeFilePaths(exists ? resolveLinks(path) : resolve(path)), created: false };
 }
 
 function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
@@ -72,7 +72,7 @@ function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
  * them, because it is always empty.
  */
 export function findLeftoverFiles(path: string): string[] {
-  const { data, limits } = storeFilePaths(existsSync(path) ? systemUserName(path) : resolve(path));
+  const { data, limits } = storeFilePaths(existsSync(path) ? resolveLinks(path) : resolve(path));
   return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
 }
 
@@ -157,7 +157,7 @@ function isRoot(): boolean {
   return process.geteuid?.() === 0;
 }
 
-function systemUserName(path: string): string {
+function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch (error) {
