@@ -4,7 +4,6 @@
  * output ends with a summary in Markdown and the number of passed and failed tests.
  */
 import { parseArgs } from 'node:util';
-import { coverage } from '../test/stress/coverage.ts';
 import { eventTests } from '../test/stress/events.ts';
 import { faultTests } from '../test/stress/faults.ts';
 import { hostile } from '../test/stress/hostile-json.ts';
@@ -47,7 +46,6 @@ const stressTests: readonly StressTest[] = [
   rolling,
   upgrade,
   soak,
-  coverage,
   mutation,
 ];
 
