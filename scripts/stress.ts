@@ -11,7 +11,6 @@ import { invalid } from '../test/stress/invalid.ts';
 import { json } from '../test/stress/json.ts';
 import { limitLaw } from '../test/stress/limit-model.ts';
 import { limitsTests } from '../test/stress/limits.ts';
-import { mutation } from '../test/stress/mutation.ts';
 import { onceTests } from '../test/stress/once.ts';
 import { overloaded } from '../test/stress/overload.ts';
 import { partitions } from '../test/stress/partitions.ts';
@@ -46,7 +45,6 @@ const stressTests: readonly StressTest[] = [
   rolling,
   upgrade,
   soak,
-  mutation,
 ];
 
 interface Outcome {
