@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import * as z from 'zod';
 import {
-  InvalidMemberError,
   int64Max,
   int64Min,
   JsonError,
@@ -77,66 +76,12 @@ describe('an int64 value', () => {
   });
 });
 
-/** Any JSON value whose numbers are small integers, with members that a parser might handle incorrectly. */
-const anyJson = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value, wholeNumbers)));
-
-function wholeNumbers(_key: string, value: unknown): unknown {
-  return typeof value === 'number' ? Math.trunc(value % 1_000) : value;
-}
-
-/** Converts a value from the standard parser, so that its numbers equal those of the exact parser. */
-function exact(value: unknown): unknown {
-  if (typeof value === 'number') return BigInt(value);
-  if (Array.isArray(value)) return value.map(exact);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, exact(member)]));
-}
-
 describe('JSON text', () => {
-  test('is parsed as the standard parser would parse it, for any strings', () => {
-    always(fc.tuple(anyJson, fc.constantFrom(undefined, 1, '\t\n\r ')), ([value, space]) => {
-      fc.pre(!JSON.stringify(value).includes('"__proto__"'));
-      expect(parseJson(JSON.stringify(value, undefined, space))).toEqual(exact(value));
-    });
-  });
-
-  test('is rejected if the standard parser rejects it', () => {
-    const broken = fc.tuple(anyJson, fc.nat(), fc.constantFrom('', ',', '}', ']', '"', '{', '0', 'x', '\\'));
-    always(fc.oneof(fc.string(), broken.map(broke)), (text) => {
-      fc.pre(!isStandard(text));
-      expect(() => parseJson(text)).toThrow(JsonError);
-    });
-  });
-
-  test('is rejected if it has a duplicate member, at any depth and however the name is escaped', () => {
-    const place = fc.tuple(fc.string(), fc.array(fc.constantFrom('array', 'object'), { maxLength: 30 }));
-    always(fc.tuple(place, anyJson, anyJson, fc.boolean()), ([[name, wrappers], one, two, escaped]) => {
-      fc.pre(name !== '__proto__');
-      const first = JSON.stringify(name);
-      const again = escaped
-        ? `"${[...Array(name.length).keys()].map((at) => unicode(name, at)).join('')}"`
-        : first;
-      let text = `{${first}: ${clean(one)}, ${JSON.stringify(`other${name}`)}: 1, ${again}: ${clean(two)}}`;
-      for (const wrapper of wrappers) text = wrapper === 'array' ? `[1, ${text}]` : `{"in": ${text}}`;
-      expect(() => parseJson(text)).toThrow(InvalidMemberError);
-    });
-  });
-
   test('is rejected with an error that lists all duplicate members and any __proto__ member', () => {
     const text = '{"a":1,"b":{"c":1,"c":2,"__proto__":3},"a":2,"a":3}';
     expect(() => parseJson(text)).toThrow(
       'c is given more than once; __proto__ is not allowed; a is given more than once',
     );
-  });
-
-  test('may use the same member name in different objects', () => {
-    expect(parseJson('[{"a":1},{"a":{"a":2}}]')).toEqual([{ a: 1n }, { a: { a: 2n } }]);
-  });
-
-  test('is rejected if it has a __proto__ member, however the name is escaped', () => {
-    for (const name of ['__proto__', '\\u005f_proto__', '\\u005F\\u005fproto\\u005f_']) {
-      expect(() => parseJson(`{"name":"Ozzy","${name}":{}}`)).toThrow(InvalidMemberError);
-    }
   });
 
   test('is parsed up to the maximum depth, without exhausting the stack', () => {
@@ -148,30 +93,7 @@ describe('JSON text', () => {
   });
 });
 
-function isStandard(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function broke([value, at, character]: [unknown, number, string]): string {
-  const text = JSON.stringify(value);
-  const place = at % (text.length + 1);
-  return text.slice(0, place) + character + text.slice(place + 1);
-}
-
-function unicode(name: string, at: number): string {
-  return `\\u${name.charCodeAt(at).toString(16).padStart(4, '0')}`;
-}
-
-function clean(value: unknown): string {
-  return JSON.stringify(value).replaceAll('__proto__', 'proto');
-}
-
-test('text near the limits of the fast parser for flat objects is parsed according to the grammar', async () => {
+test('text is parsed or rejected according to the grammar, by the fast parser for flat objects as well', async () => {
   await jsonTexts({ rounds: 4_000, seed: 20_301_205, progress: () => undefined });
 });
 

@@ -128,6 +128,7 @@ const others = [
   '{}',
   '{"a":1}',
   '{"a":1,"a":2}',
+  '[{"a":1},{"a":[{"a":1,"\\u0061":2}]}]',
 ];
 
 function anyValue(chance: Chance): string {
