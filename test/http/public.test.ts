@@ -42,6 +42,16 @@ test("health checks and requests with a key do not count against the address's l
   expect((await fetch(`${app.url}/livez`)).status).toBe(200);
 });
 
+test("the large script of the reference page gets a twentieth of the address's limit, and does not count against it", async () => {
+  await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '40' });
+  const statusOf = async (path: string) => (await fetch(app.url + path, { method: 'HEAD' })).status;
+  const script = '/docs/scalar.js';
+  expect([await statusOf(script), await statusOf(script), await statusOf(script)]).toEqual([200, 200, 429]);
+  expect(await statusOf(page)).toBe(200);
+  app.clock.advance(60);
+  expect(await statusOf(script)).toBe(200);
+});
+
 test('each client behind a trusted proxy has a separate limit', async () => {
   await using app = await startTestApp({
     PUBLIC_REQUESTS_PER_MINUTE: '1',

@@ -20,7 +20,8 @@ export function addImportCommand(program: Command, config: ReadConfig): void {
     ],
     notes: [
       'Fields: name, categoryId and, optionally, status (default: available). A CSV file starts with a header row,',
-      'with the columns in any order, in upper or lower case. Empty lines after the header row are skipped. Files must be in UTF-8.',
+      'with the columns in any order, in upper or lower case. Empty lines after the header row are skipped. Files must',
+      'be in UTF-8.',
       '',
       'CSV files of spreadsheets can be imported unchanged: the separator is the comma, semicolon or tab in the header',
       'row, or specified by a line such as "sep=;" before it. Empty cells at the end of a row are ignored. Integers',

@@ -39,6 +39,14 @@ const probes = new Set(['/livez', '/readyz']);
 const probeDelayMs = 100;
 const rejectionDelayMs = 1_000;
 
+const scriptPath = '/docs/scalar.js';
+/**
+ * Share of the requests per minute that may be for the script of the reference page. A browser needs it once per version,
+ * and it is so large that hundreds of clients that never read it would fill gigabytes of the system's send buffers, which
+ * takes seconds.
+ */
+const scriptShare = 1 / 20;
+
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
 
@@ -55,6 +63,7 @@ export interface PublicRoutes {
 export function createPublicRoutes(context: RequestContext, options: PublicRoutesOptions): PublicRoutes {
   const pageLimiter = new ClientRateLimiter(options.perMinute, context.clock);
   const probeLimiter = new ClientRateLimiter(options.perMinute, context.clock);
+  const scriptLimiter = new ClientRateLimiter(Math.ceil(options.perMinute * scriptShare), context.clock);
   const root = options.publicUrl ?? '';
   const guides = createGuides({ ...options, root });
   const pages = new Map<string, Page>([
@@ -65,7 +74,7 @@ export function createPublicRoutes(context: RequestContext, options: PublicRoute
     ...clientPackageRoutes(),
     ['/client.tgz', () => redirect(302, `${root}${currentClientPath}`)],
     ['/docs', serveReference(options.openapi)],
-    ['/docs/scalar.js', serveReferenceScript()],
+    [scriptPath, serveReferenceScript()],
     ['/openapi.json', openapiPage(context, options)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(context, options)],
@@ -75,7 +84,8 @@ export function createPublicRoutes(context: RequestContext, options: PublicRoute
     const { request, requestId } = incoming;
     const page = path === undefined ? undefined : pages.get(path);
     const isProbe = path !== undefined && probes.has(path);
-    const [limiter, delayMs] = isProbe ? [probeLimiter, probeDelayMs] : [pageLimiter, rejectionDelayMs];
+    const otherLimiter = path === scriptPath ? scriptLimiter : pageLimiter;
+    const [limiter, delayMs] = isProbe ? [probeLimiter, probeDelayMs] : [otherLimiter, rejectionDelayMs];
     const waitSeconds = limiter.take(incoming.network());
     // A client over its limit is delayed, so that immediate retries gain nothing.
     const isInTime = waitSeconds === 0 || (await limiter.delay(delayMs));
