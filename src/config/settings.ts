@@ -144,7 +144,7 @@ export const settings = {
   ),
   PUBLIC_REQUESTS_PER_MINUTE: setting(
     '600',
-    'Requests to paths outside /v1 allowed per minute and client address before 429. Excludes health checks. A twentieth as many are allowed to /docs/scalar.js.',
+    'Requests outside /v1 per minute and client address before 429 (/docs/scalar.js: 5%). Excludes health checks.',
     integer(1, 1_000_000_000),
   ),
   BAN_STRIKES: setting(
