@@ -29,6 +29,14 @@ export function allowedTransitions(status: OrderStatus): readonly OrderTransitio
  * sold again or deleted.
  */
 export function petStatusAfter(step: OrderTransition, status: PetStatus): PetStatus | undefined {
-  const returned = status === 'sold' ? 'available' : undefined;
-  return ({ approve: undefined, deliver: 'sold', cancel: 'available', return: returned } as const)[step];
+  switch (step) {
+    case 'approve':
+      return undefined;
+    case 'deliver':
+      return 'sold';
+    case 'cancel':
+      return 'available';
+    case 'return':
+      return status === 'sold' ? 'available' : undefined;
+  }
 }

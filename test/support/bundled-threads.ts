@@ -4,7 +4,7 @@
  */
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type TemporaryFolder, temporaryFolder } from './folder.ts';
+import { temporaryFolder } from './folder.ts';
 
 interface BundledThreads extends AsyncDisposable {
   readonly environment: { readonly BUNDLED_THREADS: string };
@@ -14,7 +14,7 @@ const source = fileURLToPath(new URL('../../src/', import.meta.url));
 const threads = ['app/writer-thread.ts', 'webhooks/receiver-thread.ts'];
 
 export async function bundleThreads(): Promise<BundledThreads> {
-  const folder: TemporaryFolder = await temporaryFolder();
+  const folder = await temporaryFolder();
   await Bun.build({
     entrypoints: threads.map((file) => join(source, file)),
     outdir: folder.path,
