@@ -11,6 +11,7 @@ import {
   leaseLimits,
   type SettledDelivery,
 } from '../domain/delivery.ts';
+import { runAtMultiples } from '../domain/run-at-multiples.ts';
 import type { BeginRun, TaskRun } from '../domain/task-run.ts';
 import { type DisablingOutcome, evaluateAttempt, type NotSent, reschedule, type Send } from './attempt.ts';
 import { RequestsInFlight } from './requests-in-flight.ts';
@@ -95,7 +96,7 @@ export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #inFlight = new Set<Promise<void>>();
   readonly #stopController = new AbortController();
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer: Disposable;
   readonly #requests: RequestsInFlight;
   #settled: SettledDelivery[] = [];
   /** Outcomes of deliveries that another transaction has locked. Every check tries to store them until the lease ends. */
@@ -124,7 +125,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#requests = new RequestsInFlight(options.places);
-    this.#timer = setInterval(this.#check, pollIntervalMs).unref();
+    this.#timer = runAtMultiples(pollIntervalMs, this.#check);
     this.#check();
   }
 
@@ -140,7 +141,7 @@ export class Dispatcher {
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
     clearTimeout(this.#pacedTimer);
     clearTimeout(this.#pauseTimer);
     await this.#finish();

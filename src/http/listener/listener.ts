@@ -8,7 +8,8 @@ import { type PortSocket, refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
 
-const countEveryMs = 100;
+/** Intervals between counts of the connections. While their number does not change, the process is woken less often. */
+const countEveryMs = { changed: 100, unchanged: 250 } as const;
 /** Time allowed for requests in flight on connections that will be closed. */
 const lastRequestsMs = 1_000;
 const logEveryMs = 60_000;
@@ -56,6 +57,8 @@ export class Listener implements Disposable {
     | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<string> }
     | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
+  #open = 0;
+  #countEveryMs: number = countEveryMs.changed;
 
   /** Throws if the port is not available. */
   constructor(options: ListenerOptions) {
@@ -66,7 +69,10 @@ export class Listener implements Disposable {
     this.hostname = this.#current.hostname;
     this.#acceptPauses = new AcceptPauses(this.port);
     this.#bound = bound(this.port);
-    this.#timer = runAtMultiples(countEveryMs, () => this.#sample());
+    this.#timer = runAtMultiples(
+      () => this.#countEveryMs,
+      () => this.#sample(),
+    );
   }
 
   /**
@@ -86,6 +92,7 @@ export class Listener implements Disposable {
   /** Closes all connections and refuses new ones for `ms` milliseconds; used by the sandbox. */
   refuse(ms: number): void {
     this.#refusesUntil = performance.now() + ms;
+    this.#countEveryMs = countEveryMs.changed;
     this.#isListening = false;
     void this.#former?.server.stop(true);
     this.#former = undefined;
@@ -131,7 +138,10 @@ export class Listener implements Disposable {
     if (performance.now() < this.#refusesUntil) return;
     if (!this.#isListening) this.#listenAgain();
     const open = this.#bound.open();
-    if (open < this.#bound.maxConnections) return;
+    const isFull = open >= this.#bound.maxConnections;
+    this.#countEveryMs = open === this.#open && !isFull ? countEveryMs.unchanged : countEveryMs.changed;
+    this.#open = open;
+    if (!isFull) return;
     if (this.#former === undefined) this.#renew(open);
     else if (performance.now() - this.#former.since > lastRequestsMs || this.#bound.isExhausted())
       this.#drop(this.#former.server, this.#former.others);

@@ -1,5 +1,6 @@
 import type { EventRepresentation } from '../../contract/representations.ts';
 import type { Clock } from '../../domain/clock.ts';
+import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import { type BeginRun, unobserved } from '../../domain/task-run.ts';
 import type { EventStore } from '../../storage/storage.ts';
 
@@ -33,7 +34,7 @@ export class EventTail implements Disposable {
   readonly #listeners = new Map<Listener, bigint>();
   /** Id of the last delivered event. */
   #position = 0n;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Disposable | undefined;
   #soon: NodeJS.Timeout | undefined;
   #polls = 0;
   #isReading = false;
@@ -96,15 +97,16 @@ export class EventTail implements Disposable {
 
   #start(after: bigint): void {
     this.#position = after;
-    this.#timer = setInterval(() => {
+    this.#timer = runAtMultiples(pollIntervalMs, () => {
       const now = this.#clock.steady();
       this.#end('time', ({ until }) => until <= now);
       void this.#poll();
-    }, pollIntervalMs);
+    });
   }
 
   #stop(): void {
-    clearInterval(this.#timer);
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
     clearTimeout(this.#soon);
     this.#soon = undefined;
     this.#beginRead().notNeeded();
