@@ -3,7 +3,8 @@
  * `--tiers=quick,slow,environment,elsewhere`:
  *
  * - `quick` (default, used by `npm test`): formatting, types, and the tests in all folders that are not slow.
- * - `slow`: tests that kill processes, break servers, exhaust connections, drive browsers or install packages.
+ * - `slow`: tests that kill processes, break servers, exhaust connections, drive browsers or install packages, and tests of
+ *   PostgreSQL alone.
  * - `environment`: the tests of both kinds whose outcome could depend on the user, the folder, the locale, the time zone or
  *   the number of cores.
  * - `elsewhere`: `environment` again, as another user, on one core, in another locale and order (.ci/elsewhere).

@@ -1,4 +1,4 @@
-/** Guarantees of every store, regardless of the engine. `storage.test.ts` lists the stores. */
+/** Guarantees of every store, regardless of the engine. */
 import { describe } from 'bun:test';
 import { accountPagesConform, closingConforms } from './accounts-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';

@@ -1,11 +1,9 @@
+/** SQLite gives the guarantees of every store. test/postgres/storage.test.ts is the same for PostgreSQL and Redis. */
 import { describe } from 'bun:test';
-import { clusterPlaces } from './cluster-place.ts';
 import { storageConforms } from './conformance.ts';
-import { type MakePlace, sqlitePlace, storeTests, threadedPlace } from './place.ts';
+import { sqlitePlace, storeTests, threadedPlace } from './place.ts';
 import { versionsConform } from './versions-conformance.ts';
 
-const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
-
-for (const [name, makePlace] of Object.entries(stores)) storageConforms(name, makePlace);
+storageConforms('SQLite', sqlitePlace);
 
 describe('SQLite, written by another thread', () => versionsConform(storeTests(threadedPlace)));

@@ -7,8 +7,6 @@ import { type Begin, MigrationLocked, whenUnlocked } from '../../src/storage/pos
 import { newestFormat } from '../../src/storage/postgres/migration-steps.ts';
 import { createReads } from '../../src/storage/postgres/reads.ts';
 import { foldCase } from '../../src/tables/accounts.ts';
-import { describeWithServers } from '../support/describe-with-servers.ts';
-import { rejectionOf } from '../support/rejection.ts';
 import {
   formatIn,
   formatOf11,
@@ -19,7 +17,9 @@ import {
   openSession,
   writeStoreOf10,
   writeStoreOf11,
-} from './postgres-kit.ts';
+} from '../storage/postgres-kit.ts';
+import { describeWithServers } from '../support/describe-with-servers.ts';
+import { rejectionOf } from '../support/rejection.ts';
 
 /** Adds an animal as version 1.1.0 does. */
 async function addAnimal(session: SQL, name: string): Promise<void> {

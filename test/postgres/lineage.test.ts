@@ -9,9 +9,9 @@ import { adoptPrefix, identifyProcess } from '../../src/storage/postgres/identit
 import { Lineage } from '../../src/storage/postgres/lineage.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
 import { skippedIdsPerRestore as gap } from '../../src/tables/events.ts';
+import { openDatabase, openSession, openWriters } from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { testServers } from '../support/servers.ts';
-import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

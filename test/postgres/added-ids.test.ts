@@ -3,9 +3,9 @@ import { expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/representations.ts';
 import { retentionMs } from '../../src/operations/changes/idempotency.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { now, openCatalogue } from '../storage/catalogue-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
-import { now, openCatalogue } from './catalogue-kit.ts';
-import { newPet } from './samples.ts';
 
 const preconditions = {};
 

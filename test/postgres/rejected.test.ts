@@ -3,10 +3,10 @@ import { expect, spyOn, test } from 'bun:test';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { openCatalogue, pausing, rename } from '../storage/catalogue-kit.ts';
+import { lockers } from '../storage/postgres-kit.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { until } from '../support/wait.ts';
-import { openCatalogue, pausing, rename } from './catalogue-kit.ts';
-import { lockers } from './postgres-kit.ts';
 
 /** Gives an animal a status that the table does not allow. */
 const spoil = {

@@ -8,11 +8,11 @@ import type { UsageReport } from '../../src/storage/admin.ts';
 import { createReads } from '../../src/storage/postgres/reads.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { lockAwaited, openDatabase, openSession, openWriters } from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { testServers } from '../support/servers.ts';
 import { newReport } from '../support/usage.ts';
 import { until } from '../support/wait.ts';
-import { lockAwaited, openDatabase, openSession, openWriters } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

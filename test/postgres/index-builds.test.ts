@@ -2,11 +2,11 @@
 import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { apply, migrationSteps, newestFormat } from '../../src/storage/postgres/migration-steps.ts';
+import { formatIn, formatOf11, openDatabase, openSession, writeStoreOf11 } from '../storage/postgres-kit.ts';
+import { demand } from '../storage/schema.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { until } from '../support/wait.ts';
-import { formatIn, formatOf11, openDatabase, openSession, writeStoreOf11 } from './postgres-kit.ts';
-import { demand } from './schema.ts';
 
 /** The first index of the step. */
 const index = 'orders_by_reference';

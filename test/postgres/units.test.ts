@@ -6,11 +6,11 @@ import type { Awaitable } from '../../src/domain/awaitable.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { lockers, openDatabase, openSession, outcomeOf, untilDone } from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { lockers, openDatabase, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 const account = {
   name: 'shop',

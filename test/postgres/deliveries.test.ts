@@ -8,9 +8,9 @@ import type {
 } from '../../src/domain/delivery.ts';
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
+import { now, openCatalogue } from '../storage/catalogue-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { leaseRequest } from '../support/webhooks.ts';
-import { now, openCatalogue } from './catalogue-kit.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

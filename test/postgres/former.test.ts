@@ -4,10 +4,10 @@ import { units } from '../../src/operations/units.ts';
 import { readState } from '../../src/storage/postgres/versions.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
+import { now } from '../storage/catalogue-kit.ts';
+import { lockAwaited, openDatabase, openSession, writeStoreOf11 } from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
-import { now } from './catalogue-kit.ts';
-import { lockAwaited, openDatabase, openSession, writeStoreOf11 } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 await describeWithServers('while an instance of version 1.1.0 is running', ({ makeSchema }) => {
   /** A store with an animal, and a session that locks like version 1.1.0. */

@@ -5,10 +5,10 @@
 import { expect, test } from 'bun:test';
 import { ApiError } from '../../src/contract/api-error.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { now, openCatalogue, pausing, rename } from '../storage/catalogue-kit.ts';
+import { lockers } from '../storage/postgres-kit.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { until } from '../support/wait.ts';
-import { now, openCatalogue, pausing, rename } from './catalogue-kit.ts';
-import { lockers } from './postgres-kit.ts';
 
 const preconditions = {};
 

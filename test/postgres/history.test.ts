@@ -3,8 +3,8 @@ import { afterAll, expect, test } from 'bun:test';
 import { buildGroupStatement, shaped } from '../../src/storage/postgres/groups/statement.ts';
 import { storedResponses } from '../../src/tables/stored-responses.ts';
 import type { Table } from '../../src/tables/table.ts';
+import { openDatabase, openSession } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
-import { openDatabase, openSession } from './postgres-kit.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
