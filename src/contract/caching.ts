@@ -5,10 +5,13 @@
  */
 export const cacheControl = { success: 'private, no-cache', error: 'no-store', stream: 'no-store' } as const;
 
+/** 128 bits in base64url. */
+const etagLength = 22;
+
 /**
- * Returns a strong entity tag (RFC 9110, section 8.8.3) for a body. The hash only distinguishes versions of a resource,
- * so it need not be cryptographic.
+ * Returns a strong entity tag (RFC 9110, section 8.8.3) for a body. The hash is cryptographic, because clients choose the
+ * names of animals: with another hash, they could find a name that changes an animal, but not the tag that others have.
  */
 export function computeEtag(body: string): string {
-  return `"${Bun.hash.xxHash64(body).toString(36)}"`;
+  return `"${Bun.SHA256.hash(body, 'base64url').slice(0, etagLength)}"`;
 }

@@ -3,6 +3,7 @@
  * each operation are in every-conditional-operation.test.ts.
  */
 import { describe, expect, test } from 'bun:test';
+import { computeEtag } from '../../src/contract/caching.ts';
 import { startAppForFile, startTestApp } from '../support/app.ts';
 import { type Buyer, buyerOf } from '../support/orders.ts';
 import { addPets, newPet } from '../support/pets.ts';
@@ -30,7 +31,18 @@ describe('304', () => {
   });
 });
 
+/** Animals with the same xxHash64, which a client that chooses the name finds in milliseconds. */
+const colliding = [
+  'A'.repeat(104),
+  `RENAMED AAAAAAAbYIa8j9YdCFNrPkiMStwAF-UXkM0A2BQ-eVF]B (-Uka-_-i_Z:*ALF-wVd0MpK:${'A'.repeat(25)}`,
+].map((name) => JSON.stringify({ id: 10, name, categoryId: 5, status: 'available' }));
+
 describe('an ETag', () => {
+  test('cannot be kept by choosing the name of a changed animal', () => {
+    expect(new Set(colliding.map((body) => Bun.hash.xxHash64(body))).size).toBe(1);
+    expect(new Set(colliding.map(computeEtag)).size).toBe(2);
+  });
+
   test('is the same for HEAD, for a cached page, and after a restart', async () => {
     await using fresh = await startTestApp();
     const own = await buyerOf(fresh);
