@@ -209,6 +209,20 @@ test('a body may have 1,024 chunks, and is rejected if it has more', async () =>
   ]);
 });
 
+describe('a request that waits for events', () => {
+  test.each([
+    ['a page of events', 'GET /v1/events?wait=30&after=0'],
+    ['a stream', 'GET /v1/events/stream'],
+  ])(
+    'is rejected if it is chunked, because its body would be parsed until the response: %s',
+    async (_, line) => {
+      const [response, ...more] = await inSteps(head(line, authorization) + chunks(1, 1), next);
+      expect([response?.status, response?.headers.get('connection'), more]).toEqual([400, 'close', []]);
+      expect(response?.body).toContain('Transfer-Encoding');
+    },
+  );
+});
+
 test('the connection is closed after the response to a GET request with a chunked body', async () => {
   const answers = await inSteps(`${head('GET /v1/pets', authorization)}2\r\n{}\r\n0\r\n\r\n`);
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);

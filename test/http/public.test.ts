@@ -4,7 +4,7 @@ import { createPublicRoutes } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
-const page = '/openapi.json';
+const page = '/docs/errors';
 
 test('without a key, an address gets a limited number of responses per minute, then 429', async () => {
   await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '3' });
@@ -42,14 +42,31 @@ test("health checks and requests with a key do not count against the address's l
   expect((await fetch(`${app.url}/livez`)).status).toBe(200);
 });
 
-test("the large script of the reference page gets a twentieth of the address's limit, and does not count against it", async () => {
-  await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '40' });
-  const statusOf = async (path: string) => (await fetch(app.url + path, { method: 'HEAD' })).status;
+test('a response counts once per 128 KiB, and all addresses together get large ones for five times the limit', async () => {
+  await using app = await startTestApp({
+    PUBLIC_REQUESTS_PER_MINUTE: '40',
+    TRUSTED_PROXIES: '127.0.0.1,::1',
+  });
   const script = '/docs/scalar.js';
-  expect([await statusOf(script), await statusOf(script), await statusOf(script)]).toEqual([200, 200, 429]);
-  expect(await statusOf(page)).toBe(200);
+  const read = async (path: string, address: number, method = 'GET') => {
+    const headers = { 'X-Forwarded-For': `203.0.113.${address}`, 'Accept-Encoding': 'identity' };
+    const response = await fetch(app.url + path, { method, headers });
+    await response.bytes();
+    return response.status;
+  };
+
+  // 34 parts.
+  expect([await read(script, 1), await read(script, 1), await read(script, 1)]).toEqual([200, 200, 429]);
+  expect([
+    await read(script, 2),
+    await read(script, 3),
+    await read(script, 4),
+    await read(script, 5),
+  ]).toEqual([200, 200, 200, 200]);
+  expect([await read(script, 6), await read('/openapi.json', 7)]).toEqual([429, 429]);
+  expect([await read(page, 6), await read(script, 7, 'HEAD')]).toEqual([200, 200]);
   app.clock.advance(60);
-  expect(await statusOf(script)).toBe(200);
+  expect(await read(script, 1)).toBe(200);
 });
 
 test('each client behind a trusted proxy has a separate limit', async () => {
@@ -73,7 +90,7 @@ const options = {
 };
 
 test.each([
-  ['rejections', page, 429],
+  ['rejections', '/openapi.json', 429],
   ['health checks over the budget', '/livez', 200],
 ])(
   'at most 1,000 %s are delayed at a time, and the connections of the others are closed',

@@ -27,8 +27,11 @@ export class ClientRateLimiter {
     this.#maxDelayed = maxDelayed;
   }
 
-  /** Counts a response. Returns 0 within the budget, or else the seconds (at least 1) until the window ends. */
-  take(client: string): number {
+  /**
+   * Counts a response, `times` times if it is large. Returns 0 within the budget, or else the seconds (at least 1) until the
+   * window ends.
+   */
+  take(client: string, times = 1): number {
     const now = this.#clock.steady();
     let window = this.#windows.get(client);
     if (window === undefined || window.endsAt <= now) {
@@ -36,7 +39,7 @@ export class ClientRateLimiter {
       this.#windows.set(client, window);
     }
     if (window.count >= this.#perMinute) return Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
-    window.count++;
+    window.count += times;
     return 0;
   }
 

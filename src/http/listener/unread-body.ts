@@ -15,8 +15,11 @@ export const maxDroppedChunks = 256;
  * limit.
  */
 export const maxDroppedPerMinute = 100;
-/** Maximum number of responses that wait for the rest of a body. The runtime holds up to 1 MB of each body. */
-export const maxWaiting = 100;
+/**
+ * Maximum number of responses that wait for the rest of a body. The runtime parses up to 512 KiB of each body in every
+ * event-loop tick, which takes 2 ms in small chunks.
+ */
+export const maxWaiting = 4;
 const waitMs = 1_000;
 
 /** A request, and the client that sent it. */

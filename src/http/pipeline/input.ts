@@ -34,10 +34,10 @@ export function readInput<Read = OperationRequest['input']>(
   const read = () => operation.body && readJsonBody(request, operation.body);
   return andThen(orElse<JsonBody | ApiError | undefined>(read, asBodyError), (json) => {
     const params = readParams(operation, path);
-    const query = applyLastEventId(
+    const query = expectNoChunks(
       operation,
       request.headers,
-      readQuery(operation, requestQuery(request.url)),
+      applyLastEventId(operation, request.headers, readQuery(operation, requestQuery(request.url))),
     );
     const preconditions = readPreconditions(operation, request.headers);
     const idempotencyKey = readIdempotencyKey(operation, request.headers);
@@ -118,6 +118,21 @@ function applyLastEventId(
     return 'mistakes' in query ? query : { value: { ...(query.value as object), after } };
   const message = 'must be a 64-bit integer, in plain decimal digits';
   return { mistakes: [...validationErrors(query), { in: 'header', name: 'Last-Event-ID', message }] };
+}
+
+/**
+ * Rejects a chunked request that waits for events. The runtime does not let the service read the body of a GET request, but
+ * parses all that the client sends until the response, which in small chunks occupies the whole event loop.
+ */
+function expectNoChunks(
+  { success }: Operation,
+  headers: Headers,
+  query: ValidationResult<unknown>,
+): ValidationResult<unknown> {
+  const waits = success.stream || ('value' in query && (query.value as { wait?: number } | undefined)?.wait);
+  if (!waits || headers.get('transfer-encoding') === null) return query;
+  const message = 'must be absent from a request that waits for events, which has no body';
+  return { mistakes: [...validationErrors(query), { in: 'header', name: 'Transfer-Encoding', message }] };
 }
 
 const noBody: ValidationResult<unknown> = { value: undefined };

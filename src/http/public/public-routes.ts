@@ -10,6 +10,7 @@ import { hasMultipleHosts, multipleHostsError } from '../pipeline/request-head.t
 import { errorPageHeaders, type HeaderFields, setMethodHeaders } from '../pipeline/response-headers.ts';
 import { clientPackageRoutes, currentClientPath } from './client-packages.ts';
 import { createGuides, type Guides } from './guides.ts';
+import { PageLimiter } from './page-limiter.ts';
 import { serveReference, serveReferenceScript } from './reference.ts';
 
 /** Routes outside /v1, which need no credential. */
@@ -23,8 +24,8 @@ export interface PublicRoutesOptions {
   /** Returns the public URL, or else the address that the service listens on. Called once it is listening. */
   readonly address: () => string;
   /**
-   * Maximum number of responses per minute and client network, except for health checks. Additional requests are
-   * refused with 429.
+   * Maximum number of responses per minute and client network, except for health checks; large responses count several
+   * times. Additional requests are refused with 429.
    */
   readonly perMinute: number;
   /** Returns the known failures without checking the store. Throws `service_unavailable` if no request can succeed. */
@@ -38,14 +39,6 @@ const probes = new Set(['/livez', '/readyz']);
 /** Shorter than the timeouts of typical load balancers. */
 const probeDelayMs = 100;
 const rejectionDelayMs = 1_000;
-
-const scriptPath = '/docs/scalar.js';
-/**
- * Share of the requests per minute that may be for the script of the reference page. A browser needs it once per version,
- * and it is so large that hundreds of clients that never read it would fill gigabytes of the system's send buffers, which
- * takes seconds.
- */
-const scriptShare = 1 / 20;
 
 const unavailable = errors.service_unavailable.status;
 const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
@@ -61,9 +54,8 @@ export interface PublicRoutes {
 }
 
 export function createPublicRoutes(context: RequestContext, options: PublicRoutesOptions): PublicRoutes {
-  const pageLimiter = new ClientRateLimiter(options.perMinute, context.clock);
+  const pageLimiter = new PageLimiter(options.perMinute, context.clock);
   const probeLimiter = new ClientRateLimiter(options.perMinute, context.clock);
-  const scriptLimiter = new ClientRateLimiter(Math.ceil(options.perMinute * scriptShare), context.clock);
   const root = options.publicUrl ?? '';
   const guides = createGuides({ ...options, root });
   const pages = new Map<string, Page>([
@@ -74,7 +66,7 @@ export function createPublicRoutes(context: RequestContext, options: PublicRoute
     ...clientPackageRoutes(),
     ['/client.tgz', () => redirect(302, `${root}${currentClientPath}`)],
     ['/docs', serveReference(options.openapi)],
-    [scriptPath, serveReferenceScript()],
+    ['/docs/scalar.js', serveReferenceScript()],
     ['/openapi.json', openapiPage(context, options)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(context, options)],
@@ -84,15 +76,17 @@ export function createPublicRoutes(context: RequestContext, options: PublicRoute
     const { request, requestId } = incoming;
     const page = path === undefined ? undefined : pages.get(path);
     const isProbe = path !== undefined && probes.has(path);
-    const otherLimiter = path === scriptPath ? scriptLimiter : pageLimiter;
-    const [limiter, delayMs] = isProbe ? [probeLimiter, probeDelayMs] : [otherLimiter, rejectionDelayMs];
-    const waitSeconds = limiter.take(incoming.network());
-    // A client over its limit is delayed, so that immediate retries gain nothing.
-    const isInTime = waitSeconds === 0 || (await limiter.delay(delayMs));
-    const response =
-      isProbe || waitSeconds === 0
-        ? await pageResponse(context, incoming, page, guides)
-        : tooManyRequests(waitSeconds);
+    let response = await pageResponse(context, incoming, page, guides);
+    const network = incoming.network();
+    const waitSeconds = isProbe
+      ? probeLimiter.take(network)
+      : await pageLimiter.take(network, response.ok && request.method === 'GET' ? path : undefined, response);
+    // A client over its limit is delayed, so that immediate retries gain nothing. During a delay, the runtime would parse
+    // all that is sent of a chunked body.
+    const [limiter, delayMs] = isProbe ? [probeLimiter, probeDelayMs] : [pageLimiter, rejectionDelayMs];
+    const isChunked = request.headers.get('transfer-encoding') !== null;
+    const isInTime = waitSeconds === 0 || (!isChunked && (await limiter.delay(delayMs)));
+    if (waitSeconds > 0 && !isProbe) response = tooManyRequests(waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     if (incoming.countUnmetered() || !isInTime) response.headers.set('Connection', 'close');
     setMethodHeaders(response, request.method);
@@ -103,7 +97,7 @@ export function createPublicRoutes(context: RequestContext, options: PublicRoute
 }
 
 const tooManyMessage =
-  'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
+  'Too many unauthenticated requests from this address, or too many for large documents from all addresses. Retry after the number of seconds in the Retry-After header.';
 
 function tooManyRequests(waitSeconds: number): Response {
   const error = new ApiError('rate_limit_exceeded', { message: tooManyMessage });
