@@ -22,6 +22,10 @@ export interface Runtime {
   readonly backupCommand?: readonly string[];
   /** Whether this process can write its log. By default, this is not observed. */
   readonly output?: OutputHealth;
+  /** Interval between usage records, and between removals of old rows, in ms. */
+  readonly recordEveryMs?: number;
+  /** Interval between checks for due deliveries, in ms. */
+  readonly sendEveryMs?: number;
   /** Wraps request handling; used only by the sandbox. */
   readonly middleware?: Middleware;
   /** Wraps the sending of webhooks; used only by the sandbox. */

@@ -48,6 +48,7 @@ interface ServiceWatchOptions {
   /** Worker number of this process, and the time when the instance started. */
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
   readonly tasks: Pick<BackgroundTasks, 'usage' | 'sweeps'>;
+  readonly recordEveryMs: number | undefined;
 }
 
 interface WatchedServer {
@@ -98,13 +99,13 @@ export class ServiceWatch implements Watch, AsyncDisposable {
 
   /** Starts recording usage under the name of the instance. */
   begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
-    const { config, store, clock, randomBytes, log, worker, tasks } = this.#options;
+    const { config, store, clock, randomBytes, log, worker, tasks, recordEveryMs } = this.#options;
     this.#inFlight = inFlight;
     this.#openStreams = openStreams;
     this.#eventListeners = eventListeners;
     this.#port = port;
     this.#recorder = new UsageRecorder({
-      ...{ store, clock, randomBytes, counter: this.counter },
+      ...{ store, clock, randomBytes, counter: this.counter, recordEveryMs },
       instance: {
         name: this.instance,
         version: packageJson.version,

@@ -126,11 +126,10 @@ export async function startService(
   const admin = started.use(await openAdminServices(processConfig(config, worker), runtime, how));
   const { storage, webhooks, tasks } = admin;
   outages.watch(storage);
-  const { randomBytes, output } = runtime;
+  const { randomBytes, output, recordEveryMs, sendEveryMs } = runtime;
   const { clock } = storage;
-  const watch = started.use(
-    new ServiceWatch({ config, store: storage, clock, randomBytes, log, output, worker, tasks }),
-  );
+  const shared = { store: storage, clock, randomBytes, log };
+  const watch = started.use(new ServiceWatch({ ...shared, config, output, worker, tasks, recordEveryMs }));
   await skipEventIds(storage, config.events.areRecorded);
   const events = started.use(new EventFeed(storage.events, clock, tasks.events.begin));
   const streams = started.use(new EventStreams(storage, events, clock));
@@ -155,8 +154,7 @@ export async function startService(
   });
   const url = () => localUrl(server.hostname ?? config.host, server.port);
   const dependencies = {
-    ...{ randomBytes, clock, webhooks, log },
-    store: storage,
+    ...{ ...shared, webhooks, sendEveryMs },
     tail: events.tail,
     counter: watch.counter,
     begin: tasks.webhooks.begin,

@@ -62,6 +62,7 @@ export function createWebhookServices(
 }
 
 interface SendingDependencies extends Pick<Runtime, 'clock' | 'randomBytes'> {
+  readonly sendEveryMs: number | undefined;
   readonly store: Store;
   readonly tail: EventTail;
   readonly webhooks: WebhookServices;
@@ -93,6 +94,7 @@ export function startSending(config: Config, dependencies: SendingDependencies):
     },
     notice: (message, fields) => log.warn(fields, message),
     begin: dependencies.begin,
+    pollEveryMs: dependencies.sendEveryMs,
   });
 }
 

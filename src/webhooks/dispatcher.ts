@@ -30,7 +30,7 @@ export const maxLeaseMs = 2 * leaseMs;
 const maxLost = 100;
 /**
  * Pause after a round that failed: without one, each attempt that ends would start another round. Doubles with each
- * failure in a row, up to `pollIntervalMs`, because a store that is full or locked may accept the next round.
+ * failure in a row, up to `pollEveryMs`, because a store that is full or locked may accept the next round.
  */
 const minPauseMs = 100;
 /** Minimum remaining time of the lease at the start of an attempt. */
@@ -40,8 +40,6 @@ const latestStartMs = 20_000;
  * deliveries stay due, because another process may have the key.
  */
 const secretRetryMs = 60_000;
-/** Interval between checks for due retries, and for events that this process was not notified of. */
-const pollIntervalMs = 1_000;
 /** Interval between checks while an account has used up its pace. */
 const pacedIntervalMs = 100;
 /** How long a webhook whose queue of deliveries is full is skipped. Ends early when one of its deliveries ends. */
@@ -90,12 +88,15 @@ interface DispatcherOptions {
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
   /** Called at the start of each check and round. A check that wakes the rounds does not report a success. */
   readonly begin: BeginRun;
+  /** Interval between checks for due retries, and for events that this process was not notified of. Defaults to 1,000. */
+  readonly pollEveryMs?: number | undefined;
 }
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #inFlight = new Set<Promise<void>>();
   readonly #stopController = new AbortController();
+  readonly #pollEveryMs: number;
   readonly #timer: Disposable;
   readonly #requests: RequestsInFlight;
   #settled: SettledDelivery[] = [];
@@ -125,7 +126,8 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.#requests = new RequestsInFlight(options.places);
-    this.#timer = runAtMultiples(pollIntervalMs, this.#check);
+    this.#pollEveryMs = options.pollEveryMs ?? 1_000;
+    this.#timer = runAtMultiples(this.#pollEveryMs, this.#check);
     this.#check();
   }
 
@@ -244,7 +246,7 @@ export class Dispatcher {
   /** Starts the next round after the pause. */
   #pause(): void {
     if (this.#isStopping) return;
-    const ms = Math.min(minPauseMs * 2 ** this.#failed++, pollIntervalMs);
+    const ms = Math.min(minPauseMs * 2 ** this.#failed++, this.#pollEveryMs);
     this.#pauseTimer = setTimeout(() => {
       this.#pauseTimer = undefined;
       this.wake();

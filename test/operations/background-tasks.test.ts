@@ -144,7 +144,8 @@ test.skipIf(servers === undefined)(
     const { makeSchema, redisUrl, makePrefix } = servers as NonNullable<typeof servers>;
     await using schema = await makeSchema();
     const redis = { REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() };
-    await using app = await startTestApp({ DATABASE_URL: schema.url, ...redis, ...patientSettings });
+    const settings = { DATABASE_URL: schema.url, ...redis, ...patientSettings };
+    await using app = await startTestApp(settings, undefined, undefined, { recordEveryMs: 50 });
     await using session = openSession(schema.url);
     const [original] = await session`SELECT pg_get_functiondef('number_events'::regproc) AS text`;
     const stream = await fetch(`${app.url}/v1/events/stream`, {
@@ -155,7 +156,7 @@ test.skipIf(servers === undefined)(
       "CREATE OR REPLACE FUNCTION number_events() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$",
     );
     await until(async () => {
-      app.clock.advance(1);
+      app.clock.advance(10);
       const found = await troublesOf(app);
       return found.includes(troubles.events) && found.includes(troubles.sweeps);
     });

@@ -52,7 +52,7 @@ export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
   resolve: Resolve | undefined = settings.WEBHOOKS === 'on' ? undefined : publicly,
-  more: Pick<Runtime, 'aroundSend'> = {},
+  more: Pick<Runtime, 'aroundSend' | 'recordEveryMs' | 'sendEveryMs'> = {},
 ): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());

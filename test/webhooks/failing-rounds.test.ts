@@ -84,7 +84,8 @@ describe.each(engines)('on %s', (_, open) => {
   test('rounds that fail for 10 seconds are reported until one succeeds, or until there are no webhooks', async () => {
     await using engine = await open();
     const { log, lines } = keptLog();
-    await using app = await startTestApp({ WEBHOOKS: 'on', ...engine.settings }, log);
+    const settings = { WEBHOOKS: 'on', ...engine.settings };
+    await using app = await startTestApp(settings, log, undefined, { sendEveryMs: 50 });
     await using receiver = await startReceiver((socket) => socket.write(response('204 No Content', '')));
     await using database = engine.connect(app);
     const owner = await buyerOf(app);

@@ -8,8 +8,6 @@ import { type EventRetention, Sweeper, type SweeperStore } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 
-/** Interval between usage records. A crash may lose the usage of this period. */
-const recordEveryMs = 10_000;
 /** Delay of the first record, so that the first requests are not slowed down. */
 const firstRecordMs = 1_000;
 /** Maximum wait for the last record during shutdown. */
@@ -34,6 +32,8 @@ interface UsageRecorderOptions {
   /** Whether this process also removes expired and deleted rows. One process per instance is enough. */
   readonly prunes: boolean;
   readonly events: EventRetention;
+  /** Interval between usage records. A crash may lose the usage of this period. Defaults to 10,000. */
+  readonly recordEveryMs?: number | undefined;
   /** Called before each recording. */
   readonly begin?: BeginRun;
   readonly beginSweep?: BeginRun;
@@ -48,6 +48,7 @@ interface UsageRecorderOptions {
  */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
+  readonly #everyMs: number;
   #timer: NodeJS.Timeout;
   #recording: Promise<void> | undefined;
   #isFailing = false;
@@ -62,7 +63,8 @@ export class UsageRecorder implements AsyncDisposable {
     this.#process = Buffer.from(options.randomBytes(processBytes)).toString('base64url');
     options.counter.keys.whenMany = () => void this.record();
     this.#sweeper = new Sweeper(options, this.#stopController.signal);
-    this.#timer = this.#after(firstRecordMs);
+    this.#everyMs = options.recordEveryMs ?? 10_000;
+    this.#timer = this.#after(Math.min(firstRecordMs, this.#everyMs));
   }
 
   /** Records the counts so far, or joins a recording already in progress. Never rejects; failures are retried. */
@@ -93,7 +95,7 @@ export class UsageRecorder implements AsyncDisposable {
   async #tick(): Promise<void> {
     await this.record();
     if (this.#options.prunes && !this.#isFailing) this.#sweeper.start();
-    if (!this.#stopController.signal.aborted) this.#timer = this.#after(recordEveryMs);
+    if (!this.#stopController.signal.aborted) this.#timer = this.#after(this.#everyMs);
   }
 
   async #recordRows(): Promise<void> {
