@@ -5,16 +5,14 @@ import type { Logger } from 'pino';
 import packageJson from '../../package.json' with { type: 'json' };
 import { BackupError, type BackupFault } from '../backup/backup.ts';
 import { BackupFolder } from '../backup/folder.ts';
-import { removePartial } from '../backup/leftovers.ts';
-import { createBackup } from '../backup/make.ts';
-import { BackupMaker, type BackupTask, type RunBackupTask } from '../backup/maker.ts';
-import { verifyFile } from '../backup/verify.ts';
+import { BackupMaker, type RunBackupTask } from '../backup/maker.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type BackupBackend, BackupOperations } from '../operations/admin/backups.ts';
 import type { Store } from '../operations/units.ts';
 import { PeriodicTask } from '../outages/periodic-task.ts';
-import { runTask, TaskExitedError, TaskFailedError, type TaskResult } from '../supervisor/task-process.ts';
+import { runTask, TaskExitedError, TaskFailedError } from '../supervisor/task-process.ts';
+import { perform } from './backup-task.ts';
 import { sqlitePath } from './store.ts';
 
 export { BackupError, type VerifiedFile } from '../backup/backup.ts';
@@ -25,7 +23,7 @@ export { readServerContents, sqlitePath } from './store.ts';
 const checkIntervalMs = 1_000;
 
 /**
- * Makes backups of the embedded store at a path. `command` starts a process that calls `executeTask`; without it, backups
+ * Makes backups of the embedded store at a path. `command` starts a process that calls `executeTask` (`backup-task.ts`); without it, backups
  * run in this process.
  */
 export function createBackupMaker(path: string, command?: readonly string[]): BackupMaker {
@@ -84,24 +82,4 @@ function runInProcess(command: readonly string[]): RunBackupTask {
       throw new BackupError('failed', `${what}: ${error.message}`, error);
     }
   };
-}
-
-export async function executeTask(task: unknown): Promise<TaskResult> {
-  const backupTask = task as BackupTask;
-  try {
-    return { kind: 'done', result: perform(backupTask) };
-  } catch (error) {
-    const fault = error instanceof BackupError ? error.fault : 'failed';
-    return { kind: 'failed', failure: { message: (error as Error).message, fault } };
-  }
-}
-
-function perform(task: BackupTask): unknown {
-  return task.kind === 'make' ? createBackup(task) : verifyFile(task.path);
-}
-
-/** Deletes the partial files of an aborted task. */
-export function cleanUpTask(task: unknown): void {
-  const backupTask = task as BackupTask;
-  if (backupTask.kind === 'make') removePartial(backupTask.target);
 }

@@ -8,7 +8,7 @@ import { escapeUnprintable } from '../domain/escape-unprintable.ts';
 import { PlanError } from '../domain/plan.ts';
 import type { Environment, StandaloneCommand } from './command.ts';
 import { processOutput } from './process-output.ts';
-import { backupTask, flushTimeoutMs, runBackupTask, runWorker, serveWorker } from './processes.ts';
+import { bufferServiceOutput, runWorker, serveWorker } from './processes.ts';
 import { createProgramParser } from './program.ts';
 import { CommandError, errorMessage, expectOutput } from './terminal.ts';
 
@@ -32,7 +32,6 @@ export async function run(
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();
-    if (argv[0] === backupTask) return await runBackupTask();
     const program = await createProgramParser(environment, {
       words: argv,
       isSilent: asJson,
@@ -61,7 +60,7 @@ function rethrowUnlessHelp(error: unknown): void {
   if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
 }
 
-const services: readonly (string | undefined)[] = ['serve', serveWorker, backupTask];
+const services: readonly (string | undefined)[] = ['serve', serveWorker];
 
 /** Whether a command runs until it is stopped, or on behalf of another process. Its output must never delay it. */
 function isService(command: string | undefined, tools: readonly StandaloneCommand[]): boolean {
@@ -82,20 +81,7 @@ export function bufferOutput(
     if (!process.stderr.isTTY) processOutput.takeOver(process.stderr);
     return async () => void (await processOutput.flush());
   }
-  processOutput.takeOver(process.stdout, process.stderr);
-  const finish = async () => {
-    if (!(await processOutput.flush(flushTimeoutMs))) process.exit();
-  };
-  // By default, the runtime prints the error itself, and the process would hang instead of exiting.
-  const crash = async (error: unknown) => {
-    process.stderr.write(`${Bun.inspect(error)}\n`);
-    process.exitCode = 1;
-    await processOutput.flush(flushTimeoutMs);
-    process.exit();
-  };
-  process.on('uncaughtException', crash);
-  process.on('unhandledRejection', crash);
-  return finish;
+  return bufferServiceOutput();
 }
 
 /** Prints a failure to standard error as one line of JSON, with the API's error code if it has one. */

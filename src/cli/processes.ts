@@ -43,19 +43,39 @@ export function backupTaskCommand(): string[] {
 /** Gives this process a lower priority than the processes that serve requests. */
 const lowPriority = 15;
 
-export async function runBackupTask(): Promise<0> {
+/** Runs the task of the parent process. Must be called before anything else is loaded, which takes most of the time. */
+export async function runBackupTask(): Promise<void> {
+  const finish = bufferServiceOutput();
   ignoreStopSignals();
   setPriority(lowPriority);
   const [{ runParentTask }, { cleanUpTask, executeTask }] = await Promise.all([
     import('../supervisor/task-link.ts'),
-    import('../app/backups.ts'),
+    import('../app/backup-task.ts'),
   ]);
   await runParentTask(executeTask, cleanUpTask);
-  return 0;
+  await finish();
 }
 
 /** Maximum time to write the last lines before a service exits. */
-export const flushTimeoutMs = 1_000;
+const flushTimeoutMs = 1_000;
+
+/** Makes the output of a service independent of its reader. Returns a function that writes the last lines. */
+export function bufferServiceOutput(): () => Promise<void> {
+  processOutput.takeOver(process.stdout, process.stderr);
+  const finish = async () => {
+    if (!(await processOutput.flush(flushTimeoutMs))) process.exit();
+  };
+  // By default, the runtime prints the error itself, and the process would hang instead of exiting.
+  const crash = async (error: unknown) => {
+    process.stderr.write(`${Bun.inspect(error)}\n`);
+    process.exitCode = 1;
+    await processOutput.flush(flushTimeoutMs);
+    process.exit();
+  };
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
+  return finish;
+}
 
 export const serveWorker = 'serve-worker';
 
