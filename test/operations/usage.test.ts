@@ -43,7 +43,7 @@ function recording({ store, clock }: Bench) {
     },
     /** Sums of the stored request counts by key, by minute and by latency. */
     stored: async () => {
-      const range = { since: 0, until: clock.now() + 86_400_000 };
+      const range = { since: clock.now() - 86_400_000, until: clock.now() + 86_400_000 };
       const periods = await store.usage.periods({ accountId: 1 }, 'hour', range);
       const minutes = await store.usage.minutes(range);
       const latencies = await store.usage.latencies({ by: 'minute', stepMs: 60_000, ...range });
