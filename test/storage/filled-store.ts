@@ -4,8 +4,8 @@ import type { TableRow, TableValue } from '../../src/storage/storage.ts';
 import { sqlColumns, sqlName } from '../../src/tables/sql.ts';
 import { tables } from '../../src/tables/tables.ts';
 
-/** Number of rows of each kind. */
-export const filledRows = 3_000;
+/** Number of rows of each kind, of which a unit of work may change 1,000. */
+export const filledRows = 1_100;
 /** Rows with this time, in Unix ms, have expired. */
 const longAgo = 1;
 

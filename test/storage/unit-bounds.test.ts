@@ -145,7 +145,7 @@ const calls: Partial<Record<UnitName, Call>> = {
   releaseDeliveries: ['releaseDeliveries', now],
   rescheduleDeliveries: ['rescheduleDeliveries', { after: 0n, now, latestLease: 0, latestRetry: 0 }],
   pruneDeliveries: ['pruneDeliveries', now],
-  trimDeliveries: ['trimDeliveries', { keep: 1_000, after: null }],
+  trimDeliveries: ['trimDeliveries', { keep: 1, after: null }],
   pruneUsage: [
     'pruneUsage',
     { minutes: now, history: now, hours: now, days: now, reports: now, instances: now },
@@ -210,7 +210,7 @@ const withoutEffect: Partial<Record<UnitName, string>> = {
 
 type Write = Store['write'];
 
-/** Imports 3,000 animals, each in a different category. */
+/** Imports animals, each in a different category. */
 async function importPets(write: Write): Promise<void> {
   const context = { store: { imports: { find: () => undefined }, write }, clock: new FakeClock() };
   const imports = new ImportOperations({ ...context, actor: { kind: 'cli', name: 'root' } } as never);
@@ -246,7 +246,7 @@ async function recordUsage(write: Write): Promise<void> {
   await recorder.record();
 }
 
-/** Re-encrypts 3,000 secrets. */
+/** Re-encrypts as many secrets as there are rows. */
 async function reseal(write: Write): Promise<void> {
   const all = Array.from({ length: filledRows }, (_, index) => {
     return { id: BigInt(index + 1), secret: 'sealed', formerSecret: undefined };
