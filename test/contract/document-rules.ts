@@ -1,14 +1,6 @@
 /** Rules for every OpenAPI document of the service. */
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import Ajv from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-
-/** Violations of Redocly's recommended rules. */
-export async function redoclyProblems(source: string): Promise<unknown[]> {
-  const config = await createConfig({ extends: ['recommended'] });
-  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
-  return problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }));
-}
 
 /** Examples that do not match their schemas. */
 export function misfitsIn(document: object): Example[] {
