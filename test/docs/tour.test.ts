@@ -1,7 +1,9 @@
 /** Runs the tours in the README, docs/tour.md and the guides: the commands of each step must print the documented output. */
 import { expect } from 'bun:test';
 import { join } from 'node:path';
+import { quoteForShell } from '../../src/cli/terminal.ts';
 import { startTestApp } from '../support/app.ts';
+import { commandLine } from '../support/command.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, settingsIn, start, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
@@ -28,8 +30,7 @@ testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
   async (document, settings) => {
     await using folder = await temporaryFolder();
     await using service = await serve(folder.path, settings > 0);
-    // npx needs a writable home folder, which not every user has.
-    const environment = { ...settingsIn(folder.path), HOME: folder.path, KEY: service.key };
+    const environment = { ...settingsIn(folder.path), KEY: service.key };
     const text = await Bun.file(join(root, document)).text();
     const tour = text.slice(text.indexOf('<!-- tour'), text.indexOf('<!-- /tour'));
     const steps = [...tour.matchAll(step)];
@@ -52,7 +53,11 @@ async function serve(folder: string, isProcess: boolean) {
   return Object.assign(service, { key: service.firstKey ?? '' });
 }
 
-/** Replaces `animals.csv`, which readers have in their working directory, with its path in the folder. */
+/**
+ * Replaces `animals.csv`, which readers have in their working directory, with its path in the folder, and npx, which takes longer
+ * than the commands that it starts, with the program (test/process/npm.test.ts uses npx).
+ */
 function inFolder(commands: string, folder: string): string {
-  return commands.replaceAll('animals.csv', `${folder}animals.csv`);
+  const program = commandLine.map(quoteForShell).join(' ');
+  return commands.replaceAll('animals.csv', `${folder}animals.csv`).replaceAll('npx animal-store', program);
 }

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start, startService } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
@@ -22,6 +23,12 @@ npmTest('npm start forwards SIGTERM, so that the service drains and npm exits', 
   await npm.exited;
   expect(npm.stderr()).toContain('"msg":"stopped"');
   expect(isRunning(service)).toBe(false);
+});
+
+npmTest('npx runs the commands of this folder', async () => {
+  await using home = await temporaryFolder();
+  await using npx = start(['npx', 'animal-store', '--version'], { environment: { HOME: home.path } });
+  expect([await npx.exited, npx.stdout()]).toEqual([0, `${packageJson.version}\n`]);
 });
 
 for (const how of Object.keys(doubledStops) as DoubledStop[]) {
