@@ -42,6 +42,8 @@ interface Rounds {
   /** Monotonic time in ms. */
   readonly steady?: () => number;
   readonly begin?: BeginRun;
+  /** Interval between checks. Defaults to a short one, because tests wait for checks. */
+  readonly pollEveryMs?: number;
 }
 
 const succeed: Send = async () => ({ status: 200, milliseconds: 1, body: '', retryAfter: undefined });
@@ -60,6 +62,7 @@ function dispatcherOf({
   now = () => 0,
   steady = () => 0,
   begin = unobserved,
+  pollEveryMs = 50,
 }: Rounds): Dispatcher {
   const more = { after: 1n, isMore: true, full: [], expired: 0, isPaced: false };
   return new Dispatcher({
@@ -86,6 +89,7 @@ function dispatcherOf({
     count: () => undefined,
     notice: () => undefined,
     begin,
+    pollEveryMs,
   });
 }
 
@@ -184,6 +188,7 @@ test('rounds that fail are 100 ms apart, then 200, 400 and so on, even if attemp
       for (let turn = 0n; turn < webhookId; turn++) await setImmediate();
       return { status: 200, milliseconds: 1, body: '', retryAfter: undefined };
     },
+    pollEveryMs: 1_000,
   });
   await until(() => failedAt.length > 3);
   await dispatcher.stop();
