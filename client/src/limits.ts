@@ -35,7 +35,7 @@ export function readLimits(headers: Headers): Limits | undefined {
 }
 
 /**
- * Returns the delay in `Retry-After` in ms; undefined if there is none. The header contains seconds or a date
+ * Returns the delay in `Retry-After` in ms; undefined if there is none, or if it is malformed. The header contains seconds or a date
  * (RFC 9110 section 10.2.3).
  */
 export function retryAfterMs(headers: Headers): number | undefined {
@@ -43,6 +43,7 @@ export function retryAfterMs(headers: Headers): number | undefined {
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000;
   // Uses the `Date` header if available, because the local clock may be wrong.
   const from = Date.parse(headers.get('date') ?? '') || Date.now();
-  const until = Date.parse(text);
+  // A date begins with the day of the week. `Date.parse` would read `3600, 10`, which proxies combine, as a year.
+  const until = /^[a-z]{3,9},? /i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(until) ? undefined : Math.max(0, until - from);
 }

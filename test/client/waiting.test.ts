@@ -190,6 +190,12 @@ describe('waiting', () => {
     expect(waits).toEqual([7_000]);
   });
 
+  test('ignores a Retry-After that is neither a number nor a date, such as two numbers', async () => {
+    const { time, waits, store } = await proxied([{ status: 503, headers: { 'retry-after': '3600, 10' } }]);
+    await time.until(store.inventory.get());
+    expect(waits[0]).toBeLessThanOrEqual(1_000);
+  });
+
   test('is never shorter than Retry-After; without Retry-After, its upper bound doubles, with full jitter', async () => {
     const without = { status: 503 };
     const { time, waits, store } = await proxied([without, without, without, without]);
