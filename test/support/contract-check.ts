@@ -52,6 +52,7 @@ export class Contract {
   // Coerces types, because header values are strings but their schemas may require integers.
   readonly #headerAjv = ajvWith({ strict: false, coerceTypes: true });
   readonly #checks = new Map<object, ValidateFunction>();
+  readonly #referenced = new Map<string, object>();
   readonly #known: ReadonlySet<string>;
 
   constructor(options: ContractOptions) {
@@ -153,14 +154,19 @@ export class Contract {
   }
 
   #resolved<T extends object>(part: T & { readonly $ref?: string }): T {
-    if (part.$ref === undefined) return part;
-    const found = part.$ref
-      .slice(2)
-      .split('/')
-      .reduce<unknown>(
-        (node, key) => (node as Record<string, unknown>)[key.replaceAll('~1', '/')],
-        this.#options.document,
-      );
+    const { $ref: reference } = part;
+    if (reference === undefined) return part;
+    let found = this.#referenced.get(reference);
+    if (found === undefined) {
+      found = reference
+        .slice(2)
+        .split('/')
+        .reduce(
+          (node, key) => (node as Record<string, object>)[key.replaceAll('~1', '/')] as object,
+          this.#options.document as object,
+        );
+      this.#referenced.set(reference, found);
+    }
     return found as T;
   }
 }
