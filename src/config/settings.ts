@@ -144,7 +144,7 @@ export const settings = {
   ),
   PUBLIC_REQUESTS_PER_MINUTE: setting(
     '600',
-    'Requests outside /v1 per minute and address before 429; large ones count per 128 KiB. Excludes health checks.',
+    'Requests outside /v1 per minute and address before 429; large ones count per 64 KiB. Excludes health checks.',
     integer(1, 1_000_000_000),
   ),
   BAN_STRIKES: setting(

@@ -123,7 +123,7 @@ describe.each(engines)('on %s', (_, open) => {
       ),
     ]);
     for (const statement of engine.repairing) await database.run(statement);
-    await until(() => receiver.requests.length === 1);
+    await until(() => receiver.requests.length > 0);
     await succeeded();
     expect(await metric()).toBe('0');
     expect(reported().slice(1)).toEqual(['sending of webhooks available again']);

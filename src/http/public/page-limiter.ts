@@ -2,9 +2,9 @@ import type { Clock } from '../../domain/clock.ts';
 import { ClientRateLimiter } from '../listener/unmetered-responses.ts';
 
 /** A response counts once for each part of this size. */
-const partBytes = 128 * 1024;
+const partBytes = 64 * 1024;
 /** Large responses to all networks together may have this many times the parts of one network. */
-const networks = 5;
+const networks = 20;
 
 /**
  * Limits the responses outside /v1 per minute, in proportion to their size. Hundreds of connections whose clients never
