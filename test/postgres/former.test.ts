@@ -77,6 +77,31 @@ await describeWithServers('while an instance of version 1.1.0 is running', ({ ma
     });
   }
 
+  test('an order that is placed while a change waits is noticed, although its animal has the same values as before', async () => {
+    await using store = await opened();
+    const { writer, former, observer } = store;
+    await former`UPDATE pets SET status = 'pending' WHERE id = 1`;
+    await former`BEGIN`;
+    await former`SELECT FROM counters WHERE name = 'pets' FOR UPDATE`;
+    const changing = writer.write('updatePet', {
+      now,
+      params: { petId: 1n },
+      preconditions: {},
+      body: { status: 'available' },
+    });
+    const outcome = changing.then(
+      () => 'changed',
+      ({ code }) => code,
+    );
+    await lockAwaited(observer);
+    // As if the animal had become available and been ordered in the meantime.
+    await former`UPDATE pets SET status = 'pending' WHERE id = 1`;
+    await former`
+      INSERT INTO orders (id, pet_id, status, created_at, updated_at) VALUES (1, 1, 'placed', 0, 0)`;
+    await former`COMMIT`;
+    expect(await outcome).toBe('pet_reserved');
+  });
+
   test('a change that conflicts repeatedly locks the counter before its row', async () => {
     await using store = await opened();
     await store.writer.write('contended', 1n as never);

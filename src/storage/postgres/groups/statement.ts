@@ -93,13 +93,14 @@ export type LockOrder = 'rows first' | 'counters first';
  */
 export function buildGroupStatement(tables: readonly TablePart[], order: LockOrder = 'rows first'): string {
   const read = tables.filter(({ isRead }) => isRead);
+  const searches = tables.some(({ lookups }) => lookups.length > 0);
   const [added, changed, removed] = [
     tables.filter(({ isAdded }) => isAdded),
     tables.filter(({ isChanged }) => isChanged),
     tables.filter(({ isRemoved }) => isRemoved),
   ];
   const conflicts = tables.flatMap((part) => [
-    ...(part.isRead ? [rowConflicts(part.table)] : []),
+    ...(part.isRead ? [rowConflicts(part.table, searches)] : []),
     ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
   ]);
   const [late, early] = [
@@ -150,20 +151,25 @@ function lockedRows(table: Table, order: LockOrder): string[] {
   return [
     `${name} AS MATERIALIZED (SELECT old.* FROM ${relation(name, `is_there boolean, ${typed(columns)}`, 'old')})`,
     `${name}_now AS MATERIALIZED (
-      SELECT ${named(columns, table.name)} FROM ${table.name}
+      SELECT ${named(columns, table.name)}, ctid AS place FROM ${table.name}
       WHERE ${isLast}${key?.name} = ANY (ARRAY(SELECT ${key?.name} FROM ${name} WHERE is_there)) FOR UPDATE SKIP LOCKED)`,
   ];
 }
 
-/** If another transaction adds a row with the same key, the statement fails with a primary key violation. */
-function rowConflicts(table: Table): string {
+/**
+ * If another transaction adds a row with the same key, the statement fails with a primary key violation. Searches do not see
+ * what was committed since the statement began, unlike the locks. With searches, a row is therefore also in conflict if it
+ * has a new version with the same values: an animal that became available and was ordered again, for example.
+ */
+function rowConflicts(table: Table, searches: boolean): string {
   const [key, ...others] = sqlColumns(table);
   const name = parts.read(table);
   const differs =
     others.length === 0 ? 'false' : `(${named(others, 'now')}) IS DISTINCT FROM (${named(others, 'old')})`;
+  const isNewer = `now.place IS DISTINCT FROM (SELECT it.ctid FROM ${table.name} AS it WHERE it.${key?.name} = old.${key?.name})`;
   return `
     SELECT component FROM ${name} AS old LEFT JOIN ${name}_now AS now ON now.${key?.name} = old.${key?.name}
-    WHERE old.is_there AND (now.${key?.name} IS NULL OR ${differs})
+    WHERE old.is_there AND (now.${key?.name} IS NULL OR ${differs}${searches ? ` OR ${isNewer}` : ''})
     UNION SELECT component FROM ${name} AS old
     WHERE NOT old.is_there AND EXISTS (SELECT FROM ${table.name} AS it WHERE it.${key?.name} = old.${key?.name})`;
 }
@@ -177,7 +183,7 @@ function searched(table: Table, lookup: string): string {
 
 /**
  * Repeats the searches on all data committed before the statement. A row that is added later is detected because adding
- * it changes a locked row: a new order, for example, changes its animal.
+ * it changes a locked row, if only to the same values: a new order, for example, changes its animal.
  */
 function searchConflicts(table: Table, lookup: string): string {
   const [key] = sqlKeyColumns(table);
