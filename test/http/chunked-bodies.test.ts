@@ -19,6 +19,7 @@ import { startAppForFile, startTestApp } from '../support/app.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newPet } from '../support/pets.ts';
 import { type RawResponse, responsesOf } from '../support/raw.ts';
+import { until } from '../support/wait.ts';
 
 const app = await startAppForFile();
 // The number of bodies that are read is limited per minute.
@@ -285,7 +286,7 @@ describe('beyond a number of bodies per minute and address, of requests that do 
   });
 });
 
-test('if a body has too many chunks, the response waits for a moment, unless too many others are waiting', async () => {
+test('if a body has too many chunks, the response waits for a moment, unless too many others are waiting, whereupon no body is read', async () => {
   const bodies = new UnreadBodies(new FakeClock());
   const order: number[] = [];
   const reads = Array.from({ length: maxWaiting + 1 }, async (_, index) => {
@@ -294,6 +295,10 @@ test('if a body has too many chunks, the response waits for a moment, unless too
     order.push(index);
     return read();
   });
+  await until(() => order.length === 1);
+  const { incoming, read } = incomingOf('192.0.2.100', 1);
+  await bodies.closeAfterChunked(incoming, new Response());
+  expect(read()).toBe(0);
   expect(new Set(await Promise.all(reads))).toEqual(new Set([maxDroppedChunks]));
   expect(order[0]).toBe(maxWaiting);
 });

@@ -43,12 +43,17 @@ export class ClientRateLimiter {
     return 0;
   }
 
+  /** Whether no more responses can be delayed. */
+  get isFull(): boolean {
+    return this.#delayed >= this.#maxDelayed;
+  }
+
   /**
    * Delays a response, to slow down a client that retries immediately. Returns false without a delay if too many
    * responses are already delayed.
    */
   async delay(milliseconds: number): Promise<boolean> {
-    if (this.#delayed >= this.#maxDelayed) return false;
+    if (this.isFull) return false;
     this.#delayed++;
     await Bun.sleep(milliseconds);
     this.#delayed--;

@@ -65,6 +65,8 @@ export class UnreadBodies {
    * ignore, because the connection is closed.
    */
   #mayDrop(incoming: Incoming, response: Response): boolean {
+    // Reading small chunks costs several times as much as parsing them, and such bodies are probably an attack.
+    if (this.#dropped.isFull) return false;
     const isCounted = incoming.isUnmetered(response) && !incoming.request.bodyUsed;
     return !isCounted || this.#dropped.take(incoming.network()) === 0;
   }
