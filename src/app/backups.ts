@@ -23,8 +23,8 @@ export { readServerContents, sqlitePath } from './store.ts';
 const checkIntervalMs = 1_000;
 
 /**
- * Makes backups of the embedded store at a path. `command` starts a process that calls `executeTask` (`backup-task.ts`); without it, backups
- * run in this process.
+ * Makes backups of the embedded store at a path. `command` starts a process that calls `executeTask` (`backup-task.ts`);
+ * without it, backups run in this process.
  */
 export function createBackupMaker(path: string, command?: readonly string[]): BackupMaker {
   const run: RunBackupTask = command === undefined ? async (task) => perform(task) : runInProcess(command);

@@ -1,6 +1,5 @@
 import type { EventRepresentation } from '../../contract/representations.ts';
 import type { Clock } from '../../domain/clock.ts';
-import { runAtMultiples } from '../../domain/run-at-multiples.ts';
 import { type BeginRun, unobserved } from '../../domain/task-run.ts';
 import type { EventStore } from '../../storage/storage.ts';
 
@@ -34,7 +33,7 @@ export class EventTail implements Disposable {
   readonly #listeners = new Map<Listener, bigint>();
   /** Id of the last delivered event. */
   #position = 0n;
-  #timer: Disposable | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   #polls = 0;
   #isReading = false;
@@ -97,16 +96,15 @@ export class EventTail implements Disposable {
 
   #start(after: bigint): void {
     this.#position = after;
-    this.#timer = runAtMultiples(pollIntervalMs, () => {
+    this.#timer = setInterval(() => {
       const now = this.#clock.steady();
       this.#end('time', ({ until }) => until <= now);
       void this.#poll();
-    });
+    }, pollIntervalMs);
   }
 
   #stop(): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
+    clearInterval(this.#timer);
     clearTimeout(this.#soon);
     this.#soon = undefined;
     this.#beginRead().notNeeded();
