@@ -210,6 +210,8 @@ export const sessionRemovalBatch = 500;
 export const expiredSessionBatch = 20;
 
 export interface SessionWrites extends EntityWrites<typeof sessions> {
+  /** Waits for a transaction that changes the operator, and keeps others from doing so before this one ends. */
+  lockOperator(operatorId: number): Awaitable<void>;
   use(fingerprint: string, usedAt: number): Awaitable<void>;
   /** Removes the operator's sessions except the `kept` most recently used. Removes at most 500 sessions. */
   removeOf(operatorId: number, kept: number): Awaitable<void>;

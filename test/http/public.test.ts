@@ -45,26 +45,18 @@ test("health checks and requests with a key do not count against the address's l
   expect((await fetch(`${app.url}/livez`)).status).toBe(200);
 });
 
-test('a response counts once per 64 KiB, and all addresses together get larger ones for 20 times the limit', async () => {
-  await using app = await startTestApp({
-    PUBLIC_REQUESTS_PER_MINUTE: '40',
-    TRUSTED_PROXIES: '127.0.0.1,::1',
-  });
-  const script = '/docs/scalar.js';
-  const read = async (path: string, address: number, method = 'GET') => {
-    const headers = { 'X-Forwarded-For': `203.0.113.${address}`, 'Accept-Encoding': 'identity' };
-    const response = await fetch(app.url + path, { method, headers });
+test('a response counts once per 64 KiB', async () => {
+  await using app = await startTestApp({ PUBLIC_REQUESTS_PER_MINUTE: '68' });
+  const read = async (path: string, method = 'GET') => {
+    const response = await fetch(app.url + path, { method, headers: { 'Accept-Encoding': 'identity' } });
     await response.bytes();
     return response.status;
   };
-
   // 67 parts.
-  for (let address = 1; address <= 12; address++) expect(await read(script, address)).toBe(200);
-  expect([await read(script, 1), await read(page, 1)]).toEqual([429, 429]);
-  expect([await read(script, 13), await read('/openapi.json', 14)]).toEqual([429, 429]);
-  expect([await read(page, 14), await read(script, 15, 'HEAD')]).toEqual([200, 200]);
+  const script = '/docs/scalar.js';
+  expect([await read(script), await read(page), await read(page)]).toEqual([200, 200, 429]);
   app.clock.advance(60);
-  expect(await read(script, 1)).toBe(200);
+  expect([await read(script, 'HEAD'), await read(script), await read(page)]).toEqual([200, 200, 429]);
 });
 
 test('each client behind a trusted proxy has a separate limit', async () => {

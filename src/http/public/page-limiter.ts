@@ -3,36 +3,29 @@ import { ClientRateLimiter } from '../listener/unmetered-responses.ts';
 
 /** A response counts once for each part of this size. */
 const partBytes = 64 * 1024;
-/** Large responses to all networks together may have this many times the parts of one network. */
-const networks = 20;
 
 /**
- * Limits the responses outside /v1 per minute, in proportion to their size. Hundreds of connections whose clients never
- * read a large response would fill gigabytes of the system's send buffers, and the requests of others would wait for
- * seconds.
+ * Limits the responses outside /v1 per minute and client network, in proportion to their size. Hundreds of connections
+ * whose clients never read a large response would fill gigabytes of the system's send buffers, and the requests of others
+ * would wait for seconds. There is no limit for all networks together, because a few could use it up.
  */
 export class PageLimiter {
-  readonly #byNetwork: ClientRateLimiter;
-  /** Counts responses of more than one part. */
-  readonly #large: ClientRateLimiter;
+  readonly #limiter: ClientRateLimiter;
   /** Sizes in bytes, by path and content coding. They change only with the service's version and settings. */
   readonly #sizes = new Map<string, number>();
 
   constructor(perMinute: number, clock: Clock) {
-    this.#byNetwork = new ClientRateLimiter(perMinute, clock);
-    this.#large = new ClientRateLimiter(networks * perMinute, clock);
+    this.#limiter = new ClientRateLimiter(perMinute, clock);
   }
 
-  /** Counts a response. `path` is undefined for an error. Returns 0 within the limits, or else the seconds to wait. */
+  /** Counts a response. `path` is undefined for an error. Returns 0 within the limit, or else the seconds to wait. */
   async take(network: string, path: string | undefined, response: Response): Promise<number> {
     const bytes = path === undefined ? 0 : await this.#sizeOf(path, response);
-    const parts = Math.max(1, Math.ceil(bytes / partBytes));
-    const waitSeconds = this.#byNetwork.take(network, parts);
-    return waitSeconds > 0 || parts === 1 ? waitSeconds : this.#large.take('', parts);
+    return this.#limiter.take(network, Math.max(1, Math.ceil(bytes / partBytes)));
   }
 
   delay(milliseconds: number): Promise<boolean> {
-    return this.#byNetwork.delay(milliseconds);
+    return this.#limiter.delay(milliseconds);
   }
 
   async #sizeOf(path: string, response: Response): Promise<number> {

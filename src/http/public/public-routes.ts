@@ -97,7 +97,7 @@ export function createPublicRoutes(context: RequestContext, options: PublicRoute
 }
 
 const tooManyMessage =
-  'Too many unauthenticated requests from this address, or too many for large documents from all addresses. Retry after the number of seconds in the Retry-After header.';
+  'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
 function tooManyRequests(waitSeconds: number): Response {
   const error = new ApiError('rate_limit_exceeded', { message: tooManyMessage });

@@ -49,6 +49,8 @@ async function addSession(
 ): Promise<void> {
   const { operatorId, usedAt } = session;
   if (operatorId !== undefined) {
+    // Otherwise, a change that ends the operator's sessions would not see this one.
+    await sessions.lockOperator(operatorId);
     const operator = await operators.find(operatorId);
     if (operator?.revokedAt !== null || operator.lastFour !== lastFour) throw new ApiError('sign_in_failed');
   }

@@ -9,6 +9,7 @@ const sessionStatements = perDialect(({ isAmong, locking, greatest }) => {
   const removeOld = (condition: string) =>
     `DELETE FROM sessions ${where(`${condition} LIMIT ${expiredSessionBatch} ${skipLocked}`)}`;
   return {
+    lockOperator: `SELECT id FROM operators WHERE id = $1 ${locking('FOR NO KEY UPDATE')}`,
     use: `UPDATE sessions SET used_at = ${greatest}(used_at, $2) ${where(`fingerprint = $1 ${skipLocked}`)}`,
     removeOf: `DELETE FROM sessions ${where(
       `operator_id = $1 ORDER BY used_at DESC LIMIT ${sessionRemovalBatch} OFFSET $2`,
@@ -21,6 +22,10 @@ const sessionStatements = perDialect(({ isAmong, locking, greatest }) => {
 export function createSessionWrites(engine: Engine): Omit<SessionWrites, keyof EntityWrites<unknown>> {
   const texts = sessionStatements(engine);
   return {
+    async lockOperator(operatorId) {
+      await engine.all(texts.lockOperator, operatorId);
+    },
+
     async use(fingerprint, usedAt) {
       await engine.run(texts.use, fingerprint, usedAt);
     },
