@@ -1,12 +1,13 @@
-/** Changes to one heavily contended animal succeed, and other requests do not wait for them. */
+/** Changes to one heavily contended animal or category succeed, and other requests do not wait for them. */
 import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { Transaction } from '../../src/storage/transaction.ts';
-import { openCatalogue, rename } from '../storage/catalogue-kit.ts';
+import { now, openCatalogue, rename } from '../storage/catalogue-kit.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
+import { rejectionOf } from '../support/rejection.ts';
 
-await describeWithServers('contended changes to an animal on PostgreSQL', ({ makeSchema }) => {
+await describeWithServers('contended changes on PostgreSQL', ({ makeSchema }) => {
   /**
    * A unit of work that lets another session change its animal between the read and the commit, unless the animal is
    * locked.
@@ -74,4 +75,29 @@ await describeWithServers('contended changes to an animal on PostgreSQL', ({ mak
       expect.stringMatching(/\?$/),
     ]);
   });
+
+  test.each([
+    ['deletes', 'deleteCategory', []],
+    ['renames', 'putCategory', [{ id: 1n, name: 'Hounds' }]],
+  ] as const)(
+    'a change that %s a category first waits for the counters, so that adding it again cannot deadlock',
+    async (_, unit, stored) => {
+      await using store = await openCatalogue(makeSchema, {}, 1);
+      const dogs = { params: { categoryId: 1n }, preconditions: {}, now };
+      await store.first.write('putCategory', { ...dogs, body: { name: 'Dogs' } } as never);
+      await store.session`BEGIN`;
+      await store.session`SELECT FROM counters FOR UPDATE`;
+      const changed = store.first.write(unit, { ...dogs, body: { name: 'Hounds' } } as never);
+      await lockAwaited(store.session);
+      await store.session`SET LOCAL lock_timeout = 500`;
+      const { errno } = (await rejectionOf(
+        store.session`INSERT INTO categories (id, name) VALUES (1, 'Dogs')`.execute(),
+      )) as SQL.PostgresError;
+      // Not a lock timeout (55P03): the deadlock would end after a second.
+      expect(errno).toBe('23505');
+      await store.session`ROLLBACK`;
+      await changed;
+      expect([...(await store.session`SELECT id, name FROM categories`)]).toEqual([...stored]);
+    },
+  );
 });

@@ -103,23 +103,27 @@ export function buildGroupStatement(tables: readonly TablePart[], order: LockOrd
     ...(part.isRead ? [rowConflicts(part.table, searches)] : []),
     ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
   ]);
-  const [late, early] = [
-    changed.filter(({ table }) => mayReferenceAddedIds(table)),
-    changed.filter(({ table }) => !mayReferenceAddedIds(table)),
+  // Before the counters, which block others while they are locked. But adding a row waits for a transaction that changes or
+  // deletes a row with its key, and has itself locked the counters. Only keys from a counter are never added again.
+  const isEarly = ({ table }: TablePart) => table.isCounted && !mayReferenceAddedIds(table);
+  const early = [
+    ...changed.filter(isEarly).map(({ table }) => [parts.changed(table), changedRows(table)] as const),
+    ...removed
+      .filter(({ table }) => table.isCounted)
+      .map(({ table }) => [parts.removed(table), removedRows(table)] as const),
   ];
-  const done = [
-    ...early.map(({ table }) => parts.changed(table)),
-    ...removed.map(({ table }) => parts.removed(table)),
+  const late = [
+    ...changed.filter((part) => !isEarly(part)).map(({ table }) => changedRows(table, afterCounters)),
+    ...removed.filter(({ table }) => !table.isCounted).map(({ table }) => removedRows(table, afterCounters)),
   ];
-  const first = done.map((name) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
+  const first = early.map(([name]) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
   return `WITH ${[
     'input AS MATERIALIZED (SELECT $1::text::jsonb AS given)',
     ...(order === 'counters first' ? [allCounted] : []),
     ...read.flatMap(({ table }) => lockedRows(table, order)),
     ...tables.flatMap(({ table, lookups }) => lookups.map((lookup) => searched(table, lookup))),
     `conflicts AS MATERIALIZED (${conflicts.length > 0 ? conflicts.join(' UNION ') : 'SELECT 0 AS component WHERE false'})`,
-    ...early.map(({ table }) => changedRows(table)),
-    ...removed.map(({ table }) => removedRows(table)),
+    ...early.map(([, text]) => text),
     `counted AS MATERIALIZED (
       SELECT name FROM counters WHERE ${first}name = ANY (ARRAY(
         SELECT used.name FROM ${usedCounters} WHERE ${isStored('used')}
@@ -129,7 +133,7 @@ export function buildGroupStatement(tables: readonly TablePart[], order: LockOrd
       FROM counted, input WHERE counters.name = counted.name
       RETURNING counters.name, last - coalesce((given->'numbers'->>counters.name)::bigint, 0) AS before, version)`,
     filled,
-    ...late.map(({ table }) => changedRows(table)),
+    ...late,
     ...added.map(({ table }) => addedRows(table)),
     recordedEvents,
     ...(tables.some(({ table }) => table === (storedResponses as Table)) ? [expiredResponses] : []),
@@ -208,7 +212,11 @@ function hasKeyIn(table: Table, member: string, source?: Source): string {
   return `it.${key?.name} = ANY (ARRAY(SELECT its.${key?.name} FROM ${rows}))`;
 }
 
-function changedRows(table: Table): string {
+/** Delays a change until the counters are locked. */
+const afterCounters = '(SELECT count(*) FROM moved) >= 0 AND ';
+
+/** `condition` delays the change until it can be evaluated. */
+function changedRows(table: Table, condition = ''): string {
   const columns = sqlColumns(table);
   const [key] = columns;
   const name = parts.changed(table);
@@ -219,15 +227,15 @@ function changedRows(table: Table): string {
     .join(', ');
   return `${name} AS (
     UPDATE ${table.name} AS it SET ${assignments} FROM ${relation(name, typed(sqlColumns(table)), 'new', source)}
-    WHERE it.${key?.name} = new.${key?.name} AND ${hasKeyIn(table, name, source)} AND ${isStored('new')} RETURNING 1)`;
+    WHERE ${condition}it.${key?.name} = new.${key?.name} AND ${hasKeyIn(table, name, source)} AND ${isStored('new')} RETURNING 1)`;
 }
 
-function removedRows(table: Table): string {
+function removedRows(table: Table, condition = ''): string {
   const [key] = sqlKeyColumns(table);
   const name = parts.removed(table);
   return `${name} AS (
     DELETE FROM ${table.name} AS it USING ${relation(name, typed(sqlKeyColumns(table)), 'old')}
-    WHERE it.${key?.name} = old.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('old')} RETURNING 1)`;
+    WHERE ${condition}it.${key?.name} = old.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('old')} RETURNING 1)`;
 }
 
 function addedRows(table: Table): string {
