@@ -35,8 +35,8 @@ export function readLimits(headers: Headers): Limits | undefined {
 }
 
 /**
- * Returns the delay in `Retry-After` in ms; undefined if there is none, or if it is malformed. The header contains seconds or a date
- * (RFC 9110 section 10.2.3).
+ * Returns the delay in `Retry-After` in ms; undefined if there is none, or if it is malformed. The header contains
+ * seconds or a date (RFC 9110 section 10.2.3).
  */
 export function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get('retry-after') ?? '';

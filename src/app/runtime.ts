@@ -22,9 +22,9 @@ export interface Runtime {
   readonly backupCommand?: readonly string[];
   /** Whether this process can write its log. By default, this is not observed. */
   readonly output?: OutputHealth;
-  /** Interval between usage records, and between removals of old rows, in ms. */
+  /** Interval between usage records, and between removals of old rows, in ms; used only by tests. */
   readonly recordEveryMs?: number;
-  /** Interval between checks for due deliveries, in ms. */
+  /** Interval between checks for due deliveries, in ms; used only by tests. */
   readonly sendEveryMs?: number;
   /** Wraps request handling; used only by the sandbox. */
   readonly middleware?: Middleware;

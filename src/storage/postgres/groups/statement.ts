@@ -103,8 +103,9 @@ export function buildGroupStatement(tables: readonly TablePart[], order: LockOrd
     ...(part.isRead ? [rowConflicts(part.table, searches)] : []),
     ...part.lookups.map((lookup) => searchConflicts(part.table, lookup)),
   ]);
-  // Before the counters, which block others while they are locked. But adding a row waits for a transaction that changes or
-  // deletes a row with its key, and has itself locked the counters. Only keys from a counter are never added again.
+  // As much as possible is stored before the counters are locked, because these locks block others. But a transaction that
+  // adds a row has locked the counters, and waits for one that changes or deletes a row with the same key. Only keys from a
+  // counter are never added again.
   const isEarly = ({ table }: TablePart) => table.isCounted && !mayReferenceAddedIds(table);
   const early = [
     ...changed.filter(isEarly).map(({ table }) => [parts.changed(table), changedRows(table)] as const),
@@ -155,7 +156,7 @@ function lockedRows(table: Table, order: LockOrder): string[] {
   return [
     `${name} AS MATERIALIZED (SELECT old.* FROM ${relation(name, `is_there boolean, ${typed(columns)}`, 'old')})`,
     `${name}_now AS MATERIALIZED (
-      SELECT ${named(columns, table.name)}, ctid AS place FROM ${table.name}
+      SELECT ${named(columns, table.name)}, ctid AS row_version FROM ${table.name}
       WHERE ${isLast}${key?.name} = ANY (ARRAY(SELECT ${key?.name} FROM ${name} WHERE is_there)) FOR UPDATE SKIP LOCKED)`,
   ];
 }
@@ -170,7 +171,7 @@ function rowConflicts(table: Table, searches: boolean): string {
   const name = parts.read(table);
   const differs =
     others.length === 0 ? 'false' : `(${named(others, 'now')}) IS DISTINCT FROM (${named(others, 'old')})`;
-  const isNewer = `now.place IS DISTINCT FROM (SELECT it.ctid FROM ${table.name} AS it WHERE it.${key?.name} = old.${key?.name})`;
+  const isNewer = `now.row_version IS DISTINCT FROM (SELECT it.ctid FROM ${table.name} AS it WHERE it.${key?.name} = old.${key?.name})`;
   return `
     SELECT component FROM ${name} AS old LEFT JOIN ${name}_now AS now ON now.${key?.name} = old.${key?.name}
     WHERE old.is_there AND (now.${key?.name} IS NULL OR ${differs}${searches ? ` OR ${isNewer}` : ''})
