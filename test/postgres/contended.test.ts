@@ -1,11 +1,15 @@
 /** Changes to one heavily contended animal or category succeed, and other requests do not wait for them. */
 import { expect, test } from 'bun:test';
 import type { SQL } from 'bun';
+import { resolveQuota } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { now, openCatalogue, rename } from '../storage/catalogue-kit.ts';
 import { lockAwaited } from '../storage/postgres-kit.ts';
+import { newPet } from '../storage/samples.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
 import { rejectionOf } from '../support/rejection.ts';
+
+const once = (key: string) => ({ once: { accountId: 1, key, request: key }, at: now });
 
 await describeWithServers('contended changes on PostgreSQL', ({ makeSchema }) => {
   /**
@@ -75,6 +79,44 @@ await describeWithServers('contended changes on PostgreSQL', ({ makeSchema }) =>
       expect.stringMatching(/\?$/),
     ]);
   });
+
+  const petOnce = (key: string) => ['createPetOnce', { input: { body: newPet(key), now }, ...once(key) }];
+  const accountOnce = (key: string) => [
+    'audited',
+    {
+      ...{ unit: 'createAccount', actor: 'operator:1', at: now },
+      input: { name: key, ...resolveQuota('free'), createdAt: now },
+      once: { sealed: null, ...once(key).once, at: now },
+    },
+  ];
+
+  test.each([
+    ['in one statement', petOnce, 'stored'],
+    ['in transactions', accountOnce, '23505'],
+  ] as const)(
+    'changes %s that wait to store a response for one Idempotency-Key block no other key, so that they cannot deadlock',
+    async (_, changeOnce, expected) => {
+      await using store = await openCatalogue(makeSchema, {}, 1);
+      const storeResponse = (key: string) =>
+        store.session`
+          INSERT INTO idempotent_answers (id, request, status, kept_at) VALUES (${`1:${key}`}, 'other', 200, ${now})`;
+      await store.session`BEGIN`;
+      await storeResponse('a');
+      const changes = Promise.allSettled(
+        ['b', 'a'].map((key) => store.first.write(...(changeOnce(key) as [never, never]))),
+      );
+      await lockAwaited(store.session);
+      await store.session`SET LOCAL lock_timeout = 500`;
+      const outcome = await storeResponse('b').then(
+        () => 'stored',
+        ({ errno }: SQL.PostgresError) => errno,
+      );
+      // A lock timeout (55P03) would mean that this session and the changes wait for each other.
+      expect(outcome).toBe(expected);
+      await store.session`ROLLBACK`;
+      expect((await changes).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+    },
+  );
 
   test.each([
     ['deletes', 'deleteCategory', []],

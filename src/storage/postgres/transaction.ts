@@ -22,6 +22,8 @@ export class PostgresTransaction implements Statements {
    * Error of the first failed statement. After this error, the server rejects all other statements of the transaction.
    */
   failure: unknown;
+  /** Whether the transaction has stored a response, which other transactions with the same `Idempotency-Key` wait for. */
+  hasStoredResponse = false;
 
   /** `moved` receives the new version of each changed resource, or 0 if the version is unknown. */
   constructor(execute: Execute, moved: Map<Resource, number>, recordsEvents = true) {
@@ -43,7 +45,9 @@ export class PostgresTransaction implements Statements {
           createSessionWrites(new PostgresEngine(statements)),
         );
       },
-      storedResponses: responseWrites(this),
+      storedResponses: responseWrites(this, () => {
+        this.hasStoredResponse = true;
+      }),
       usage: new PostgresUsageWrites(this),
     };
   }

@@ -37,7 +37,11 @@ export function runInTransaction(
     const written = new Set(runs.flatMap(({ writes }) => writes));
     if (written.size > 0) await execute((sql) => lock(sql, written));
     const [first, ...others] = runs;
-    const begin = (own: Moved) => new PostgresTransaction(execute, own, recordsEvents);
+    let latest: PostgresTransaction | undefined;
+    const begin = (own: Moved) => {
+      latest = new PostgresTransaction(execute, own, recordsEvents);
+      return latest;
+    };
     // A single unit needs no savepoint.
     if (first !== undefined && others.length === 0) {
       const alone = await settle(first, begin(moved));
@@ -55,7 +59,9 @@ export function runInTransaction(
       sent.push(done);
     };
     for (const run of runs) {
-      if (settled.length > 0 && performance.now() > deadline) break;
+      // Another unit could store a response for which a group waits that itself waits for this response: a deadlock.
+      const isFull = latest?.hasStoredResponse || performance.now() > deadline;
+      if (settled.length > 0 && isFull) break;
       settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
     }
     // Rejects with the original error, because the commit would only report a rollback.

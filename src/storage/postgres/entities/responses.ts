@@ -14,8 +14,11 @@ const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
   SELECT id FROM idempotent_answers WHERE kept_at < $1 ORDER BY kept_at LIMIT ${responsePruneBatch} FOR UPDATE SKIP LOCKED
 ))`;
 
-/** Passes keys and responses as JSON in one parameter, because their number varies from group to group. */
-export const responseWrites = (statements: Statements): ResponseWrites => ({
+/**
+ * Passes keys and responses as JSON in one parameter, because their number varies from group to group. Calls `onKeep` before
+ * a response is stored.
+ */
+export const responseWrites = (statements: Statements, onKeep: () => void): ResponseWrites => ({
   find: async (keys, since) => {
     const ids = keys.map(({ accountId, key }) => toResponseId(accountId, key));
     const rows = await statements.run<(ResponseRow & { id: string })[]>(
@@ -31,6 +34,7 @@ export const responseWrites = (statements: Statements): ResponseWrites => ({
     });
   },
   keep: async (storedResponses, since) => {
+    onKeep();
     const rows = storedResponses.map(({ accountId, key, request, status, body, location, keptAt }) => {
       return [toResponseId(accountId, key), request, status, body, location, keptAt];
     });

@@ -239,12 +239,18 @@ function removedRows(table: Table, condition = ''): string {
     WHERE ${condition}it.${key?.name} = old.${key?.name} AND ${hasKeyIn(table, name)} AND ${isStored('old')} RETURNING 1)`;
 }
 
+/**
+ * Adds rows in the order of their keys. Groups that lock different counters may store responses for the same keys, and each
+ * waits for the other's row, so that another order would cause deadlocks.
+ */
 function addedRows(table: Table): string {
   const columns = sqlColumns(table);
+  const [key] = sqlKeyColumns(table);
   const name = parts.added(table);
   return `${name}_stored AS (
     INSERT INTO ${table.name} (${columns.map((column) => column.name)})
-    SELECT ${named(columns, 'new')} FROM ${relation(name, typed(columns), 'new', 'filled')} WHERE ${isStored('new')})`;
+    SELECT ${named(columns, 'new')} FROM ${relation(name, typed(columns), 'new', 'filled')}
+    WHERE ${isStored('new')} ORDER BY new.${key?.name})`;
 }
 
 const eventColumns = 'number bigint, type text, data text, account_id bigint, created_at bigint';
