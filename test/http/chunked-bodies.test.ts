@@ -300,6 +300,15 @@ test('if a body has too many chunks, the response waits for a moment, unless too
   expect([order[0], late.read()]).toEqual([maxWaiting, 0]);
 });
 
+test('the response to a rejected request waits for its body only until a timeout', async () => {
+  const endless = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
+  const headers = { 'Transfer-Encoding': 'chunked' };
+  const request = new Request(app.url, { method: 'POST', headers, body: endless });
+  const bodies = new UnreadBodies(new FakeClock(), undefined, 1);
+  const incoming = { request, network: () => '192.0.2.1', isUnmetered: () => true };
+  expect((await bodies.closeAfterChunked(incoming, new Response('rejected'))).status).toBe(200);
+});
+
 /** A chunked request, and the number of its chunks that were read. */
 function incomingOf(network: string, count: number, isUnmetered = true) {
   let read = 0;

@@ -3,7 +3,13 @@ import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { ClientRateLimiter } from './unmetered-responses.ts';
 
+/** Time for a body to arrive. */
 export const bodyTimeoutMs = 10_000;
+/**
+ * Time for the body of a rejected request to arrive. It is shorter, because the runtime also parses data that is not part
+ * of any chunk, such as a chunk size with millions of zeros, and any client can send it without a key.
+ */
+const dropTimeoutMs = 2_000;
 /**
  * Maximum number of bytes to read and discard from a body. The number of chunks is also limited, because even a small
  * chunk costs 1 µs of CPU time.
@@ -34,10 +40,12 @@ interface Incoming {
 export class UnreadBodies {
   readonly #dropped: ClientRateLimiter;
   readonly #onUnread: () => void;
+  readonly #timeoutMs: number;
 
-  /** `onUnread` is called for each response that is sent without reading the body. */
-  constructor(clock: Clock, onUnread: () => void = () => undefined) {
+  /** `onUnread` is called for each response that is sent without reading the body. `timeoutMs` limits each read. */
+  constructor(clock: Clock, onUnread: () => void = () => undefined, timeoutMs = dropTimeoutMs) {
     this.#onUnread = onUnread;
+    this.#timeoutMs = timeoutMs;
     this.#dropped = new ClientRateLimiter(maxDroppedPerMinute, clock, maxWaiting);
   }
 
@@ -73,7 +81,7 @@ export class UnreadBodies {
 
   async #afterBody({ body }: Request, response: Response): Promise<Response> {
     // After a read timeout, the body is still locked by its reader.
-    const hasMore = body !== null && !body.locked && (await drop(body));
+    const hasMore = body !== null && !body.locked && (await drop(body, this.#timeoutMs));
     // In this time, most clients send the rest, which is not read.
     if (hasMore) await this.#dropped.delay(waitMs);
     await waitForParser();
@@ -90,10 +98,10 @@ export function waitForParser(): Promise<void> {
 }
 
 /** Discards the body. Returns whether it has more chunks than may be discarded. */
-async function drop(body: ReadableStream<Uint8Array>): Promise<boolean> {
+async function drop(body: ReadableStream<Uint8Array>, timeoutMs: number): Promise<boolean> {
   let timer: Timer | undefined;
   const tooSlow = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), bodyTimeoutMs);
+    timer = setTimeout(() => resolve(false), timeoutMs);
   });
   return Promise.race([dropChunks(body), tooSlow]).finally(() => clearTimeout(timer));
 }
