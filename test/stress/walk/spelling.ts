@@ -28,7 +28,7 @@ export function spelled(request: Request, key: string, chance: Chance): Spelled 
     target: isRead(request) ? spelledTarget(request.target, chance) : request.target,
     headers,
     ...(body !== undefined && { body: typeof body === 'string' ? Buffer.from(body) : body }),
-    ...(isChunked && { chunks: [chance.int(1, 40), chance.int(1, 400)] }),
+    ...(isChunked && { chunks: [chance.int(1, 40), chance.int(80, 400)] }),
   });
   return { bytes, ownId };
 }
