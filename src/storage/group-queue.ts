@@ -53,6 +53,7 @@ export interface QueueFacts {
 export class GroupQueue<Item, Outcome> {
   readonly #timeoutMs: number;
   readonly #commit: Commit<Item, Outcome>;
+  readonly #maxGroupSize: number;
   readonly #waiting = new DeadlineQueue<Waiting<Item, Outcome>>({
     maxEntries: maxQueueLength,
     overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
@@ -66,9 +67,10 @@ export class GroupQueue<Item, Outcome> {
   #units = 0;
   #tookMs = 0;
 
-  constructor(timeoutMs: number, commit: Commit<Item, Outcome>) {
+  constructor(timeoutMs: number, commit: Commit<Item, Outcome>, groupSize = maxGroupSize) {
     this.#timeoutMs = timeoutMs;
     this.#commit = commit;
+    this.#maxGroupSize = groupSize;
   }
 
   /**
@@ -77,7 +79,7 @@ export class GroupQueue<Item, Outcome> {
    */
   add(item: Item, dueAt = performance.now() + this.#timeoutMs): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const groupsAhead = Math.floor(this.#waiting.size / maxGroupSize);
+      const groupsAhead = Math.floor(this.#waiting.size / this.#maxGroupSize);
       if (groupsAhead * this.#expectedMs > this.#timeoutMs) throw this.#waiting.overload();
       this.#waiting.add({ item, dueAt, resolve, reject });
       this.#running ??= this.#run();
@@ -102,7 +104,7 @@ export class GroupQueue<Item, Outcome> {
       // Other writes of this event-loop tick join the group.
       await new Promise((resolve) => setImmediate(resolve));
       this.#refuseLate();
-      const group = this.#waiting.take(maxGroupSize);
+      const group = this.#waiting.take(this.#maxGroupSize);
       if (group.length > 0) await this.#answer(group);
       if (this.#conflictsInARow > 0) await sleep(Math.min(2 ** this.#conflictsInARow, maxPauseMs));
     }

@@ -117,3 +117,17 @@ describe.skipIf(servers === undefined)('a delivery that another session has lock
     ]);
   });
 });
+
+describe.skipIf(servers === undefined)('a round that creates deliveries', () => {
+  test('does not wait for a transaction that has locked their counter, and creates them in the next round', async () => {
+    await using store = await openDeliveries();
+    await store.session`UPDATE counters SET last = 1 WHERE name = 'events'`;
+    await store.session`INSERT INTO events (id, type, data, created_at) VALUES (1, 'pet.created', '{}', ${now})`;
+    await store.session`BEGIN`;
+    await store.session`SELECT FROM counters WHERE name = 'deliveries' FOR UPDATE`;
+    const round = await store.dispatch(0);
+    expect([round.isMore, (await store.rows()).length]).toEqual([true, count]);
+    await store.session`COMMIT`;
+    expect([(await store.dispatch(0)).isBehind, (await store.rows()).length]).toEqual([false, count + 1]);
+  });
+});

@@ -8,6 +8,7 @@ import { now } from '../storage/catalogue-kit.ts';
 import { lockAwaited, openDatabase, openSession, writeStoreOf11 } from '../storage/postgres-kit.ts';
 import { newPet } from '../storage/samples.ts';
 import { describeWithServers } from '../support/describe-with-servers.ts';
+import { rejectionOf } from '../support/rejection.ts';
 
 await describeWithServers('while an instance of version 1.1.0 is running', ({ makeSchema }) => {
   /** A store with an animal, and a session that locks like version 1.1.0. */
@@ -76,6 +77,23 @@ await describeWithServers('while an instance of version 1.1.0 is running', ({ ma
       expect(pet).toEqual({ name: 'Moritz', category_id: 9n });
     });
   }
+
+  test('a change that adds a row, and waits for the counter of the audit log, has locked the counter of the resource', async () => {
+    await using store = await opened();
+    const { writer, former, observer } = store;
+    await former`BEGIN`;
+    await former`SELECT FROM counters WHERE name = 'audit' FOR UPDATE`;
+    const input = { now, body: newPet('Max') };
+    const adding = writer.write('audited', { unit: 'createPet', input, actor: 'operator:1', at: now });
+    await lockAwaited(observer);
+    expect(
+      await rejectionOf(former`SELECT FROM counters WHERE name = 'pets' FOR UPDATE NOWAIT`.execute()),
+    ).toMatchObject({
+      errno: '55P03',
+    });
+    await former`ROLLBACK`;
+    await adding;
+  });
 
   test('an order that is placed while a change waits is noticed, although its animal has the same values as before', async () => {
     await using store = await opened();

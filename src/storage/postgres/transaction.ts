@@ -9,7 +9,7 @@ import { deliveryWrites } from './entities/deliveries.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEventWrites } from './entities/events.ts';
 import { petWrites } from './entities/pets.ts';
-import { responseWrites } from './entities/responses.ts';
+import { responseWrites, type TransactionResponses } from './entities/responses.ts';
 import { PostgresUsageWrites } from './entities/usage-writes.ts';
 import type { Execute, Statement, Statements, Versioned } from './statements.ts';
 
@@ -22,15 +22,25 @@ export class PostgresTransaction implements Statements {
    * Error of the first failed statement. After this error, the server rejects all other statements of the transaction.
    */
   failure: unknown;
-  /** Whether the transaction has stored a response, which other transactions with the same `Idempotency-Key` wait for. */
-  hasStoredResponse = false;
+  /** Must be called when the unit has succeeded, so that its responses are stored. */
+  readonly succeeded: () => void;
 
-  /** `moved` receives the new version of each changed resource, or 0 if the version is unknown. */
-  constructor(execute: Execute, moved: Map<Resource, number>, recordsEvents = true) {
+  /**
+   * `moved` receives the new version of each changed resource, or 0 if the version is unknown. Without `responses`, stored
+   * responses are sent to the server at once.
+   */
+  constructor(
+    execute: Execute,
+    moved: Map<Resource, number>,
+    recordsEvents = true,
+    responses?: TransactionResponses,
+  ) {
     this.#execute = execute;
     this.#moved = moved;
     this.events = new PostgresEventWrites(this, recordsEvents);
     const statements: Statements = this;
+    const ownResponses = responses?.ofUnit(this);
+    this.succeeded = ownResponses?.succeeded ?? (() => undefined);
     // Most transactions use neither deliveries nor sessions, which are therefore created when they are used.
     this.tables = {
       ...createEntities<EntityTransaction>(writableTables, (table) => new PostgresEntity(table, this)),
@@ -45,9 +55,7 @@ export class PostgresTransaction implements Statements {
           createSessionWrites(new PostgresEngine(statements)),
         );
       },
-      storedResponses: responseWrites(this, () => {
-        this.hasStoredResponse = true;
-      }),
+      storedResponses: ownResponses?.writes ?? responseWrites(this),
       usage: new PostgresUsageWrites(this),
     };
   }

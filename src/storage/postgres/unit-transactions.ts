@@ -3,6 +3,7 @@ import type { Resource } from '../../domain/resources.ts';
 import type { Settled } from '../group-queue.ts';
 import type { Run } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
+import { TransactionResponses } from './entities/responses.ts';
 import { toFailure } from './failures.ts';
 import type { Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
@@ -37,17 +38,14 @@ export function runInTransaction(
     const written = new Set(runs.flatMap(({ writes }) => writes));
     if (written.size > 0) await execute((sql) => lock(sql, written));
     const [first, ...others] = runs;
-    let latest: PostgresTransaction | undefined;
-    const begin = (own: Moved) => {
-      latest = new PostgresTransaction(execute, own, recordsEvents);
-      return latest;
-    };
     // A single unit needs no savepoint.
     if (first !== undefined && others.length === 0) {
-      const alone = await settle(first, begin(moved));
+      const alone = await settle(first, new PostgresTransaction(execute, moved, recordsEvents));
       if (moved.size === 0) addDependencies(moved, first.writes);
       return alone;
     }
+    const responses = new TransactionResponses();
+    const begin = (own: Moved) => new PostgresTransaction(execute, own, recordsEvents, responses);
     const deadline = performance.now() + database.statementTimeoutMs * maxShare;
     const settled: Settled<never>[] = [];
     const sent: Promise<unknown>[] = [];
@@ -59,13 +57,12 @@ export function runInTransaction(
       sent.push(done);
     };
     for (const run of runs) {
-      // Another unit could store a response for which a group waits that itself waits for this response: a deadlock.
-      const isFull = latest?.hasStoredResponse || performance.now() > deadline;
-      if (settled.length > 0 && isFull) break;
+      if (settled.length > 0 && performance.now() > deadline) break;
       settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
     }
     // Rejects with the original error, because the commit would only report a rollback.
     await Promise.all(sent);
+    await responses.store(new PostgresTransaction(execute, moved, recordsEvents));
     return settled;
   }, dueAt);
 }
@@ -80,7 +77,9 @@ async function settleSeparately(
   sendAhead((sql) => sql`SAVEPOINT unit`);
   try {
     const own: Moved = new Map();
-    const settled = await settle(run, begin(own));
+    const transaction = begin(own);
+    const settled = await settle(run, transaction);
+    transaction.succeeded();
     sendAhead((sql) => sql`RELEASE unit`);
     if (own.size === 0) addDependencies(moved, run.writes);
     for (const [resource, version] of own) moved.set(resource, version);

@@ -52,8 +52,9 @@ interface PostgresWriterOptions {
 }
 
 /**
- * Runs units of work. Units that arrive at about the same time form a group. Catalog changes, transactions, and units
- * that write no resource, such as usage records, have separate queues and never wait for each other.
+ * Runs units of work. Units that arrive at about the same time form a group, except units that write no resource, such as
+ * usage records. Catalog changes, transactions and units that write no resource have separate queues and never wait for each
+ * other.
  */
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
@@ -79,10 +80,11 @@ export class PostgresWriter implements Writer<Units> {
       const order: LockOrder = hasFormerInstances() ? 'counters first' : 'rows first';
       return { database, ids, recordsEvents: events, order };
     };
-    const queue = (commit: Commit) =>
-      new GroupQueue<UnitCall, never>(database.statementTimeoutMs, async (calls, dueAt, duesAt) =>
-        this.#withTransactions(calls, await this.#commit(calls, dueAt, commit), duesAt),
-      );
+    const queue = (commit: Commit, groupSize?: number) => {
+      const commitAll = async (calls: readonly UnitCall[], dueAt: number, duesAt: readonly number[]) =>
+        this.#withTransactions(calls, await this.#commit(calls, dueAt, commit), duesAt);
+      return new GroupQueue<UnitCall, never>(database.statementTimeoutMs, commitAll, groupSize);
+    };
     const optimistic: Commit = (runs, moved, dueAt) => {
       const [first, ...others] = runs;
       if (first?.isOneCall && others.length === 0) return this.#runAsStatement(first, moved, dueAt, events);
@@ -103,7 +105,8 @@ export class PostgresWriter implements Writer<Units> {
     const transactions: Commit = (runs, moved, dueAt) =>
       runInTransaction(runs, { database, moved, dueAt, recordsEvents: events });
     this.#transactions = queue(transactions);
-    this.#records = queue(transactions);
+    // Records share no lock that is taken first, so that several in one transaction could lock rows in different orders.
+    this.#records = queue(transactions, 1);
   }
 
   write(name: string, input: unknown): Promise<never> {

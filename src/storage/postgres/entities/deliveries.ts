@@ -59,7 +59,7 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     const behind = found.filter(({ isBehind }) => isBehind);
     const shares = divideLeases(found, request);
     const last = found[0]?.last ?? 0n;
-    const [expired, leased] = await Promise.all([
+    const [queued, leased] = await Promise.all([
       this.#queue(behind, now),
       found.length > 0 && room > 0 ? this.#lease(found, request, shares) : [],
     ]);
@@ -70,8 +70,9 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     return {
       deliveries,
       ...nextRound(found, leased, request, { last, shares }),
+      ...(queued === undefined ? { isMore: true, isBehind: true } : {}),
       full: findFull(found, last, request),
-      expired,
+      expired: queued?.expired ?? 0,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
     };
   }
@@ -146,16 +147,19 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     );
   }
 
-  /** Creates deliveries for some of the events. Returns the number of expired events. */
-  async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
-    if (behind.length === 0) return 0;
+  /**
+   * Creates deliveries for some of the events. Returns the number of expired events, or undefined if another transaction has
+   * locked the counter of deliveries. Does not wait for it, because that transaction may wait for one of the locked webhooks.
+   */
+  async #queue(behind: readonly ReadyRow[], now: number): Promise<{ readonly expired: number } | undefined> {
+    if (behind.length === 0) return { expired: 0 };
     const portions = behind.map((webhook) => ({ webhook, ...selectEvents(webhook, webhook) }));
     const rows = JSON.stringify(
       portions.map(({ webhook: { id, accountId, last }, after, types, isAgain }) => {
         return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}`, isAgain };
       }),
     );
-    await this.#statements.run(
+    const moved = await this.#statements.run<unknown[]>(
       (sql) => sql`
         WITH chosen AS (
           SELECT id, "accountId" AS account_id, types, after, coalesce((
@@ -173,9 +177,10 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
               AND type IN (SELECT json_array_elements_text(chosen.types)) AND id <> ALL (chosen.pending)
             OFFSET 0
           ) AS event
+        ), free AS MATERIALIZED (
+          SELECT name FROM counters WHERE name = 'deliveries' AND EXISTS (SELECT FROM wanted) FOR UPDATE SKIP LOCKED
         ), counted AS (
-          UPDATE counters SET last = last + (SELECT count(*) FROM wanted)
-          WHERE name = 'deliveries' AND EXISTS (SELECT FROM wanted)
+          UPDATE counters SET last = last + (SELECT count(*) FROM wanted) FROM free WHERE counters.name = free.name
           RETURNING last - (SELECT count(*) FROM wanted) AS before
         ), added AS (
           INSERT INTO deliveries (id, webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
@@ -183,12 +188,15 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             ${now}::bigint, ${now}::bigint
           FROM counted, wanted
         )
-        UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen WHERE webhooks.id = chosen.id`,
+        UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen
+        WHERE webhooks.id = chosen.id AND (EXISTS (SELECT FROM counted) OR NOT EXISTS (SELECT FROM wanted)) RETURNING 1`,
     );
-    return portions.reduce(
+    if (moved.length === 0) return undefined;
+    const expired = portions.reduce(
       (sum, { webhook, after }) => sum + Number(countExpired(webhook.position, after)),
       0,
     );
+    return { expired };
   }
 
   /**

@@ -5,7 +5,7 @@ import {
   toResponseId,
   toStoredResponse,
 } from '../../response-row.ts';
-import type { ResponseWrites } from '../../transaction.ts';
+import type { ResponseWrites, StoredResponse } from '../../transaction.ts';
 import { PostgresEngine } from '../engine.ts';
 import { TransactionConflict } from '../failures.ts';
 import type { Statements } from '../statements.ts';
@@ -14,11 +14,8 @@ const pruning = `DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
   SELECT id FROM idempotent_answers WHERE kept_at < $1 ORDER BY kept_at LIMIT ${responsePruneBatch} FOR UPDATE SKIP LOCKED
 ))`;
 
-/**
- * Passes keys and responses as JSON in one parameter, because their number varies from group to group. Calls `onKeep` before
- * a response is stored.
- */
-export const responseWrites = (statements: Statements, onKeep: () => void): ResponseWrites => ({
+/** Passes keys and responses as JSON in one parameter, because their number varies from group to group. */
+export const responseWrites = (statements: Statements): ResponseWrites => ({
   find: async (keys, since) => {
     const ids = keys.map(({ accountId, key }) => toResponseId(accountId, key));
     const rows = await statements.run<(ResponseRow & { id: string })[]>(
@@ -34,7 +31,6 @@ export const responseWrites = (statements: Statements, onKeep: () => void): Resp
     });
   },
   keep: async (storedResponses, since) => {
-    onKeep();
     const rows = storedResponses.map(({ accountId, key, request, status, body, location, keptAt }) => {
       return [toResponseId(accountId, key), request, status, body, location, keptAt];
     });
@@ -67,3 +63,43 @@ export const responseWrites = (statements: Statements, onKeep: () => void): Resp
     return removed === responsePruneBatch;
   },
 });
+
+/** The responses of a transaction's units. */
+export class TransactionResponses {
+  readonly #byId = new Map<string, StoredResponse>();
+  #since = 0;
+
+  /**
+   * Keeps the responses of a unit in memory until the unit has succeeded, and the returned function is called. The unit finds
+   * the responses of earlier units.
+   */
+  ofUnit(statements: Statements): { readonly writes: ResponseWrites; readonly succeeded: () => void } {
+    const stored = responseWrites(statements);
+    const own: StoredResponse[] = [];
+    const writes: ResponseWrites = {
+      find: async (keys, since) => {
+        const rows = await stored.find(keys, since);
+        return keys.map(
+          ({ accountId, key }, index) => this.#byId.get(toResponseId(accountId, key)) ?? rows[index],
+        );
+      },
+      keep: (responses, since) => {
+        own.push(...responses);
+        this.#since = Math.max(this.#since, since);
+      },
+      prune: stored.prune,
+    };
+    const succeeded = () => {
+      for (const response of own) this.#byId.set(toResponseId(response.accountId, response.key), response);
+    };
+    return { writes, succeeded };
+  }
+
+  /**
+   * Stores all responses in one statement, in the order of their keys. Must be the last statement of the transaction: another
+   * transaction may wait for one of these rows while it holds locks, so this one must not wait for any of these locks.
+   */
+  async store(statements: Statements): Promise<void> {
+    if (this.#byId.size > 0) await responseWrites(statements).keep([...this.#byId.values()], this.#since);
+  }
+}

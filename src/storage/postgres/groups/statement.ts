@@ -117,7 +117,9 @@ export function buildGroupStatement(tables: readonly TablePart[], order: LockOrd
     ...changed.filter((part) => !isEarly(part)).map(({ table }) => changedRows(table, afterCounters)),
     ...removed.filter(({ table }) => !table.isCounted).map(({ table }) => removedRows(table, afterCounters)),
   ];
-  const first = early.map(([name]) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
+  // A group that read no stored row would otherwise not evaluate `all_counted`.
+  const before = [...(order === 'counters first' ? ['all_counted'] : []), ...early.map(([name]) => name)];
+  const first = before.map((name) => `(SELECT count(*) FROM ${name}) >= 0 AND `).join('');
   return `WITH ${[
     'input AS MATERIALIZED (SELECT $1::text::jsonb AS given)',
     ...(order === 'counters first' ? [allCounted] : []),
