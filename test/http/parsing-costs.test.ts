@@ -136,8 +136,11 @@ async function bestOf(runs: number, work: () => unknown): Promise<number> {
 // Compiles the reference work before the first measurement.
 await bestOf(20, reference);
 
-/** Number of comparisons before a request is found to be expensive, because other processes delay some of them. */
-const maxComparisons = 50;
+/**
+ * Number of comparisons before a request is found to be expensive, because other processes delay some of them, and the
+ * compilation of the code.
+ */
+const maxComparisons = 500;
 
 /** Returns the inputs that take too long to process, compared with the reference work. */
 async function expensive<Of>(
