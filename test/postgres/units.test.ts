@@ -145,6 +145,21 @@ await describeWithServers('units of work on PostgreSQL', ({ makeSchema }) => {
     }
   });
 
+  test('units that conflict twice in one transaction run again, and announce only what is committed', async () => {
+    await using store = await opened([{}]);
+    await store.other.unsafe(`
+      CREATE SEQUENCE tries;
+      CREATE FUNCTION overtaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('tries') IN (2, 4) THEN RAISE EXCEPTION 'overtaken' USING ERRCODE = '40001'; END IF;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER overtaken AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION overtaken()`);
+    const group = ['one', 'two'].map((name) => store.write('addAlone', newPet(name)));
+    expect(await Promise.all(group.map(outcomeOf))).toEqual(['done', 'done']);
+    expect(await store.names()).toEqual(['one', 'two']);
+    expect(store.announcements).toEqual([['pets', await store.versionOf('pets')]]);
+  });
+
   test('a group that is not finished by its deadline is rolled back and releases its locks and connection', async () => {
     const over = Promise.withResolvers<unknown>();
     // Never idle, because the server would end an idle transaction.

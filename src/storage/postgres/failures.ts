@@ -76,8 +76,10 @@ function isCausedBy(error: unknown, isKind: (cause: unknown) => boolean): boolea
   return cause !== undefined && isKind(cause);
 }
 
+/** Whether an error, or one of its causes, is a conflict with another transaction. */
 export function isTransactionConflict(error: unknown): boolean {
-  return error instanceof TransactionConflict || overtaken.test(sqlState(error));
+  if (error instanceof TransactionConflict || overtaken.test(sqlState(error))) return true;
+  return isCausedBy(error, isTransactionConflict);
 }
 
 /** The statement waited longer than `lock_timeout`. */

@@ -4,8 +4,8 @@ import type { Settled } from '../group-queue.ts';
 import type { Run } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { TransactionResponses } from './entities/responses.ts';
-import { toFailure } from './failures.ts';
-import type { Statement } from './statements.ts';
+import { isTransactionConflict, toFailure } from './failures.ts';
+import type { Execute, Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { addDependencies, lock } from './versions.ts';
 
@@ -26,45 +26,58 @@ interface TransactionOptions {
 }
 
 /**
- * Runs units in one transaction. First locks the resources that the units write, so that data read from these resources
- * does not change before the commit. May stop early, after at least one unit.
+ * Runs units in one transaction. May stop early, after at least one unit. Units without an outcome must run again: if several
+ * units conflict with other transactions twice, a client could otherwise cause the rejection of other clients' changes.
  */
-export function runInTransaction(
+export async function runInTransaction(
   runs: readonly Run[],
-  { database, moved, dueAt, recordsEvents }: TransactionOptions,
+  options: TransactionOptions,
+): Promise<(Settled<never> | undefined)[]> {
+  try {
+    return await options.database.transact((execute) => runAll(runs, execute, options), options.dueAt);
+  } catch (error) {
+    if (!isTransactionConflict(error) || runs.length === 1) throw error;
+    options.moved.clear();
+    return [];
+  }
+}
+
+/** First locks the resources that the units write, so that data read from them does not change before the commit. */
+async function runAll(
+  runs: readonly Run[],
+  execute: Execute,
+  { database, moved, recordsEvents }: TransactionOptions,
 ): Promise<Settled<never>[]> {
-  return database.transact(async (execute) => {
-    moved.clear();
-    const written = new Set(runs.flatMap(({ writes }) => writes));
-    if (written.size > 0) await execute((sql) => lock(sql, written));
-    const [first, ...others] = runs;
-    // A single unit needs no savepoint.
-    if (first !== undefined && others.length === 0) {
-      const alone = await settle(first, new PostgresTransaction(execute, moved, recordsEvents));
-      if (moved.size === 0) addDependencies(moved, first.writes);
-      return alone;
-    }
-    const responses = new TransactionResponses();
-    const begin = (own: Moved) => new PostgresTransaction(execute, own, recordsEvents, responses);
-    const deadline = performance.now() + database.statementTimeoutMs * maxShare;
-    const settled: Settled<never>[] = [];
-    const sent: Promise<unknown>[] = [];
-    /** Sends a statement in the same batch as the next one, to save a round trip. */
-    const sendAhead = (statement: Statement<unknown>) => {
-      const done = execute(statement);
-      // If the statement fails, the next statement or the final `Promise.all` reports the error.
-      done.catch(() => undefined);
-      sent.push(done);
-    };
-    for (const run of runs) {
-      if (settled.length > 0 && performance.now() > deadline) break;
-      settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
-    }
-    // Rejects with the original error, because the commit would only report a rollback.
-    await Promise.all(sent);
-    await responses.store(new PostgresTransaction(execute, moved, recordsEvents));
-    return settled;
-  }, dueAt);
+  moved.clear();
+  const written = new Set(runs.flatMap(({ writes }) => writes));
+  if (written.size > 0) await execute((sql) => lock(sql, written));
+  const [first, ...others] = runs;
+  // A single unit needs no savepoint.
+  if (first !== undefined && others.length === 0) {
+    const alone = await settle(first, new PostgresTransaction(execute, moved, recordsEvents));
+    if (moved.size === 0) addDependencies(moved, first.writes);
+    return alone;
+  }
+  const responses = new TransactionResponses();
+  const begin = (own: Moved) => new PostgresTransaction(execute, own, recordsEvents, responses);
+  const deadline = performance.now() + database.statementTimeoutMs * maxShare;
+  const settled: Settled<never>[] = [];
+  const sent: Promise<unknown>[] = [];
+  /** Sends a statement in the same batch as the next one, to save a round trip. */
+  const sendAhead = (statement: Statement<unknown>) => {
+    const done = execute(statement);
+    // If the statement fails, the next statement or the final `Promise.all` reports the error.
+    done.catch(() => undefined);
+    sent.push(done);
+  };
+  for (const run of runs) {
+    if (settled.length > 0 && performance.now() > deadline) break;
+    settled.push(...(await settleSeparately(run, moved, begin, sendAhead)));
+  }
+  // Rejects with the original error, because the commit would only report a rollback.
+  await Promise.all(sent);
+  await responses.store(new PostgresTransaction(execute, moved, recordsEvents));
+  return settled;
 }
 
 /** Runs a unit in a savepoint, so that a failure undoes only this unit. */
