@@ -79,8 +79,13 @@ export interface SweepPosition {
 }
 
 export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
-  /** Creates deliveries from events, and leases some of the due deliveries. */
-  lease(request: LeaseRequest): Awaitable<LeaseResult>;
+  /**
+   * Locks the counter of deliveries if a webhook has events to examine, and returns whether it is locked. Must be the first
+   * statement of a round: a transaction that has locked the counter may wait for a webhook that the round locks later.
+   */
+  lockCounter(request: LeaseRequest): Awaitable<boolean>;
+  /** Creates deliveries from events, if `isLocked` is true for the counter, and leases some of the due deliveries. */
+  lease(request: LeaseRequest, isLocked: Awaitable<boolean>): Awaitable<LeaseResult>;
   /**
    * Stores outcomes. Returns the ids of deliveries whose outcome was not stored, because another transaction has locked
    * them.

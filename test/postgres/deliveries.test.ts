@@ -9,6 +9,7 @@ import type {
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { now, openCatalogue } from '../storage/catalogue-kit.ts';
+import { lockAwaited } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { leaseRequest } from '../support/webhooks.ts';
 
@@ -119,15 +120,35 @@ describe.skipIf(servers === undefined)('a delivery that another session has lock
 });
 
 describe.skipIf(servers === undefined)('a round that creates deliveries', () => {
-  test('does not wait for a transaction that has locked their counter, and creates them in the next round', async () => {
+  test('locks no webhook while it waits for their counter, whose holder may wait for the webhook', async () => {
     await using store = await openDeliveries();
+    const settled = (await store.dispatch(1)).deliveries.map(succeeded);
     await store.session`UPDATE counters SET last = 1 WHERE name = 'events'`;
     await store.session`INSERT INTO events (id, type, data, created_at) VALUES (1, 'pet.created', '{}', ${now})`;
     await store.session`BEGIN`;
     await store.session`SELECT FROM counters WHERE name = 'deliveries' FOR UPDATE`;
-    const round = await store.dispatch(0);
-    expect([round.isMore, (await store.rows()).length]).toEqual([true, count]);
+    const round = store.dispatch(0, settled);
+    await lockAwaited(store.session);
+    await store.session`SELECT FROM webhooks FOR UPDATE NOWAIT`;
+    await store.session`SELECT FROM deliveries FOR UPDATE NOWAIT`;
     await store.session`COMMIT`;
-    expect([(await store.dispatch(0)).isBehind, (await store.rows()).length]).toEqual([false, count + 1]);
+    await round;
+    expect((await store.rows()).length).toBe(count + 1);
+  });
+
+  test('creates none in a round that has not locked their counter, because the event is newer, and continues at once', async () => {
+    await using store = await openDeliveries();
+    await store.session`
+      CREATE FUNCTION add_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        UPDATE counters SET last = 1 WHERE name = 'events';
+        INSERT INTO events (id, type, data, created_at) VALUES (1, 'pet.created', '{}', 0);
+        RETURN NULL;
+      END $$`;
+    await store.session`CREATE TRIGGER add_event AFTER UPDATE ON deliveries EXECUTE FUNCTION add_event()`;
+    const [leased] = (await store.dispatch(1)).deliveries;
+    expect((await store.rows()).length).toBe(count);
+    await store.session`DROP TRIGGER add_event ON deliveries`;
+    expect((await store.dispatch(0)).isBehind).toBe(false);
+    expect([leased?.id, (await store.rows()).length]).toEqual([1n, count + 1]);
   });
 });

@@ -26,10 +26,11 @@ export const deliveryUnits = {
       { deliveries }: Transaction,
       { settled, lease }: { readonly settled: readonly SettledDelivery[]; readonly lease: LeaseRequest },
     ): Promise<DispatchResult> => {
+      const locking = deliveries.lockCounter(lease);
       const settling = settled.length > 0 ? deliveries.settle(settled) : [];
       const releasing = lease.lost.length > 0 ? deliveries.releaseLost(lease.lost, lease.now) : undefined;
       // Sends all statements to PostgreSQL before waiting for any result.
-      const [leases, locked] = await Promise.all([deliveries.lease(lease), settling, releasing]);
+      const [leases, locked] = await Promise.all([deliveries.lease(lease, locking), settling, releasing]);
       return { ...leases, locked };
     },
   },

@@ -98,7 +98,7 @@ const sweepStart = (webhookId: bigint): SweepPosition => ({ webhookId, status: '
 /** Changes to deliveries other than `take` and `settle`, which differ between the engines. */
 export function createDeliveryWrites(
   engine: Engine,
-): Omit<DeliveryWrites, 'lease' | 'settle' | keyof EntityWrites<unknown>> {
+): Omit<DeliveryWrites, 'lockCounter' | 'lease' | 'settle' | keyof EntityWrites<unknown>> {
   const texts = deliveryStatements(engine);
   return {
     async hasRoom(webhookId) {

@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../../domain/awaitable.ts';
 import {
   burstMicroseconds,
   eventBatchSize,
@@ -53,14 +54,29 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     this.#statements = statements;
   }
 
-  async lease(request: LeaseRequest): Promise<LeaseResult> {
+  async lockCounter({ now, full }: LeaseRequest): Promise<boolean> {
+    const rows = await this.#statements.run<unknown[]>(
+      (sql) => sql`
+        SELECT FROM counters WHERE name = 'deliveries' AND EXISTS (
+          SELECT FROM webhooks CROSS JOIN (SELECT ${now}::bigint AS now) AS clock
+          WHERE enabled AND position < (SELECT last FROM counters WHERE name = 'events')
+            AND webhooks.id NOT IN (SELECT json_array_elements_text(${`[${full.join()}]`}::text::json)::bigint)
+            AND ${sql.unsafe(sendingConditions.isAnyReadable)}
+        ) FOR UPDATE`,
+    );
+    return rows.length > 0;
+  }
+
+  async lease(request: LeaseRequest, isLocked: Awaitable<boolean>): Promise<LeaseResult> {
     const { now, leasedUntil, room } = request;
     const found = await this.#ready(request);
     const behind = found.filter(({ isBehind }) => isBehind);
+    // Events may have been added since the first statement.
+    const isTooLate = behind.length > 0 && !(await isLocked);
     const shares = divideLeases(found, request);
     const last = found[0]?.last ?? 0n;
-    const [queued, leased] = await Promise.all([
-      this.#queue(behind, now),
+    const [expired, leased] = await Promise.all([
+      isTooLate ? 0 : this.#queue(behind, now),
       found.length > 0 && room > 0 ? this.#lease(found, request, shares) : [],
     ]);
     const deliveries = leased.flatMap((row) => {
@@ -70,9 +86,9 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     return {
       deliveries,
       ...nextRound(found, leased, request, { last, shares }),
-      ...(queued === undefined ? { isMore: true, isBehind: true } : {}),
+      ...(isTooLate ? { isMore: true, isBehind: true } : {}),
       full: findFull(found, last, request),
-      expired: queued?.expired ?? 0,
+      expired,
       isPaced: updatedPaces(deliveries, shares).some(({ isUsedUp }) => isUsedUp),
     };
   }
@@ -147,19 +163,16 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
     );
   }
 
-  /**
-   * Creates deliveries for some of the events. Returns the number of expired events, or undefined if another transaction has
-   * locked the counter of deliveries. Does not wait for it, because that transaction may wait for one of the locked webhooks.
-   */
-  async #queue(behind: readonly ReadyRow[], now: number): Promise<{ readonly expired: number } | undefined> {
-    if (behind.length === 0) return { expired: 0 };
+  /** Creates deliveries for some of the events. Returns the number of expired events. */
+  async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
+    if (behind.length === 0) return 0;
     const portions = behind.map((webhook) => ({ webhook, ...selectEvents(webhook, webhook) }));
     const rows = JSON.stringify(
       portions.map(({ webhook: { id, accountId, last }, after, types, isAgain }) => {
         return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, last: `${last}`, isAgain };
       }),
     );
-    const moved = await this.#statements.run<unknown[]>(
+    await this.#statements.run(
       (sql) => sql`
         WITH chosen AS (
           SELECT id, "accountId" AS account_id, types, after, coalesce((
@@ -177,10 +190,9 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
               AND type IN (SELECT json_array_elements_text(chosen.types)) AND id <> ALL (chosen.pending)
             OFFSET 0
           ) AS event
-        ), free AS MATERIALIZED (
-          SELECT name FROM counters WHERE name = 'deliveries' AND EXISTS (SELECT FROM wanted) FOR UPDATE SKIP LOCKED
         ), counted AS (
-          UPDATE counters SET last = last + (SELECT count(*) FROM wanted) FROM free WHERE counters.name = free.name
+          UPDATE counters SET last = last + (SELECT count(*) FROM wanted)
+          WHERE name = 'deliveries' AND EXISTS (SELECT FROM wanted)
           RETURNING last - (SELECT count(*) FROM wanted) AS before
         ), added AS (
           INSERT INTO deliveries (id, webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
@@ -188,15 +200,12 @@ class Deliveries extends PostgresEntity<typeof deliveries> {
             ${now}::bigint, ${now}::bigint
           FROM counted, wanted
         )
-        UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen
-        WHERE webhooks.id = chosen.id AND (EXISTS (SELECT FROM counted) OR NOT EXISTS (SELECT FROM wanted)) RETURNING 1`,
+        UPDATE webhooks SET position = greatest(position, chosen.until) FROM chosen WHERE webhooks.id = chosen.id`,
     );
-    if (moved.length === 0) return undefined;
-    const expired = portions.reduce(
+    return portions.reduce(
       (sum, { webhook, after }) => sum + Number(countExpired(webhook.position, after)),
       0,
     );
-    return { expired };
   }
 
   /**

@@ -99,6 +99,10 @@ class Deliveries extends SqliteEntity<typeof deliveries> {
     this.#statements = statementsOf(database);
   }
 
+  lockCounter(): boolean {
+    return true;
+  }
+
   lease(request: LeaseRequest): LeaseResult {
     const { now, leasedUntil, room, after, full } = request;
     const bounds = this.#bounds();
