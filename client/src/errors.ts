@@ -113,7 +113,10 @@ export class EventsExpiredError extends Base<'events_expired', 410> {
   override readonly name = 'EventsExpiredError';
 }
 
-/** 412: the resource has changed since its `ETag` was read. */
+/**
+ * 412: the resource has changed since its `ETag` was read. If `isOutcomeUnknown` is true, the change may be that of an
+ * earlier attempt of the same call.
+ */
 export class PreconditionError extends Base<ErrorCodes[412], 412> {
   override readonly name = 'PreconditionError';
 }

@@ -51,8 +51,11 @@ export function readData({ reply, request, title, attempts, isUncertain }: Recei
   }
   const error = isJson && status >= 400 ? parseErrorBody(text, status) : undefined;
   if (error === undefined) throw foreignError(common, title);
-  // An earlier attempt with an unknown outcome has already deleted the resource.
-  if (isUncertain && request.method === 'DELETE' && goneCodes.includes(error.code)) return undefined;
+  // After an attempt with an unknown outcome, the resource is gone as requested. With `ifMatch`, this is not enough:
+  // another client may have deleted it, even a later version.
+  const isUnconditional = request.options?.ifMatch === undefined;
+  if (isUncertain && isUnconditional && request.method === 'DELETE' && goneCodes.includes(error.code))
+    return undefined;
   throw createError({ ...common, ...error }, readDetails(error), retryAfterSeconds(headers));
 }
 

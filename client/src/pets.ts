@@ -68,7 +68,9 @@ export class Pets {
   /**
    * Reads an animal, calls `change` with it, and applies the patch that `change` returns. If another client
    * changes the animal in the meantime, starts over with the new version, so that no change is lost. If
-   * `change` returns nothing, the animal stays unchanged. Requires the `pets:read` and `pets:write` scopes.
+   * `change` returns nothing, the animal stays unchanged. Rejects with a PreconditionError whose `isOutcomeUnknown`
+   * is true if the animal has changed after an attempt without a conclusive response: the change may be that
+   * attempt's or another client's. Requires the `pets:read` and `pets:write` scopes.
    */
   updateWith(
     id: Int64,
@@ -88,27 +90,21 @@ export class Pets {
     change: (pet: Pet) => PetPatch | undefined | Promise<PetPatch | undefined>,
     options: CallOptions | undefined,
   ): Promise<Answer<Pet>> {
-    // Patch of an earlier attempt with an unknown outcome.
-    let uncertain: PetPatch | undefined;
     for (let conflicts = 0; ; conflicts++) {
       // An empty patch returns the animal with its ETag, which a list does not provide.
       const current = readable(await this.update(id, {}, options).withResponse());
-      if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;
       const patch = await change(current.data);
       if (patch === undefined) return current;
       try {
         return readable(await this.update(id, patch, { ...options, ifMatch: current.etag }).withResponse());
       } catch (error) {
         if (!(error instanceof PreconditionError) || conflicts === maxConflicts) throw error;
-        uncertain = error.attempts > 1 ? patch : undefined;
+        // No state of the animal shows who changed it. Starting over could apply the change twice, and a success could be
+        // another client's.
+        if (error.isOutcomeUnknown) throw error;
       }
     }
   }
-}
-
-function hasAll(pet: Pet, patch: PetPatch): boolean {
-  const members = Object.entries(patch).filter(([, value]) => value !== undefined);
-  return members.every(([name, value]) => String(pet[name as keyof Pet]) === String(value));
 }
 
 /** Throws a ServerError if the response to an update does not contain the animal or its ETag. */

@@ -67,9 +67,9 @@ export function isOutcomeUnknown(
 
 /** Whether the service may have processed a request that failed with this error. */
 export function isUncertain(error: AnimalStoreError, method: string): boolean {
-  // Bun silently repeats a DELETE when a reused connection breaks, and reports only the second failure.
+  // Bun silently repeats a PUT or DELETE when a reused connection breaks, and reports only the second failure.
   if (error instanceof ConnectionError)
-    return !isUnsent(error) || (method === 'DELETE' && 'Bun' in globalThis);
+    return !isUnsent(error) || (/PUT|DELETE/.test(method) && 'Bun' in globalThis);
   if (error.code === 'service_unavailable') return !/Nothing was changed/.test(error.message);
   // A proxy sends such a response, even after the service has processed the request. It limits requests before that.
   if (error.code === 'unexpected_response') return error.status !== 429;

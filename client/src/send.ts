@@ -157,7 +157,9 @@ function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
 /** Marks an error if the change may have been applied. */
 function withOutcome(error: unknown, prepared: Prepared, wasUncertain: boolean): unknown {
   if (!(error instanceof AnimalStoreError) || !isOutcomeUnknown(error, prepared, wasUncertain)) return error;
-  if (error.status === undefined) error.message += ' The change may have been applied.';
+  // The message of a 5xx says itself that there was no result. A 404 or 412 may be the result of an earlier attempt.
+  const { status = 0 } = error;
+  if (status < 500) error.message += ' The change may have been applied.';
   return Object.assign(error, { isOutcomeUnknown: true });
 }
 

@@ -12,46 +12,13 @@ import {
 } from '../../client/src/index.ts';
 import { isUncertain } from '../../client/src/retry.ts';
 import { startAppForFile } from '../support/app.ts';
+import { errorOf, type Failure, failed, failures, json, page } from '../support/client-failures.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
 const app = await startAppForFile();
 
 const direct = new AnimalStore({ key: app.key, url: app.url });
-const json = { 'content-type': 'application/json' };
-
-/** Failures that clients see during a restart. Requests with a lost response are applied. */
-const failures = {
-  'refused connections': () => failed('ECONNREFUSED'),
-  'unknown hosts': () => failed('ENOTFOUND'),
-  'broken connections': () => failed('ECONNRESET'),
-  'lost responses': async (perform: () => Promise<Response>) => {
-    await perform();
-    return failed('ECONNRESET');
-  },
-  "a proxy's 502": () => page(502),
-  "a proxy's 503": () => page(503),
-  "a proxy's 504": () => page(504),
-  'a 503 with Retry-After': () =>
-    errorOf(503, 'service_unavailable', 'Nothing was changed.', { 'retry-after': '5' }),
-} as const satisfies Record<string, Failure>;
-
-type Failure = (perform: () => Promise<Response>) => Response | Promise<Response>;
-
-function failed(code: string): never {
-  throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code }) });
-}
-
-function page(status: number): Response {
-  return new Response('<h1>Sorry</h1>', { status, headers: { 'content-type': 'text/html' } });
-}
-
-function errorOf(status: number, code: string, message: string, headers: Record<string, string> = {}) {
-  return new Response(JSON.stringify({ code, message, status }), {
-    status,
-    headers: { ...json, ...headers },
-  });
-}
 
 /** A client whose requests fail for this number of seconds after `begin` is called. */
 function clientIn(failure: Failure, seconds: number, options: Partial<AnimalStoreOptions> = {}) {
@@ -215,11 +182,11 @@ describe('DELETE', () => {
     expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
   });
 
-  test('has an unknown outcome if the connection is refused, because Bun may already have sent the request on another connection', () => {
+  test('and PUT have an unknown outcome if the connection is refused, because Bun may already have sent the request on another connection', () => {
     const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
     const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
-    expect(isUncertain(error, 'DELETE')).toBe(true);
-    expect(isUncertain(error, 'PATCH')).toBe(false);
+    for (const method of ['PUT', 'DELETE']) expect(isUncertain(error, method)).toBe(true);
+    for (const method of ['POST', 'PATCH']) expect(isUncertain(error, method)).toBe(false);
   });
 
   test('resolves when an attempt with an unknown outcome is followed by a 404 for the resource', async () => {
@@ -229,6 +196,14 @@ describe('DELETE', () => {
         expect(await time.until(store[resource].delete(missing))).toBeUndefined();
       }
     }
+  });
+
+  test('with If-Match rejects instead, because another client may have deleted a later version', async () => {
+    const { time, store } = await reachedClient(failures['broken connections'], 1);
+    const error = await time.until(rejectionOf(store.pets.delete(missing, { ifMatch: '"other"' })));
+    expect(error).toBeInstanceOf(NotFoundError);
+    expect(error).toMatchObject({ code: 'pet_not_found', isOutcomeUnknown: true });
+    expect(String(error)).toEndWith('The change may have been applied.');
   });
 
   test('rejects when an attempt with an unknown outcome is followed by any other 404', async () => {
