@@ -19,12 +19,12 @@ const maxSignatures = 16;
 
 /**
  * Verifies a delivery and resolves with its event. Rejects with a WebhookError unless the delivery was signed
- * with the secret within the last 5 minutes. Pass the body exactly as received, and both secrets during a
- * rotation. An event may be delivered several times with the same `webhook-id`; each
- * test has another one.
+ * with the secret within the last 5 minutes, and with an ArgumentError if the secret is undefined or invalid. Pass the
+ * body exactly as received, and both secrets during a rotation. An event may be delivered several times with the same
+ * `webhook-id`; each test has another one.
  */
 export async function verifyWebhook(
-  secret: string | readonly string[],
+  secret: string | undefined | readonly (string | undefined)[],
   headers: RawHeaders,
   body: string | Uint8Array | ArrayBuffer,
 ): Promise<WebhookEvent> {
@@ -64,7 +64,7 @@ function isEqual(given: Uint8Array, expected: Uint8Array): boolean {
   return difference === 0;
 }
 
-function decodeSecret(secret: string): Uint8Array<ArrayBuffer> {
+function decodeSecret(secret = ''): Uint8Array<ArrayBuffer> {
   const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
   const key = decodeBase64(base64);
   if (!key?.length) throw new ArgumentError('secret must be a webhook secret (whsec_…).');

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startTestApp } from '../support/app.ts';
-import { compile, installClient } from '../support/client-package.ts';
+import { compileStrictly, installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
 
@@ -78,21 +78,5 @@ test('the browser sample runs as a browser bundle', async () => {
 
 test('every sample in the README is tested and compiles in strict mode', async () => {
   expect([...samples.keys()]).toEqual([...Object.keys(outputs), 'browser']);
-  const strict = [
-    '--strict',
-    '--exactOptionalPropertyTypes',
-    '--noUncheckedIndexedAccess',
-    '--noUnusedLocals',
-  ];
-  const options = [
-    '--noEmit',
-    '--target',
-    'es2022',
-    '--module',
-    'nodenext',
-    '--types',
-    'bun',
-    '--skipLibCheck',
-  ];
-  await compile(...strict, ...options, '--ignoreConfig', ...[...samples.keys()].map(fileOf));
+  await compileStrictly(...[...samples.keys()].map(fileOf));
 });

@@ -103,7 +103,8 @@ test.each(Object.entries(wrong))(
 );
 
 test('an invalid secret causes an ArgumentError, and a missing secret causes a WebhookError', async () => {
-  for (const each of ['', 'whsec_', 'whsec_%%', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'])
+  const invalid = [undefined, '', 'whsec_', 'whsec_%%', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'];
+  for (const each of [...invalid, [secret, undefined]])
     expect(await rejectionOf(verifyWebhook(each, signed(), body))).toBeInstanceOf(ArgumentError);
   expect(await rejectionOf(verifyWebhook([], signed(), body))).toBeInstanceOf(WebhookError);
 });

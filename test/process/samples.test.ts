@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { startAppForFile, startTestApp, type TestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
-import { installClient } from '../support/client-package.ts';
+import { compileStrictly, installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { finished, root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
@@ -122,6 +122,58 @@ test('the retry code sample adds only one animal, even if the request is sent re
   const text = blockBelow('sample: retries', await guide('errors-and-retries'));
   expect(await outputOf('retries.ts', text, typescript, own)).toBe('201 201 true\ntrue\n');
   expect(JSON.parse((await clientOf(own.url, own.key).get('/pets')).text)).toHaveLength(1);
+});
+
+/** Compiles and runs a program in the project in which the client is installed. Returns its output. */
+async function outputInProject(name: string, text: string): Promise<string> {
+  const file = join(project.path, `${name}.mts`);
+  await Bun.write(file, text);
+  await compileStrictly(file);
+  const environment = { ANIMAL_STORE_URL: app.url, ANIMAL_STORE_KEY: app.key };
+  const { stdout, ...ended } = await finished([process.execPath, file], { environment });
+  expect(ended).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+test('the sample that keeps a copy applies one event at a time, in order', async () => {
+  const client = clientOf(app.url, app.key);
+  const { headers } = await client.get('/events?order=desc&limit=1');
+  for (let id = 1; id <= 3; id++) await client.add('Ozzy');
+  const before = `
+    import { AnimalStore, type Event } from '@animal-store/client';
+    const store = new AnimalStore({ key: process.env.ANIMAL_STORE_KEY, url: process.env.ANIMAL_STORE_URL });
+    const after = BigInt('${headers.get('x-events-position')}');
+    let applied = 0n;
+    async function apply(event: Event): Promise<void> {
+      console.log('begin', event.id - after);
+      await store.pets.find(1);
+      console.log('end', event.id - after);
+      if (++applied === 3n) process.exit();
+    }
+  `;
+  const text = before + blockBelow('sample: copy', await guide('events'));
+  const lines = [1, 2, 3].map((id) => `begin ${id}n\nend ${id}n\n`);
+  expect(await outputInProject('copy', text)).toBe(lines.join(''));
+});
+
+test("the webhook guide's TypeScript sample accepts only correctly signed deliveries", async () => {
+  const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  const body = '{"id":7,"type":"order.placed","data":{"petId":5}}';
+  const at = new Date();
+  const headers = {
+    'webhook-id': 'evt_7',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign('evt_7', at, body),
+  };
+  const after = `
+    process.env.WEBHOOK_SECRET = ${JSON.stringify(secret)};
+    for (const body of [${JSON.stringify(body)}, '{}']) {
+      const init = { method: 'POST', headers: ${JSON.stringify(headers)}, body };
+      console.log((await receive(new Request('https://shop.example/webhooks', init))).status);
+    }
+  `;
+  const text = blockBelow('sample: receive', await guide('webhooks')) + after;
+  expect(await outputInProject('receive', text)).toBe('5n\n204\n400\n');
 });
 
 test('the openapi-fetch recipe is the program that the tests compile and run', async () => {

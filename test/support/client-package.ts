@@ -13,6 +13,18 @@ export async function compile(...options: string[]): Promise<void> {
   if ((await child.exited) !== 0) throw new Error(output + errors);
 }
 
+/** Compiles programs in strict mode. Throws an error with the compiler's output if it fails. */
+export function compileStrictly(...files: string[]): Promise<void> {
+  const strict = [
+    '--strict',
+    '--exactOptionalPropertyTypes',
+    '--noUncheckedIndexedAccess',
+    '--noUnusedLocals',
+  ];
+  const options = ['--noEmit', '--target', 'es2022', '--module', 'nodenext', '--types', 'bun'];
+  return compile(...strict, ...options, '--skipLibCheck', '--ignoreConfig', ...files);
+}
+
 /** Builds the package from source, like `npm pack`, and installs it in a project's `node_modules`. */
 export async function installClient(project: string, { commonJs = false } = {}): Promise<void> {
   const target = join(project, 'node_modules/@animal-store/client');
