@@ -1,7 +1,7 @@
 /** Error examples for the OpenAPI document and `docs/errors.md`. */
 
 import { cursorError } from '../../src/contract/cursor.ts';
-import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
+import { type ErrorCode, type ErrorDetail, errors, eventsExpiredRemedy } from '../../src/contract/errors.ts';
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 
@@ -35,9 +35,7 @@ const particular: {
     message: 'The order is placed and cannot be delivered. Allowed: approve, cancel.',
   },
   events_expired: {
-    message:
-      'The events directly after 7 are no longer retained; the next id is 42. Get the position from the next link of ' +
-      'GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.',
+    message: `The events directly after 7 are no longer retained; the next id is 42. ${eventsExpiredRemedy}`,
   },
   precondition_failed: {
     message:

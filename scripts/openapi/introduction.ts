@@ -34,7 +34,7 @@ parser that does not round them.
 
 ## Retries and concurrent changes
 
-Every \`POST\` accepts an \`Idempotency-Key\`. A successful response is stored for 24 hours. Repeating the request with
+Every \`POST\` that changes data accepts an \`Idempotency-Key\`. A successful response is stored for 24 hours. Repeating the request with
 the same key returns this response again, with \`Idempotent-Replayed: true\`, without making another change. Errors are
 not stored.
 

@@ -1,6 +1,10 @@
 import { maxPending } from '../domain/delivery.ts';
 import { maxBodyBytes } from './bounds.ts';
 
+/** The remedy for `events_expired`. */
+export const eventsExpiredRemedy =
+  'Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
+
 /** Errors of the public API. A test compares this table with `docs/errors.md` and the OpenAPI document. */
 export const clientErrors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
@@ -71,8 +75,7 @@ export const clientErrors = {
   },
   events_expired: {
     status: 410,
-    message:
-      'Events after this id are no longer retained. Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.',
+    message: `Events after this id are no longer retained. ${eventsExpiredRemedy}`,
   },
   precondition_failed: {
     status: 412,

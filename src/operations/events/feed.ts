@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../contract/api-error.ts';
+import { eventsExpiredRemedy } from '../../contract/errors.ts';
 import type { Page } from '../../contract/operation.ts';
 import type { EventRepresentation } from '../../contract/representations.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
@@ -270,21 +271,18 @@ export function expectRetained(after: bigint, { oldest, last }: EventBounds): vo
   if (after > last) throw unknownPositionError(after, last);
 }
 
-const remedy =
-  'Get the position from X-Events-Position in the response to GET /v1/events?order=desc&limit=1, read the resources again, then follow the events after this position.';
-
 /** `next` is the id of the first event after the gap, or of the next event. Older events may be retained. */
 function eventsExpiredError(after: bigint, next: bigint): ApiError {
   // A reader may have read events that were lost, so its position may be inside the gap that a restore leaves.
   const isRestored = next - after > skippedIdsPerRestore / 2;
   const cause = isRestored ? ' The store was restored, or its database failed over.' : '';
-  const message = `The events directly after ${after} are no longer retained; the next id is ${next}.${cause} ${remedy}`;
+  const message = `The events directly after ${after} are no longer retained; the next id is ${next}.${cause} ${eventsExpiredRemedy}`;
   return new ApiError('events_expired', { message });
 }
 
 /** If the store was restored or replaced, new ids may be lower than those that readers have already seen. */
 function unknownPositionError(after: bigint, last: bigint): ApiError {
-  const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${remedy}`;
+  const message = `No event has the id ${after}; the newest is ${last}. The store was restored or replaced. ${eventsExpiredRemedy}`;
   return new ApiError('events_expired', { message });
 }
 
