@@ -15,6 +15,7 @@
 import { statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { buildProgram, builtProgramVariable } from '../test/support/built-program.ts';
 import { bundleThreads } from '../test/support/bundled-threads.ts';
 import { sharedServers } from '../test/support/shared-servers.ts';
 import { testTimeoutMs } from '../test/support/wait.ts';
@@ -29,6 +30,8 @@ interface Step {
   /** Computes the number of passed and failed tests from the exit code and the output of the command. */
   readonly count: (exitCode: number, output: string) => Count;
   readonly needsServers?: true;
+  /** Whether the tests start the service as the executable, in many processes. */
+  readonly needsProgram?: true;
   /** Whether temporary files are in memory if possible, for tests that prove nothing about disks. */
   readonly inMemory?: true;
   /** Whether the step runs concurrently with other steps, in which case its output is printed when it ends. */
@@ -73,9 +76,12 @@ const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
     { ...testsIn(quickFolders(), 2 * availableParallelism() + 1), inMemory: true },
   ],
   // Slow tests start many processes themselves.
-  slow: () => [testsIn(slowFolders, availableParallelism() + 1)],
+  slow: () => [{ ...testsIn(slowFolders, availableParallelism() + 1), needsProgram: true }],
   environment: () => [
-    testsIn([...quickEnvironmentFolders, ...environmentFolders], availableParallelism() + 1),
+    {
+      ...testsIn([...quickEnvironmentFolders, ...environmentFolders], availableParallelism() + 1),
+      needsProgram: true,
+    },
   ],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
@@ -154,8 +160,9 @@ function memoryFolder(): { readonly TMPDIR: string } | undefined {
 
 const skipped = new Set<string>();
 
-async function run({ command, count, needsServers, inMemory, beside }: Step): Promise<Count> {
+async function run({ command, count, needsServers, needsProgram, inMemory, beside }: Step): Promise<Count> {
   await using servers = needsServers ? await sharedServers() : null;
+  await using program = needsProgram ? await buildProgram() : null;
   await using threads = needsServers ? await bundleThreads() : null;
   const title = `\n▶ npx ${command.join(' ')}\n`;
   const print: Print = beside ? () => {} : (output) => process.stdout.write(output);
@@ -166,6 +173,7 @@ async function run({ command, count, needsServers, inMemory, beside }: Step): Pr
       ...process.env,
       ...servers?.environment,
       ...threads?.environment,
+      ...(program && { [builtProgramVariable]: program.path }),
       ...(inMemory && memoryFolder()),
       PATH: `${root}node_modules/.bin:${process.env.PATH}`,
       // Makes Bun keep freed memory. Returning it to the operating system and allocating it again would account for a

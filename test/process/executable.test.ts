@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { memoryOptions } from '../../src/cli/memory-options.ts';
+import { buildProgram } from '../support/built-program.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
@@ -20,11 +21,11 @@ import { findProgram } from '../support/server-process.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { bareRoot, bareRoots, dataFolder } from './bare-root.ts';
-import { buildExecutable, EmptyPlace } from './executable.ts';
+import { EmptyPlace } from './executable.ts';
 
 const testBareRoot = testWith(...bareRoots);
 
-const executable = await buildExecutable();
+const executable = await buildProgram();
 afterAll(() => executable[Symbol.asyncDispose]());
 
 const servers = await testServers();

@@ -1,34 +1,10 @@
 /** The single executable built by `npm run build`, and empty folders to run it in. */
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { BuiltProgram } from '../support/built-program.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
-import {
-  type Running,
-  type RunOptions,
-  root,
-  type Service,
-  start,
-  startService,
-} from '../support/process.ts';
+import { type Running, type RunOptions, type Service, start, startService } from '../support/process.ts';
 import { asServerUser, serverUser } from '../support/server-process.ts';
-
-export interface Executable extends AsyncDisposable {
-  readonly path: string;
-  /** Output of the build. */
-  readonly said: string;
-}
-
-/** Builds the executable in an otherwise empty folder. */
-export async function buildExecutable(): Promise<Executable> {
-  await using made = new AsyncDisposableStack();
-  const folder = made.use(await temporaryFolder());
-  await chmod(folder.path, 0o755);
-  const path = join(folder.path, 'animal-store');
-  await using building = start([process.execPath, join(root, 'scripts/build.ts'), path]);
-  if ((await building.exited) !== 0) throw new Error(building.stdout() + building.stderr());
-  const kept = made.move();
-  return { path, said: building.stdout(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
 
 /** An empty folder, which belongs to another user if this process can switch users. PATH contains no programs. */
 export class EmptyPlace implements AsyncDisposable {
@@ -42,7 +18,7 @@ export class EmptyPlace implements AsyncDisposable {
     this.folder = join(parent.path, 'work');
   }
 
-  static async make({ path }: Executable): Promise<EmptyPlace> {
+  static async make({ path }: BuiltProgram): Promise<EmptyPlace> {
     const parent = await temporaryFolder();
     await chmod(parent.path, 0o755);
     const place = new EmptyPlace(path, parent);

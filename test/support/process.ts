@@ -5,6 +5,7 @@ import { type AdminServices, openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import type { Scope } from '../../src/domain/scope.ts';
+import { builtProgramVariable } from './built-program.ts';
 import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -119,11 +120,15 @@ export function limitFileIn(folder: string): string {
   return join(folder, 'store.limits');
 }
 
-export const serveCommand = [process.execPath, '--no-env-file', join(root, 'src/main.ts'), 'serve'];
+const fromSource = [process.execPath, '--no-env-file', join(root, 'src/main.ts')];
+const built = process.env[builtProgramVariable];
+
+/** The command that starts the service. Its last word is `serve`. */
+export const serveCommand = [...(built === undefined ? fromSource : [built]), 'serve'];
 
 /** The command that starts the service with a preloaded module. Workers preload the module as well. */
 export function serveWith(preload: string): string[] {
-  return [process.execPath, '--preload', join(root, preload), ...serveCommand.slice(1)];
+  return [process.execPath, '--preload', join(root, preload), ...fromSource.slice(1), 'serve'];
 }
 
 /** Starts the service on the store in this folder, and waits for the last startup message. */
