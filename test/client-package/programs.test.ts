@@ -1,4 +1,4 @@
-/** A program that uses the installed client package, compiled in strict mode and run in every supported runtime. */
+/** A program that uses the installed client package, compiled in strict mode and run in every supported runtime, and the reports of package linters. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { browserCommand, TestBrowser } from '../support/browser.ts';
 import { root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { newProject, programs, run, tools, toolsInstalled } from './project.ts';
+import { newProject, programs, run, servedPackage, tests, tools, toolsInstalled } from './project.ts';
 
-const project = await newProject();
+const project = await newProject(servedPackage);
 const hasTools = await toolsInstalled();
 afterAll(() => project[Symbol.asyncDispose]());
 
@@ -151,3 +151,14 @@ describe('the compiled program', () => {
     });
   });
 });
+
+test.skipIf(!hasTools)(
+  'the package passes publint and arethetypeswrong for every kind of module resolution',
+  async () => {
+    const { output } = await run([process.execPath, join(tests, 'judge.js'), servedPackage], tests);
+    const { messages, types, problems } = JSON.parse(output);
+    expect(messages).toEqual([]);
+    expect(types).toEqual({ kind: 'included' });
+    expect(problems).toEqual([]);
+  },
+);
