@@ -49,8 +49,8 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects connections or 
         if ((await reply).status >= 500) refused.push(await reply);
         return reply;
       };
-      const adding = load(8, (number) => noting(clientAt(number).add(`${name} ${number}`)));
-      const reading = load(8, (number) => noting(clientAt(number).get(`/pets/${number}`)));
+      const adding = load(8, (number) => noting(clientAt(number).add(`${name} ${number}`)), 200);
+      const reading = load(8, (number) => noting(clientAt(number).get(`/pets/${number}`)), 200);
       await begin();
       await becomes('degraded');
       await until(() => loggedSince().every((text) => reason.test(text)));
