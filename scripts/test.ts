@@ -6,13 +6,13 @@
  * - `slow`: tests that kill processes, break servers, exhaust connections, drive browsers or install packages, and tests of
  *   PostgreSQL alone.
  * - `environment`: the tests of both kinds whose outcome could depend on the user, the folder, the locale, the time zone or
- *   the number of cores.
+ *   the number of cores (`quickEnvironmentFolders`, `slowEnvironmentTests`).
  * - `elsewhere`: `environment` again, as another user, on one core, in another locale and order (.ci/elsewhere).
  *
  * The title of each step is a command that runs only this step. A failure does not prevent later steps from running.
  * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
  */
-import { statfsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { buildProgram, builtProgramVariable } from '../test/support/built-program.ts';
@@ -38,11 +38,18 @@ interface Step {
   readonly beside?: true;
 }
 
-/** Slow tests that install packages, run commands as a user would, or wait for timeouts. */
-const environmentFolders = ['client-package', 'deploy', 'process', 'sandbox', 'supervisor'];
-
-/** Slow tests whose servers, proxies and browsers are the same in every environment. */
-const otherSlowFolders = ['console', 'faults', 'generators', 'postgres', 'robustness'];
+const slowFolders = [
+  'client-package',
+  'console',
+  'deploy',
+  'faults',
+  'generators',
+  'postgres',
+  'process',
+  'robustness',
+  'sandbox',
+  'supervisor',
+];
 
 /**
  * Quick tests that run commands, or format times and names. The others call the service over HTTP or the store, which depend
@@ -50,7 +57,35 @@ const otherSlowFolders = ['console', 'faults', 'generators', 'postgres', 'robust
  */
 const quickEnvironmentFolders = ['cli', 'docs', 'domain'];
 
-const slowFolders = [...environmentFolders, ...otherSlowFolders].sort();
+/**
+ * Slow tests that depend on the permissions of a user, on paths in files and printed commands, on the locale or HOME, or on
+ * processes that run at the same time. The others start the same service in the same way and then break servers, or only
+ * send requests.
+ */
+const slowEnvironmentTests: Readonly<Record<string, readonly string[]>> = {
+  'client-package': ['package', 'served'],
+  deploy: ['image', 'systemd'],
+  process: [
+    'admin',
+    'backup',
+    'executable',
+    'import-resume',
+    'npm',
+    'output',
+    'restore-guide',
+    'root-files',
+    'samples',
+    'serve',
+    'start',
+    'terminal',
+    'unwritable-files',
+    'workers-deaths',
+    'workers-shared',
+    'workers-ticks',
+  ],
+  sandbox: ['command', 'guide'],
+  supervisor: ['supervisor'],
+};
 
 /** Timeout of a step. On one busy core, a step takes less than half this time. */
 const stepTimeoutMs = 2_400_000;
@@ -72,16 +107,11 @@ const checks = [
 const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   quick: () => [
     ...checks.map((command) => ({ command, count: oneCheck, beside: true }) as const),
-    // Quick tests wait for servers and timers about half of the time.
-    { ...testsIn(quickFolders(), 2 * availableParallelism() + 1), inMemory: true },
+    { ...testsIn(foldersOf(quickFolders())), inMemory: true },
   ],
-  // Slow tests start many processes themselves.
-  slow: () => [{ ...testsIn(slowFolders, availableParallelism() + 1), needsProgram: true }],
+  slow: () => [{ ...testsIn(foldersOf(slowFolders)), needsProgram: true }],
   environment: () => [
-    {
-      ...testsIn([...quickEnvironmentFolders, ...environmentFolders], availableParallelism() + 1),
-      needsProgram: true,
-    },
+    { ...testsIn([...foldersOf(quickEnvironmentFolders), ...slowEnvironmentFiles()]), needsProgram: true },
   ],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
@@ -92,13 +122,13 @@ const steps = (tiers ?? 'quick').split(',').flatMap((tier) => {
   return make();
 });
 
-function testsIn(folders: readonly string[], processes: number): Step {
+function testsIn(paths: readonly string[]): Step {
   const command = [
     'bun',
     'test',
-    // The trailing slash keeps `test/client/` from matching `test/client-package/`.
-    ...folders.map((folder) => `test/${folder}/`),
-    `--parallel=${processes}`,
+    ...paths,
+    // Tests wait for servers and timers about half of the time.
+    `--parallel=${2 * availableParallelism() + 1}`,
     // With isolation, every test file would reload all modules, which would account for a tenth of the run time.
     '--no-isolate',
     '--only-failures',
@@ -106,6 +136,20 @@ function testsIn(folders: readonly string[], processes: number): Step {
     ...options,
   ];
   return { command, count: testsRun, needsServers: true };
+}
+
+/** The trailing slash keeps `test/client/` from matching `test/client-package/`. */
+function foldersOf(folders: readonly string[]): string[] {
+  return folders.map((folder) => `test/${folder}/`);
+}
+
+function slowEnvironmentFiles(): string[] {
+  const files = Object.entries(slowEnvironmentTests).flatMap(([folder, names]) =>
+    names.map((name) => `test/${folder}/${name}.test.ts`),
+  );
+  const missing = files.filter((file) => !existsSync(root + file));
+  if (missing.length > 0) throw new Error(`slowEnvironmentTests lists missing tests: ${missing.join(', ')}`);
+  return files;
 }
 
 /** Returns all folders except `slowFolders`, so that new folders need not be listed. */
