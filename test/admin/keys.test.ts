@@ -22,7 +22,6 @@ test('a new key is active, and appears only in the response that creates it', as
   expect(isWellFormedKey(issued.key)).toBe(true);
   const { id, key } = issued;
   expect<object>(issued).toEqual({ id, accountId, key, scopes: ['pets:read'], expiresAt: null });
-  expect(await statusOf(key)).toBe(200);
   expect(await find(id)).toEqual({
     id,
     accountId,
@@ -38,6 +37,7 @@ test('a new key is active, and appears only in the response that creates it', as
     lastUsedAt: null,
     requestsToday: 0,
   });
+  expect(await statusOf(key)).toBe(200);
   for (const target of [`/keys/${id}`, '/keys?limit=100', '/audit?limit=100', '/audit/export']) {
     expect((await ask('GET', target)).text).not.toContain(key);
   }
