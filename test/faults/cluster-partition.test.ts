@@ -3,7 +3,7 @@
  * instances.
  */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
@@ -20,6 +20,8 @@ import { until } from '../support/wait.ts';
 // Bans last longer than the tests. An unresponsive PostgreSQL is detected after the timeout.
 const environment = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '86400', POSTGRES_TIMEOUT_MS: '5000' };
 const cluster = await startCluster({ instances: 1, environment });
+// Instances that have lost their servers try to reconnect.
+afterEach(() => cluster?.endStarted());
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 const list = '/pets?limit=100';

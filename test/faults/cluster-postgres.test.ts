@@ -2,7 +2,7 @@
  * PostgreSQL is stopped, killed or frozen. Requests that need PostgreSQL get 503, and no acknowledged change is lost.
  */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { scopes } from '../../src/domain/scope.ts';
 import { createOperator } from '../../src/operations/admin/operators.ts';
 import { openSession } from '../storage/postgres-kit.ts';
@@ -18,6 +18,8 @@ const cluster = await startCluster({
   instances: 2,
   environment: { POSTGRES_TIMEOUT_MS: String(statementTimeoutMs), REDIS_TIMEOUT_MS: '5000' },
 });
+// Instances that have lost their servers try to reconnect.
+afterEach(() => cluster?.endStarted());
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {

@@ -3,7 +3,7 @@
  * acknowledged changes.
  */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { createOperator, revokeOperator } from '../../src/operations/admin/operators.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
@@ -23,6 +23,8 @@ import { until } from '../support/wait.ts';
 const hasServers = findProgram('pg_basebackup') ?? missing({ name: 'PostgreSQL', package: 'postgresql' });
 
 const cluster = hasServers ? await startCluster({ instances: 0 }) : undefined;
+// Instances that have lost their servers try to reconnect.
+afterEach(() => cluster?.endStarted());
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('read replicas', () => {

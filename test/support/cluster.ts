@@ -20,6 +20,8 @@ export interface Cluster extends AsyncDisposable {
     environment?: Readonly<Record<string, string>>,
     command?: readonly string[],
   ): Promise<Service>;
+  /** Ends the instances that `startInstance` has started. Otherwise, they run until the cluster is disposed of. */
+  endStarted(): Promise<void>;
   /** Creates a separate account and returns a key for it. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
@@ -62,13 +64,18 @@ export async function startCluster({
   const running = await Promise.all(Array.from({ length: instances }, startInstance));
   const operator = started.use(await openAdminServices(readConfig(settings), undefined, { create: true }));
   const kept = started.move();
+  let others = kept.use(new AsyncDisposableStack());
   return {
     postgres,
     redis,
     instances: running,
     operator,
     startInstance: async (more = {}, command = serveCommand) =>
-      kept.use(await startService({ ...settings, ...more }, command)),
+      others.use(await startService({ ...settings, ...more }, command)),
+    endStarted: async () => {
+      await others.disposeAsync();
+      others = kept.use(new AsyncDisposableStack());
+    },
     async issueKey(quota = ample) {
       const account = await operator.accounts.create('shop', 'enterprise', quota);
       const { key, id } = await operator.keys.create(account.id, 'till');
