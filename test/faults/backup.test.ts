@@ -1,15 +1,14 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, dataFileIn, issueKey, settingsIn, start, startService } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, program, settingsIn, start, startService } from '../support/process.ts';
 import { Writers } from './kill-load.ts';
 import { checkStored, storedAnimals } from './stored.ts';
 
 /** Starts a command on the store in this folder. */
 function command(folder: string, ...words: string[]) {
-  return start([...commandLine, ...words], { environment: settingsIn(folder), cwd: folder });
+  return start([...program, ...words], { environment: settingsIn(folder), cwd: folder });
 }
 
 // restore.test.ts kills the command, and the process that writes the file, at each system call.

@@ -12,7 +12,7 @@ import {
   finished,
   issueKey,
   makeStore,
-  serveCommand,
+  program,
   settingsIn,
   startService,
 } from '../support/process.ts';
@@ -27,7 +27,7 @@ test.each(['accounts', 'keys'])(
     const path = dataFileIn(folder.path);
     damage(path, table);
     for (const words of [['serve'], [table, 'list']]) {
-      const { exitCode, stderr } = await finished([...serveCommand.slice(0, -1), ...words], {
+      const { exitCode, stderr } = await finished([...program, ...words], {
         environment: settingsIn(folder.path),
       });
       expect([words, exitCode]).toEqual([words, 1]);

@@ -1,9 +1,8 @@
 /** Kills a command before each system call that changes files, so that every possible intermediate state is tested. */
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandLine } from '../support/cli.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { settingsIn } from '../support/process.ts';
+import { program, settingsIn } from '../support/process.ts';
 import { callsIn } from './strace.ts';
 
 /** System calls that change a file or a file name. */
@@ -81,7 +80,7 @@ async function traced(
       ...['-f', '-qq', '-y', '-o', trace, '-e', `trace=${changing}`],
       ...(inject === undefined ? [] : ['-e', `inject=${inject}`]),
       ...[place.path, ...files.map((name) => join(place.path, name))].flatMap((path) => ['-P', path]),
-      ...commandLine,
+      ...program,
       ...words,
     ],
     {

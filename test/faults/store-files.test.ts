@@ -30,8 +30,8 @@ import {
   finished,
   issueKey,
   makeStore,
+  program,
   type Service,
-  serveCommand,
   settingsIn,
   startService,
 } from '../support/process.ts';
@@ -227,8 +227,6 @@ test('the service keeps working when another program checkpoints and truncates t
   }
   await untilReady(service.url);
 });
-
-const program = serveCommand.slice(0, -1);
 
 const refusal =
   / (is missing|is empty), but other files of its store exist: .*\. Put the data file back, or restore a backup/;

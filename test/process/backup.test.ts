@@ -14,10 +14,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
-import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, finished, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
+import {
+  dataFileIn,
+  finished,
+  issueKey,
+  operatorOf,
+  program,
+  settingsIn,
+  startService,
+} from '../support/process.ts';
 import { idOf } from '../support/replicas.ts';
 import { testWith } from '../support/requirements.ts';
 
@@ -39,7 +46,7 @@ async function sampleCopy(): Promise<TemporaryFolder> {
 
 /** Runs a command on the store in a folder. */
 function run(folder: string, ...words: string[]) {
-  return finish(folder, [...commandLine, ...words]);
+  return finish(folder, [...program, ...words]);
 }
 
 function finish(folder: string, command: readonly string[]) {
@@ -184,7 +191,7 @@ test('a failed backup is logged and retried until it succeeds', async () => {
 testWith(...fileSizeLimits)('a backup on a full disk leaves no file, and prints the reason', async () => {
   await using folder = await sampleCopy();
   for (const bytes of [0, 5_000, 100_000]) {
-    const limited = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'new.backup'];
+    const limited = ['prlimit', `--fsize=${bytes}:`, ...program, 'backup', 'new.backup'];
     const { exitCode, stderr } = await finish(folder.path, limited);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Could not create the backup')]);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('new'))).toEqual([]);
@@ -202,7 +209,7 @@ testWith(
   mkdirSync(small);
   const { exitCode, stderr } = await finish(
     folder.path,
-    onSmallDisk(small, 'rw', [...commandLine, 'backup', 'small/made.backup']),
+    onSmallDisk(small, 'rw', [...program, 'backup', 'small/made.backup']),
   );
   expect([exitCode, stderr]).toEqual([
     1,

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/domain/clock.ts';
 import { StoreUnusableError } from '../../src/outages/errors.ts';
 import { strictRules } from '../storage/place.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, makeStore, serveCommand, settingsIn, startService } from '../support/process.ts';
+import { dataFileIn, makeStore, program, settingsIn, startService } from '../support/process.ts';
 
 const unusedPort = { post: () => undefined, listen: () => undefined };
 const worker = { number: 1, workers: 2, port: unusedPort };
@@ -23,7 +23,7 @@ function openAsWorker(folder: string) {
 
 /** Creates an account in another process, within the current event-loop tick. */
 function createAccount(folder: string, name: string): void {
-  const command = [...serveCommand.slice(0, -1), 'accounts', 'create', '--name', name, '--plan', 'free'];
+  const command = [...program, 'accounts', 'create', '--name', name, '--plan', 'free'];
   const { exitCode, stderr } = Bun.spawnSync(command, { env: { ...process.env, ...settingsIn(folder) } });
   if (exitCode !== 0) throw new Error(stderr.toString());
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
-import { type Service, serveCommand, settingsIn, start } from '../support/process.ts';
+import { program, type Service, serveCommand, settingsIn, start } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { likelyFreePort } from '../support/server-process.ts';
 import { until } from '../support/wait.ts';
@@ -110,7 +110,7 @@ embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
 });
 
 test('a worker without a supervisor does not start', async () => {
-  await using worker = start([...serveCommand.slice(0, -1), 'serve-worker', '1']);
+  await using worker = start([...program, 'serve-worker', '1']);
   expect(await worker.exited).toBe(1);
   expect(worker.stderr()).toBe('animal-store: Workers can be started only by animal-store serve.\n');
 });

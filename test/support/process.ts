@@ -123,8 +123,10 @@ export function limitFileIn(folder: string): string {
 const fromSource = [process.execPath, '--no-env-file', join(root, 'src/main.ts')];
 const built = process.env[builtProgramVariable];
 
-/** The command that starts the service. Its last word is `serve`. */
-export const serveCommand = [...(built === undefined ? fromSource : [built]), 'serve'];
+/** The program, to which a command's arguments are appended. */
+export const program = built === undefined ? fromSource : [built];
+
+export const serveCommand = [...program, 'serve'];
 
 /** The command that starts the service with a preloaded module. Workers preload the module as well. */
 export function serveWith(preload: string): string[] {
