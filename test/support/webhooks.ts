@@ -21,7 +21,7 @@ const units = {
   addDeliveries: {
     writes,
     run: async (transaction: Transaction, added: readonly NewDelivery[]) => {
-      for (const delivery of added) await transaction.deliveries.add(delivery);
+      await Promise.all(added.map((delivery) => transaction.deliveries.add(delivery)));
     },
   },
 } as const;

@@ -59,8 +59,10 @@ export class SharedEncoder {
  * more than 105 bytes.
  */
 const maxBufferedBytes = 1_048_576;
-/** Number of events per read while a stream is catching up. */
-const readBatch = 500;
+/** Number of events in the first read, which may cost as much as a page. */
+const firstBatch = 100;
+/** Number of events in each later read. */
+const laterBatch = 500;
 
 const beginning = Buffer.from(`retry: ${reconnectAfterMs}\n\n`);
 const comment = Buffer.from(':\n\n');
@@ -168,20 +170,20 @@ export class EventStream implements StreamSource, Listener, EventReader {
 
   /**
    * Sends stored events as fast as the reader accepts them, up to the newest event, then joins the tail. The first read
-   * is not paced, because it is counted as a request; a reader that has just reconnected needs no other. Later reads
-   * are paced.
+   * is not paced, because it is counted as a request, like that of a page; most readers that have just reconnected need no
+   * other. Later reads are paced.
    */
   async #catchUp(): Promise<void> {
     const { feed } = this.#dependencies;
     const { accountId } = this.filter.caller;
     try {
-      let batch: Batch | undefined = await this.#readBatch();
+      let batch: Batch | undefined = await this.#readBatch(firstBatch);
       while (batch !== undefined && !this.#hasEnded) {
         // Writes outside the pacer's turn, so that a slow reader does not delay other streams.
         for (const chunk of batch.chunks) await this.#write(chunk);
         this.#after = batch.last;
         if (batch.isEnd && (this.#hasEnded || feed.tail.listen(batch.last, this))) return;
-        batch = await feed.catchUpPacer.take(accountId, () => this.#readBatch());
+        batch = await feed.catchUpPacer.take(accountId, () => this.#readBatch(laterBatch));
       }
     } catch {
       // The events have expired, or the store is unreachable. The reader learns the reason when it reconnects.
@@ -189,10 +191,10 @@ export class EventStream implements StreamSource, Listener, EventReader {
     }
   }
 
-  async #readBatch(): Promise<Batch> {
+  async #readBatch(limit: number): Promise<Batch> {
     // The stream may have ended before its turn.
     if (this.#hasEnded) return { chunks: [], last: this.#after, isEnd: true };
-    const { events, last, isEnd } = await this.#dependencies.feed.read(this.#after, readBatch);
+    const { events, last, isEnd } = await this.#dependencies.feed.read(this.#after, limit);
     return { chunks: encodeChunks(events, this.filter.eventFilter), last, isEnd };
   }
 }
