@@ -9,7 +9,7 @@ import type {
 import { plans } from '../../src/domain/plan.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
 import { now, openCatalogue } from '../storage/catalogue-kit.ts';
-import { lockAwaited } from '../storage/postgres-kit.ts';
+import { lockAwaited, lockers, outcomeOf } from '../storage/postgres-kit.ts';
 import { testServers } from '../support/servers.ts';
 import { leaseRequest } from '../support/webhooks.ts';
 
@@ -134,6 +134,19 @@ describe.skipIf(servers === undefined)('a round that creates deliveries', () => 
     await store.session`COMMIT`;
     await round;
     expect((await store.rows()).length).toBe(count + 1);
+  });
+
+  test('fails as a whole if the wait for their counter is canceled', async () => {
+    await using store = await openDeliveries();
+    await store.session`UPDATE counters SET last = 1 WHERE name = 'events'`;
+    await store.session`BEGIN`;
+    await store.session`SELECT FROM counters WHERE name = 'deliveries' FOR UPDATE`;
+    // An unhandled rejection of one of the statements would fail the test, and end the service.
+    const outcome = outcomeOf(store.dispatch(0));
+    await lockAwaited(store.session);
+    for (const pid of await lockers(store.session, 'waiting'))
+      await store.session`SELECT pg_cancel_backend(${pid})`;
+    expect(await outcome).toBe('unavailable');
   });
 
   test('creates none in a round that has not locked their counter, because the event is newer, and continues at once', async () => {

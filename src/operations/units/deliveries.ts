@@ -30,7 +30,12 @@ export const deliveryUnits = {
       const settling = settled.length > 0 ? deliveries.settle(settled) : [];
       const releasing = lease.lost.length > 0 ? deliveries.releaseLost(lease.lost, lease.now) : undefined;
       // Sends all statements to PostgreSQL before waiting for any result.
-      const [leases, locked] = await Promise.all([deliveries.lease(lease, locking), settling, releasing]);
+      const [leases, locked] = await Promise.all([
+        deliveries.lease(lease, locking),
+        settling,
+        releasing,
+        locking,
+      ]);
       return { ...leases, locked };
     },
   },
