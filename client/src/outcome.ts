@@ -56,7 +56,8 @@ export function readData({ reply, request, title, attempts, isUncertain }: Recei
   const isUnconditional = request.options?.ifMatch === undefined;
   if (isUncertain && isUnconditional && request.method === 'DELETE' && goneCodes.includes(error.code))
     return undefined;
-  throw createError({ ...common, ...error }, readDetails(error), retryAfterSeconds(headers));
+  const { code, message } = error;
+  throw createError({ ...common, code, message }, readDetails(error), retryAfterSeconds(headers));
 }
 
 function parseData(text: string, problem: Problem): unknown {

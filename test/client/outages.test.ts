@@ -229,6 +229,25 @@ describe('DELETE', () => {
   });
 });
 
+test('members of an error body other than its code and message do not replace members of the error', async () => {
+  const body = {
+    code: 'pet_not_found',
+    message: 'No pet.',
+    status: 404,
+    headers: {},
+    requestId: 7,
+    attempts: 9,
+  };
+  const store = new AnimalStore({
+    key: app.key,
+    url: app.url,
+    fetch: async () => Response.json(body, { status: 404, headers: { 'X-Request-Id': 'mine' } }),
+  });
+  const error = await rejectionOf(store.pets.delete(1));
+  expect(error).toBeInstanceOf(NotFoundError);
+  expect(error).toMatchObject({ attempts: 1, requestId: 'mine', headers: expect.any(Headers) });
+});
+
 test('a call with a custom fetch that ignores its signal still times out and can be aborted', async () => {
   const store = new AnimalStore({
     key: app.key,

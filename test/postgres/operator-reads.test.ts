@@ -27,14 +27,17 @@ test.skipIf(servers === undefined).each(['/accounts', '/events?wait=30'])(
     await using session = openSession(schema.url);
     await session`BEGIN`;
     await session`LOCK TABLE orders`;
-    const slow = [1, 2].map(() => callAdmin(app, 'GET', '/orders', { token }));
-    // No other statement is sent on a connection that has not responded for a while.
-    await until(async () => {
-      const stalled = await session`
-        SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-        WHERE NOT granted AND relation = 'orders'::regclass AND query_start < clock_timestamp() - interval '1 second'`;
-      return stalled.length === 2;
-    });
+    const slow: ReturnType<typeof callAdmin>[] = [];
+    for (const count of [1, 2]) {
+      slow.push(callAdmin(app, 'GET', '/orders', { token }));
+      const sentAt = performance.now();
+      // No other statement is sent on a connection that has not responded for a while.
+      await until(async () => {
+        const stalled =
+          await session`SELECT FROM pg_locks WHERE NOT granted AND relation = 'orders'::regclass`;
+        return stalled.length === count && performance.now() - sentAt > 1_000;
+      });
+    }
     const waiting = callAdmin(app, 'GET', target, { token });
     expect((await callAdmin(app, 'GET', target, { token: others })).status).toBe(200);
     await revokeOperator(app.app.admin, id);

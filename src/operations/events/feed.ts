@@ -157,7 +157,7 @@ export class EventFeed implements Disposable {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknownPositionError(after, last);
       return andThen(this.#store.list(after, 1), ([next]) => {
-        if (next?.id !== after + 1n) throw eventsExpiredError(after, oldest > after ? oldest : last + 1n);
+        if (next?.id !== after + 1n) throw eventsExpiredError(after, next?.id ?? last + 1n);
         return after;
       });
     });
