@@ -107,11 +107,19 @@ const checks = [
 const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
   quick: () => [
     ...checks.map((command) => ({ command, count: oneCheck, beside: true }) as const),
-    { ...testsIn(foldersOf(quickFolders())), inMemory: true },
+    // Quick tests wait for servers and timers about half of the time.
+    { ...testsIn(foldersOf(quickFolders()), 2 * availableParallelism() + 1), inMemory: true },
   ],
-  slow: () => [{ ...testsIn(foldersOf(slowFolders)), needsProgram: true }],
+  // Slow tests start many processes themselves.
+  slow: () => [{ ...testsIn(foldersOf(slowFolders), availableParallelism() + 1), needsProgram: true }],
   environment: () => [
-    { ...testsIn([...foldersOf(quickEnvironmentFolders), ...slowEnvironmentFiles()]), needsProgram: true },
+    {
+      ...testsIn(
+        [...foldersOf(quickEnvironmentFolders), ...slowEnvironmentFiles()],
+        availableParallelism() + 1,
+      ),
+      needsProgram: true,
+    },
   ],
   elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
 };
@@ -122,13 +130,12 @@ const steps = (tiers ?? 'quick').split(',').flatMap((tier) => {
   return make();
 });
 
-function testsIn(paths: readonly string[]): Step {
+function testsIn(paths: readonly string[], processes: number): Step {
   const command = [
     'bun',
     'test',
     ...paths,
-    // Tests wait for servers and timers about half of the time.
-    `--parallel=${2 * availableParallelism() + 1}`,
+    `--parallel=${processes}`,
     // With isolation, every test file would reload all modules, which would account for a tenth of the run time.
     '--no-isolate',
     '--only-failures',
