@@ -149,8 +149,10 @@ describe.skipIf(servers === undefined)('a round that creates deliveries', () => 
     expect(await outcome).toBe('unavailable');
   });
 
-  test('creates none in a round that has not locked their counter, because the event is newer, and continues at once', async () => {
+  test('creates none if it has not locked their counter, because the event is newer, and continues at once', async () => {
     await using store = await openDeliveries();
+    const settled = (await store.dispatch(1)).deliveries.map(succeeded);
+    // Storing the outcome adds the event, after the round has examined whether to lock the counter.
     await store.session`
       CREATE FUNCTION add_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         UPDATE counters SET last = 1 WHERE name = 'events';
@@ -158,10 +160,9 @@ describe.skipIf(servers === undefined)('a round that creates deliveries', () => 
         RETURN NULL;
       END $$`;
     await store.session`CREATE TRIGGER add_event AFTER UPDATE ON deliveries EXECUTE FUNCTION add_event()`;
-    const [leased] = (await store.dispatch(1)).deliveries;
+    expect(await store.dispatch(0, settled)).toMatchObject({ isMore: true, isBehind: true });
     expect((await store.rows()).length).toBe(count);
-    await store.session`DROP TRIGGER add_event ON deliveries`;
     expect((await store.dispatch(0)).isBehind).toBe(false);
-    expect([leased?.id, (await store.rows()).length]).toEqual([1n, count + 1]);
+    expect((await store.rows()).length).toBe(count + 1);
   });
 });

@@ -95,7 +95,7 @@ export function readSendable(
 
 const sweepStart = (webhookId: bigint): SweepPosition => ({ webhookId, status: '', id: 0n });
 
-/** Changes to deliveries other than `take` and `settle`, which differ between the engines. */
+/** Changes to deliveries whose statements are the same for both engines. */
 export function createDeliveryWrites(
   engine: Engine,
 ): Omit<DeliveryWrites, 'lockCounter' | 'lease' | 'settle' | keyof EntityWrites<unknown>> {
