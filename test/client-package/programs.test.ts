@@ -1,4 +1,7 @@
-/** A program that uses the installed client package, compiled in strict mode and run in every supported runtime, and the reports of package linters. */
+/**
+ * A program that uses the installed client package, compiled in strict mode and run in every supported runtime, and the
+ * reports of package linters.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

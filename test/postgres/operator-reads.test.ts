@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { revokeOperator } from '../../src/operations/admin/operators.ts';
+import { stalledMs } from '../../src/storage/postgres/connections.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
@@ -30,12 +31,12 @@ test.skipIf(servers === undefined).each(['/accounts', '/events?wait=30'])(
     const slow: ReturnType<typeof callAdmin>[] = [];
     for (const count of [1, 2]) {
       slow.push(callAdmin(app, 'GET', '/orders', { token }));
-      const sentAt = performance.now();
-      // No other statement is sent on a connection that has not responded for a while.
+      let stalledAt = Number.POSITIVE_INFINITY;
+      // No other statement is sent on a stalled connection.
       await until(async () => {
-        const stalled =
-          await session`SELECT FROM pg_locks WHERE NOT granted AND relation = 'orders'::regclass`;
-        return stalled.length === count && performance.now() - sentAt > 1_000;
+        const held = await session`SELECT FROM pg_locks WHERE NOT granted AND relation = 'orders'::regclass`;
+        if (held.length === count) stalledAt = Math.min(stalledAt, performance.now());
+        return performance.now() - stalledAt > stalledMs;
       });
     }
     const waiting = callAdmin(app, 'GET', target, { token });

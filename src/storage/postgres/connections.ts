@@ -17,7 +17,7 @@ const maxPipelineDepth = 16;
  * Time without a reply after which no more statements are sent on a connection, because the current statement may be
  * waiting for a lock.
  */
-const stalledMs = 100;
+export const stalledMs = 100;
 /**
  * How long the server may take to cancel a statement before the server is considered hung, as a multiple of the
  * timeout.
