@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { walkAlike } from '../stress/walk/alike.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { allNames, areAll, load } from '../support/load.ts';
+import { allNames, load, untilAll } from '../support/load.ts';
 import { ownPgBouncer, pgBouncerProgram, throughPgBouncer } from '../support/pgbouncer.ts';
 import { type OwnServer, testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -45,11 +45,9 @@ describe.skipIf(cluster === undefined || servers === undefined)('behind PgBounce
   const { makeDatabase } = servers ?? ({} as NonNullable<typeof servers>);
   const bouncer = before ?? ({} as OwnServer);
   const ready = () =>
-    until(() =>
-      areAll(
-        instances.map(({ url }) => url),
-        'ready',
-      ),
+    untilAll(
+      instances.map(({ url }) => url),
+      'ready',
     );
 
   test('every outcome of every operation matches the model', async () => {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { openSession } from '../storage/postgres-kit.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { allNames, areAll, load } from '../support/load.ts';
+import { allNames, load, untilAll } from '../support/load.ts';
 import { until } from '../support/wait.ts';
 import { type Refusal, ShopDatabase } from './refusals.ts';
 
@@ -28,11 +28,9 @@ describe.skipIf(cluster === undefined)('while PostgreSQL rejects connections or 
   // These tests are skipped if no database servers are available.
   const { instances } = cluster ?? ({} as NonNullable<typeof cluster>);
   const becomes = (status: string) =>
-    until(() =>
-      areAll(
-        instances.map(({ url }) => url),
-        status,
-      ),
+    untilAll(
+      instances.map(({ url }) => url),
+      status,
     );
   const logged = () => instances.map(({ stderr }) => stderr());
 

@@ -8,7 +8,7 @@ import { createOperator } from '../../src/operations/admin/operators.ts';
 import { openSession } from '../storage/postgres-kit.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { allNames, areAll, load, readiness } from '../support/load.ts';
+import { allNames, load, readiness, untilAll } from '../support/load.ts';
 import { consoleOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -27,11 +27,9 @@ describe.skipIf(cluster === undefined)('PostgreSQL outage', () => {
   const { instances, issueKey, postgres, operator, startInstance } =
     cluster ?? ({} as NonNullable<typeof cluster>);
   const ready = () =>
-    until(() =>
-      areAll(
-        instances.map(({ url }) => url),
-        'ready',
-      ),
+    untilAll(
+      instances.map(({ url }) => url),
+      'ready',
     );
 
   /** Retries a read until it succeeds, because it may exceed the short statement timeout on a busy machine. */

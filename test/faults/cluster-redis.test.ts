@@ -3,8 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { areAll, load, readiness } from '../support/load.ts';
-import { until } from '../support/wait.ts';
+import { load, readiness, untilAll } from '../support/load.ts';
 
 // Short enough to detect a frozen Redis quickly, and long enough for a busy machine.
 const cluster = await startCluster({ instances: 2, environment: { REDIS_TIMEOUT_MS: '3000' } });
@@ -15,8 +14,8 @@ describe.skipIf(cluster === undefined)('Redis outage', () => {
   const { instances, issueKey, redis, startInstance } = cluster ?? ({} as NonNullable<typeof cluster>);
   const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
   const urls = () => instances.map(({ url }) => url);
-  const degraded = () => until(() => areAll(urls(), 'degraded'));
-  const ready = () => until(() => areAll(urls(), 'ready'));
+  const degraded = () => untilAll(urls(), 'degraded');
+  const ready = () => untilAll(urls(), 'ready');
 
   const away: Record<string, { begin: () => Promise<void>; end: () => Promise<void> }> = {
     stopped: { begin: () => redis.stop('SIGTERM'), end: () => redis.start() },

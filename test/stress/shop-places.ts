@@ -6,7 +6,7 @@ import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { embeddedStores } from '../process/worker-stores.ts';
 import { startCluster } from '../support/cluster.ts';
-import { areAll } from '../support/load.ts';
+import { untilAll } from '../support/load.ts';
 import { ample, type Service, serveWith } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
@@ -156,7 +156,7 @@ async function clusterShop(settings: Settings = {}): Promise<ShopPlace | undefin
       await sleep(chance.int(50, 1_500));
       if (fault === 'frozen') await server.thaw();
       else await server.start();
-      await until(() => areAll(urls(), 'ready'));
+      await untilAll(urls(), 'ready');
       return `${name} ${fault}`;
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),

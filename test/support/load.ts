@@ -46,10 +46,16 @@ export async function readiness(url: string): Promise<{ status: string; trouble?
   return (await fetch(`${url}/readyz`)).json() as Promise<{ status: string; trouble?: string[] }>;
 }
 
-/** True if /readyz reports this status on all instances. */
-export async function areAll(urls: readonly string[], wanted: string): Promise<boolean> {
-  const said = await Promise.all(urls.map(readiness));
-  return said.every(({ status }) => status === wanted);
+/** Resolves once /readyz reports this status on all instances. Otherwise, rejects with their last responses. */
+export async function untilAll(urls: readonly string[], wanted: string, withinMs?: number): Promise<void> {
+  let last: Awaited<ReturnType<typeof readiness>>[] = [];
+  const areAll = async () => {
+    last = await Promise.all(urls.map(readiness));
+    return last.every(({ status }) => status === wanted);
+  };
+  await until(areAll, withinMs).catch((error: Error) => {
+    throw new Error(`${error.message}\nNot all are ${wanted}: ${JSON.stringify(last)}`);
+  });
 }
 
 /** The names of all animals, read page by page. */
