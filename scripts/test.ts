@@ -78,6 +78,7 @@ const slowEnvironmentTests: Readonly<Record<string, readonly string[]>> = {
     'serve',
     'start',
     'terminal',
+    'tour',
     'unwritable-files',
     'workers-deaths',
     'workers-shared',

@@ -46,6 +46,8 @@ function pgBouncerKind(
   return {
     scheme: `postgres://${username}@`,
     path: '/pgbouncer',
+    // Before 1.21, it can exit when a statement is canceled while PostgreSQL hangs (pgbouncer#801, pgbouncer#822).
+    isRestarted: true,
     prepare: async (folder) => writeFileSync(join(folder, 'users.txt'), `"${username}" ""\n`),
     command: (folder, port) => {
       const all = {

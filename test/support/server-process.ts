@@ -26,6 +26,8 @@ export interface ServerKind {
   answers(url: string, folder: string): Promise<boolean>;
   /** The part of the URL after the port. */
   readonly path: string;
+  /** Whether the server is started again if it exits unexpectedly, as a service manager does. */
+  readonly isRestarted?: boolean;
 }
 
 /** Random ports below the ephemeral port range. If another process takes a port first, another port is tried. */
@@ -87,14 +89,22 @@ class ServerProcess implements OwnServer {
     this.#child = child;
     const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
     await until(async () => hasEnded() || (await this.#kind.answers(this.url, this.#folder)));
-    return !hasEnded();
+    if (hasEnded()) return false;
+    if (this.#kind.isRestarted) void child.exited.then(() => this.#restart(child));
+    return true;
+  }
+
+  async #restart(exited: Bun.Subprocess): Promise<void> {
+    if (this.#child === exited) await this.start();
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     await this.thaw();
+    const child = this.#child;
+    this.#child = undefined;
     // PostgreSQL gets SIGINT for a clean shutdown, because on SIGTERM it waits for its clients to disconnect.
-    this.#child?.kill(signal === 'SIGTERM' && this.#kind.scheme.startsWith('postgres') ? 'SIGINT' : signal);
-    await this.#child?.exited;
+    child?.kill(signal === 'SIGTERM' && this.#kind.scheme.startsWith('postgres') ? 'SIGINT' : signal);
+    await child?.exited;
   }
 
   async freeze(): Promise<void> {

@@ -13,7 +13,7 @@ import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { addWebhook } from '../support/webhooks.ts';
-import { type Receiver, response, startReceiver } from './receiver.ts';
+import { type Receiver, response, startReceiver } from '../webhooks/receiver.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
