@@ -152,8 +152,8 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
   return (
     <Confirm {...ends} title={`Close ${quoteName(name)}?`} act="Close account" typed={name} onConfirm={close}>
       <p>
-        All keys of this account will be rejected, starting with the next request. Nothing is deleted, and you
-        can reopen the account.
+        All keys of this account will be rejected, starting with the next request, and its webhooks disabled.
+        Nothing is deleted, and you can reopen the account.
       </p>
     </Confirm>
   );
@@ -166,7 +166,10 @@ function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   };
   return (
     <Confirm {...ends} title={`Reopen ${quoteName(name)}?`} act="Reopen account" onConfirm={reopen}>
-      <p>Starting with the next request, the account's keys work again, except expired and revoked keys.</p>
+      <p>
+        Starting with the next request, the account's keys work again, except expired and revoked keys. Its
+        webhooks stay disabled until they are enabled, and do not get the events that occurred in between.
+      </p>
     </Confirm>
   );
 }

@@ -20,10 +20,10 @@ import type { OutageLog } from '../http/logs/outage-log.ts';
 import { createRequestIdGenerator } from '../http/pipeline/request-head.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import type { ConcernSource, SystemOperations } from '../operations/admin/system.ts';
+import type { WebhookSending } from '../operations/admin/webhooks.ts';
 import type { EventFeed } from '../operations/events/feed.ts';
 import { ImportList } from '../operations/imports/list.ts';
 import { listTroubles } from '../operations/observability/concerns.ts';
-import type { SendTest } from '../operations/resources/webhooks.ts';
 import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
 import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
 import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
@@ -42,7 +42,7 @@ interface AdminOptions {
   readonly watch: Watch;
   readonly backups: BackupOperations;
   readonly feed: EventFeed;
-  readonly sendTest: SendTest;
+  readonly webhooks: WebhookSending;
   readonly secrets: ConcernSource;
   /** Address of the client API. */
   readonly apiUrl: string;
@@ -95,7 +95,7 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
 
 function createContext(
   { admin, databaseUrl, events: eventSettings }: Config,
-  { store, clock, randomBytes, log, outages, watch, backups, feed, sendTest }: AdminOptions,
+  { store, clock, randomBytes, log, outages, watch, backups, feed, webhooks }: AdminOptions,
   code: OneTimeCode,
   system: SystemOperations,
 ): AdminContext {
@@ -106,7 +106,7 @@ function createContext(
     failedSignIns: new FailedSignIns(clock),
     recentTokens: new RecentTokens(clock),
     services: {
-      ...{ store, clock, randomBytes, sendTest, system, backups, logging: watch.logging },
+      ...{ store, clock, randomBytes, webhooks, system, backups, logging: watch.logging },
       ...{ failedRequests: watch.failedRequests, importList: new ImportList(clock) },
       ...{ uploadFolder: uploadFolder(databaseUrl), feed, eventSettings },
     },

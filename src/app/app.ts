@@ -163,13 +163,13 @@ async function startOperating(
   runtime: Runtime,
   log: Logger,
 ): Promise<App> {
-  const { storage: store, clock, sendTest, webhooks } = admin;
+  const { storage: store, clock, webhooks } = admin;
   await using started = new AsyncDisposableStack();
   const { operations: backups } = started.use(startBackups(config, { ...runtime, clock, store, log }));
   const secrets = started.use(startReencryption(config, { store, ...webhooks, log }));
   const console = started.use(
     await startAdmin(config, {
-      ...{ ...runtime, clock, store, sendTest, outages, backups, secrets, feed, log, watch },
+      ...{ ...runtime, clock, store, webhooks, outages, backups, secrets, feed, log, watch },
       apiUrl: config.publicUrl ?? url,
     }),
   );

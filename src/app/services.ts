@@ -49,10 +49,9 @@ export async function openAdminServices(
   const tasks = createBackgroundTasks(opened, clock, how.notice);
   const storage: Store = { ...opened, health: () => [...opened.health(), ...tasks.troubles()] };
   const webhooks = createWebhookServices(config, { ...runtime, clock }, how.notice);
-  const { sendTest } = webhooks;
   return {
-    ...servicesFor({ store: storage, clock, randomBytes, sendTest }, actor),
-    ...{ storage, webhooks, tasks },
+    ...servicesFor({ store: storage, clock, randomBytes, webhooks }, actor),
+    ...{ storage, tasks },
     [Symbol.asyncDispose]: async () => {
       webhooks[Symbol.dispose]();
       await storage[Symbol.asyncDispose]();

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Overview } from '../../src/contract/admin/system.ts';
+import type { AccountWebhook } from '../../src/contract/admin/webhooks.ts';
 import type { Send } from '../../src/webhooks/attempt.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -94,6 +95,12 @@ async function concernsOf(app: TestApp): Promise<string[]> {
   return (body as Overview).concerns.map(({ what }) => what);
 }
 
+async function onHoldReasonOf(app: TestApp, id: bigint): Promise<string | undefined> {
+  const { token } = await addOperator(app, 'viewer');
+  const { body } = await callAdmin(app, 'GET', `/webhooks/${id}`, { token });
+  return (body as AccountWebhook).onHoldReason;
+}
+
 /** Whether exactly this number of deliveries is pending, none of them leased. */
 const areWaiting = async (app: TestApp, count: number) => {
   const all = await pending(app);
@@ -167,6 +174,7 @@ describe.each(places)('on %s', (_name, open) => {
         `requests to some webhooks cannot be signed: ${reason}; their deliveries are pending`,
       ]);
       expect(await concernsOf(app)).toEqual([`Deliveries to 1 webhook wait, because ${reason}.`]);
+      expect(await onHoldReasonOf(app, id)).toContain('SECRETS_KEY does not include the key');
       const client = clientOf(app, key);
       await client.addPet();
       events++;
@@ -194,6 +202,7 @@ describe.each(places)('on %s', (_name, open) => {
     await using again = await startTestApp({ ...place.settings, SECRETS_KEY: before, WEBHOOKS: 'on' });
     // The deliveries are sent immediately, without advancing the clock.
     await until(() => receiver.requests.length === 4);
+    expect(await onHoldReasonOf(again, id)).toBeUndefined();
     expect((await subscribe(clientOf(again, key), receiver, headers)).status).toBe(201);
   });
 

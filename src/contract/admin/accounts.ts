@@ -174,13 +174,15 @@ export const accountOperations = defineOperations(
       ...step,
       route: 'POST /accounts/{accountId}/close',
       summary: 'Close an account',
-      description: 'Disables all keys of the account, starting with the next request. Nothing is deleted.',
+      description:
+        'Disables all keys of the account, starting with the next request, and all its webhooks. Nothing is deleted.',
     },
     reopenAccount: {
       ...step,
       route: 'POST /accounts/{accountId}/reopen',
       summary: 'Reopen an account',
-      description: 'Re-enables the keys of a closed account.',
+      description:
+        'Re-enables the keys of a closed account. Its webhooks stay disabled until they are enabled, and do not get the events that occurred in between.',
     },
     getAccountLimits: {
       route: 'GET /accounts/{accountId}/limits',

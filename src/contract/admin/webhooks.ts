@@ -35,7 +35,8 @@ export const AccountWebhook = objectSchema(
     onHoldReason: z
       .string()
       .meta({
-        description: 'Reason why events of some types wait even though the webhook is enabled.',
+        description:
+          'Reason why all events, or those of some types, wait even though the webhook is enabled.',
         examples: [
           'Events of type order.* wait until the account has an active key that may read them. Required scopes: events:read orders:read.',
         ],

@@ -7,20 +7,20 @@ import { ImportOperations } from '../imports/imports.ts';
 import type { ImportList } from '../imports/list.ts';
 import type { FailedRequestSource } from '../observability/failed-requests.ts';
 import type { LoggingControl } from '../observability/worker-queries.ts';
-import type { SendTest } from '../resources/webhooks.ts';
 import type { EventRetention } from '../sweeper.ts';
 import type { Store } from '../units.ts';
 import { AccountOperations } from './accounts.ts';
 import type { BackupOperations } from './backups.ts';
 import { KeyOperations } from './keys.ts';
 import type { SystemOperations } from './system.ts';
+import type { WebhookSending } from './webhooks.ts';
 
 /** Dependencies of operator operations, assembled in `src/app/admin.ts`. */
 interface AdminDependencies {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  readonly sendTest: SendTest;
+  readonly webhooks: WebhookSending;
 }
 
 export interface ServingDependencies extends AdminDependencies {

@@ -8,27 +8,34 @@ import type { EventFeed } from '../events/feed.ts';
 import { readPage } from '../resources/pages.ts';
 import type { SendTest, StoredWebhook } from '../resources/webhooks.ts';
 import type { Store } from '../units.ts';
+import type { WebhookSecrets } from '../webhook-secrets.ts';
 import { mapById } from './bans.ts';
 import type { StoreHandlersOf } from './handlers.ts';
 import { toNumericId } from './ids.ts';
 
-interface WebhookServices extends OperatorContext {
+/** Requests to webhooks, and what is needed to sign them. */
+export interface WebhookSending {
   readonly sendTest: SendTest;
+  readonly secrets: Pick<WebhookSecrets, 'open'>;
+}
+
+interface WebhookServices extends OperatorContext {
+  readonly webhooks: WebhookSending;
   /** Present only in a serving process, not on the command line. */
   readonly feed?: EventFeed | undefined;
 }
 
 export const webhookHandlers = {
-  listAccountWebhooks: async ({ store, clock }, { query }) => {
+  listAccountWebhooks: async (services, { query }) => {
     const { items, next } = await readPage(query, {
       path: '/webhooks',
       read: (after, limit, { accountId, state }) =>
-        store.webhooks.list(after, limit, {
+        services.store.webhooks.list(after, limit, {
           accountId: accountId === undefined ? undefined : toNumericId(accountId),
           enabled: state === undefined ? undefined : state === 'enabled',
         }),
     });
-    return { items: await presentWebhooks({ store, clock }, items), next };
+    return { items: await presentWebhooks(services, items), next };
   },
   getAccountWebhook: (services, { params }) => findWebhookView(services, params.webhookId),
   listAccountDeliveries: ({ store }, { params: { webhookId }, query }) =>
@@ -46,14 +53,14 @@ export const webhookHandlers = {
     await writeAs(services, 'enableWebhookByOperator', { id, lastEvent, now: services.clock.now() });
     return findWebhookView(services, id);
   },
-  testAccountWebhook: async ({ sendTest, ...services }, { params: { webhookId } }) => {
-    const { store } = services;
+  testAccountWebhook: async (services, { params: { webhookId } }) => {
+    const { store, webhooks } = services;
     const webhook = await find(store, webhookId);
     const after = JSON.stringify({ url: webhook.url });
     const [operation, object] = ['testAccountWebhook', `webhook:${webhookId}`];
     // The request is recorded before it is sent, because sending cannot be undone.
     await store.write('recordAudit', toAuditEntry(services, { operation, object, before: null, after }));
-    const tested = await sendTest(webhook);
+    const tested = await webhooks.sendTest(webhook);
     return tested.isBlocked ? { ...tested, error: `${tested.error} ${allowedNetworksHint}` } : tested;
   },
   redeliverAccountEvents: async (services, { params, body }) => {
@@ -81,32 +88,42 @@ async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
   return expectFoundById(await webhooks.find(id), 'webhook_not_found', id);
 }
 
-async function findWebhookView(
-  services: Pick<WebhookServices, 'store' | 'clock'>,
-  id: bigint,
-): Promise<AccountWebhook> {
+type ViewServices = Pick<WebhookServices, 'store' | 'clock' | 'webhooks'>;
+
+async function findWebhookView(services: ViewServices, id: bigint): Promise<AccountWebhook> {
   const [webhook] = await presentWebhooks(services, [await find(services.store, id)]);
   return webhook as AccountWebhook;
 }
 
 /** The webhooks with the names of their accounts, without secrets. */
 async function presentWebhooks(
-  { store: { accounts, deliveries }, clock }: Pick<WebhookServices, 'store' | 'clock'>,
+  { store: { accounts, deliveries }, clock, webhooks: { secrets } }: ViewServices,
   webhooks: readonly StoredWebhook[],
 ): Promise<AccountWebhook[]> {
   const accountIds = [...new Set(webhooks.map(({ accountId }) => accountId))];
   const owners = mapById(await accounts.findMany(accountIds));
   const found = await deliveries.sendable(accountIds, clock.now());
   const sendable = new Map(found.map(({ accountId, scopes }) => [accountId, scopes]));
-  return webhooks.map(({ secret: _, formerSecret: _former, ...webhook }) => {
+  return webhooks.map(({ secret, formerSecret: _former, ...webhook }) => {
     const owner = owners.get(webhook.accountId);
     const isClosed = owner !== undefined && owner.closedAt !== null;
-    const onHoldReason = isClosed ? closedReason : unreadableReason(webhook, sendable.get(webhook.accountId));
+    const onHoldReason = isClosed
+      ? closedReason
+      : (undecryptableReason(secret, secrets) ?? unreadableReason(webhook, sendable.get(webhook.accountId)));
     return { ...webhook, accountName: owner?.name ?? '', ...(webhook.enabled && { onHoldReason }) };
   });
 }
 
 const closedReason = 'Events wait because the account is closed.';
+
+function undecryptableReason(secret: string, { open }: WebhookSending['secrets']): string | undefined {
+  try {
+    open(secret);
+    return undefined;
+  } catch {
+    return 'Events wait because SECRETS_KEY does not include the key that encrypted the secret of this webhook. If that key is lost, the account must rotate the secret.';
+  }
+}
 
 /** Describes the events that are pending because no active key of the account may read them. */
 function unreadableReason(
