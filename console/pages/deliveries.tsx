@@ -78,7 +78,7 @@ function columnsOf(
       show: ({ id, eventId }) => (
         <>
           <span class="name">Event {String(eventId)}</span>
-          <span class="under">WebhookDelivery {String(id)}</span>
+          <span class="under">Delivery {String(id)}</span>
         </>
       ),
     },
@@ -92,7 +92,8 @@ function columnsOf(
           />
           {nextAttemptAt !== undefined && (
             <span class="under">
-              Next attempt <Time at={nextAttemptAt} />
+              {Date.parse(nextAttemptAt) > Date.now() ? 'Next attempt' : 'Due'}{' '}
+              <Time at={nextAttemptAt} isAhead />
             </span>
           )}
         </>
@@ -146,7 +147,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
 
 function Attempts({ of: { id, eventId, attempts }, onClose }: { of: WebhookDelivery; onClose: () => void }) {
   return (
-    <Dialog title={`WebhookDelivery ${id}`} onClose={onClose}>
+    <Dialog title={`Delivery ${id}`} onClose={onClose}>
       <p>Attempts to send event {String(eventId)}. Only the account can see the responses.</p>
       <Table label="Attempts" columns={attemptColumns} items={attempts} keyOf={({ at }) => at} />
     </Dialog>

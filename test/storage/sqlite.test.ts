@@ -88,7 +88,8 @@ describe('migration', () => {
   test.each([
     [newestFormat + 1, /written by a newer version.*Use that version or a newer one/],
     [
-      newestFormat - 1,
+      // Between those of 1.0.0 and 1.1.0.
+      2,
       /from an unreleased version .* Restore a backup of a released version, or export the animals/,
     ],
   ])(

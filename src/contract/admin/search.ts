@@ -29,7 +29,7 @@ const SearchQuery = z.strictObject({
     .meta({
       description:
         'An id such as `7`; an id prefixed with a kind (`account`, `key`, `animal` or `pet`, `order`, `category`, `webhook`, `operator`) such as `key:7`; part of a name, ignoring case; the last four characters of a key; ' +
-        'the beginning of an order reference, case-sensitive; or the request id of an import or a recent failed request.',
+        'the beginning of an order reference, case-sensitive; or, in the console and the admin API, the request id of an import or a recent failed request.',
       examples: ['seattle'],
     }),
 });

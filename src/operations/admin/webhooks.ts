@@ -88,7 +88,7 @@ async function find({ webhooks }: Store, id: bigint): Promise<StoredWebhook> {
   return expectFoundById(await webhooks.find(id), 'webhook_not_found', id);
 }
 
-type ViewServices = Pick<WebhookServices, 'store' | 'clock' | 'webhooks'>;
+type ViewServices = Pick<WebhookServices, 'store' | 'clock' | 'webhooks' | 'feed'>;
 
 async function findWebhookView(services: ViewServices, id: bigint): Promise<AccountWebhook> {
   const [webhook] = await presentWebhooks(services, [await find(services.store, id)]);
@@ -97,7 +97,7 @@ async function findWebhookView(services: ViewServices, id: bigint): Promise<Acco
 
 /** The webhooks with the names of their accounts, without secrets. */
 async function presentWebhooks(
-  { store: { accounts, deliveries }, clock, webhooks: { secrets } }: ViewServices,
+  { store: { accounts, deliveries }, clock, webhooks: { secrets }, feed }: ViewServices,
   webhooks: readonly StoredWebhook[],
 ): Promise<AccountWebhook[]> {
   const accountIds = [...new Set(webhooks.map(({ accountId }) => accountId))];
@@ -107,9 +107,11 @@ async function presentWebhooks(
   return webhooks.map(({ secret, formerSecret: _former, ...webhook }) => {
     const owner = owners.get(webhook.accountId);
     const isClosed = owner !== undefined && owner.closedAt !== null;
+    // A command may have another SECRETS_KEY than the service.
+    const undecryptable = feed && undecryptableReason(secret, secrets);
     const onHoldReason = isClosed
       ? closedReason
-      : (undecryptableReason(secret, secrets) ?? unreadableReason(webhook, sendable.get(webhook.accountId)));
+      : (undecryptable ?? unreadableReason(webhook, sendable.get(webhook.accountId)));
     return { ...webhook, accountName: owner?.name ?? '', ...(webhook.enabled && { onHoldReason }) };
   });
 }
