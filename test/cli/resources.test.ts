@@ -5,6 +5,7 @@ import { createProgramParser } from '../../src/cli/program.ts';
 import { commandFields, listOperationCommands } from '../../src/cli/resources/commands.ts';
 import { inputFields, returnsList } from '../../src/cli/resources/input-fields.ts';
 import { resources } from '../../src/cli/resources/names.ts';
+import { describeRemoval } from '../../src/cli/resources/result-messages.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { sharedWorkplace } from '../support/cli.ts';
 
@@ -98,6 +99,13 @@ describe('options and arguments are parsed according to their schemas', () => {
     ['keys set-scopes', 'scopes', 'all,pets:read', 'Scopes: pets:read, pets:create,'],
   ])('%s rejects %s %p', (command, name, text, message) => {
     expect(() => memberOf(command, name).read(text)).toThrow(message);
+  });
+});
+
+test('a command that removes a child prints the id of the child, not of its parent', () => {
+  expect(describeRemoval({ petId: 2n, medicalNoteId: 10_002n })).toEqual({
+    text: 'Removed medical note 10002.',
+    json: '{"id":10002,"removed":true}',
   });
 });
 

@@ -35,15 +35,22 @@ const tokenRemedy = (issued: ExactJson<IssuedToken>) =>
   `Operator ${idAndName(issued)} has a new token that is not known to anyone. Replace it with ` +
   `"animal-store operators rotate ${issued.id}", or revoke it with "animal-store operators revoke ${issued.id}".`;
 
+/** Describes a removal, whose operation returns nothing. The last path parameter is the id of the removed object. */
+export function describeRemoval(params: Readonly<Record<string, unknown>>): Record<'text' | 'json', string> {
+  const [name = '', id] = Object.entries(params).at(-1) ?? [];
+  const noun = name.replace(/Id$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return { text: `Removed ${noun} ${id}.`, json: `{"id":${id},"removed":true}` };
+}
+
 /** By operation. The item is the operation's result, or its path parameters if it has no result. */
 export const resultMessages: { readonly [Id in AdminOperationId]?: ResultMessages } = {
   closeAccount: {
     text: (account: ExactJson<Account>, effect) =>
-      `Closed account ${idAndName(account)}. Requests with its keys now get 401.${effect}`,
+      `Closed account ${idAndName(account)}. Requests with its keys now get 401, and its webhooks are disabled.${effect}`,
   },
   reopenAccount: {
     text: (account: ExactJson<Account>, effect) =>
-      `Reopened account ${idAndName(account)}. Its keys are active again.${effect}`,
+      `Reopened account ${idAndName(account)}. Its keys are active again. Its webhooks stay disabled until you enable them.${effect}`,
   },
   updateKey: {
     text: ({ id, scopes }: ExactJson<Key>, effect) =>

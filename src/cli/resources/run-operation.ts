@@ -22,7 +22,7 @@ import {
 } from '../terminal.ts';
 import { type AdminOperation, returnsList } from './input-fields.ts';
 import { formatItem, tableFor } from './item-formats.ts';
-import { describeEffect, resultMessages } from './result-messages.ts';
+import { describeEffect, describeRemoval, resultMessages } from './result-messages.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -65,10 +65,12 @@ export async function runOperation(
   const outcome = await read(given.query);
   const json = row.success.json?.(outcome as never);
   const item = json === undefined ? params : parseJson(json);
-  const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
+  const removed = json === undefined ? describeRemoval(params) : undefined;
   const text = options.json
-    ? escapeUnprintable(form?.json?.(item as never) ?? json ?? removed)
-    : (form?.text?.(item as never, describeEffect(admin.storage)) ?? formatItem(row.success.schema, item));
+    ? escapeUnprintable(form?.json?.(item as never) ?? json ?? removed?.json ?? '')
+    : (form?.text?.(item as never, describeEffect(admin.storage)) ??
+      removed?.text ??
+      formatItem(row.success.schema, item));
   if (form?.remedyIfNotShown) await printSecret(text, form.remedyIfNotShown(item as never));
   else printLine(text);
   const failure = form?.failure?.(item as never);
