@@ -805,3 +805,16 @@ test('a worker that restarts while the data file is replaced never serves the ot
   await untilReady(service.url);
   expect((await client.add('after')).status).toBe(201);
 });
+
+test('a worker that restarts while the limit file is missing names that file', async () => {
+  await using place = await temporaryFolder();
+  const folder = await prepared(place.path);
+  await using service = await startService(folder, { WORKERS: '2', DRAIN_SECONDS: '0', ADMIN_PORT: 'off' });
+  const limits = dataFileIn(folder).replace(/db$/, 'limits');
+  const undo = moved(limits);
+  process.kill(childrenOf(service.pid)[0] as number, 'SIGKILL');
+  await service.logged(/"reason":"[^"]*store\.limits is not the file that the running service uses/);
+  undo();
+  await service.logged('"msg":"worker serving"');
+  await untilReady(service.url);
+});

@@ -211,9 +211,12 @@ export function expectServedFiles(
     throw walOfOther(files);
   const find = (record: BigUint64Array | undefined) =>
     record && fileNames(files).find((name, index) => !isIn(record, name, index));
-  const record = recorded(files.limits) ?? (role === 'worker' ? noRecord : undefined);
+  const record = recorded(files.limits);
+  if (record === undefined) {
+    if (role === 'worker') throw limitFileLost(files);
+    return;
+  }
   const replaced = find(record);
-  if (record === undefined) return;
   // The record is read again, because a process that locks the store without serving it removes an outdated record.
   const isUsed = () => isLocked(files) && find(recorded(files.limits)) !== undefined;
   if (replaced !== undefined && (role === 'worker' || (role === 'beside' && isUsed()))) {
@@ -231,6 +234,14 @@ export function expectServedFiles(
       'original data file back, or restore a backup with "animal-store restore FILE --replace". To use this data file ' +
       `without these changes, move ${wal} and ${files.limits} away. If it is an exact copy of the original, ` +
       'docs/troubleshooting.md describes how to keep the changes.',
+  );
+}
+
+/** The process that opened the store has recorded its files. */
+function limitFileLost({ limits }: StoreFiles): StoreUnusableError {
+  return new StoreUnusableError(
+    `${limits} is not the file that the running service uses, because it was moved, deleted or replaced. See "….limits was ` +
+      'deleted, moved or replaced while it was in use" in docs/troubleshooting.md.',
   );
 }
 
