@@ -147,7 +147,7 @@ function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, 
 function Close({ account: { id, name }, ...ends }: DialogProps) {
   const close = async () => {
     await call('POST /accounts/{accountId}/close', { params: { accountId: id } });
-    return `Closed ${quoteName(name)}.`;
+    return `Closed ${quoteName(name)}. Its webhooks are disabled.`;
   };
   return (
     <Confirm {...ends} title={`Close ${quoteName(name)}?`} act="Close account" typed={name} onConfirm={close}>
@@ -162,7 +162,7 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
 function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   const reopen = async () => {
     await call('POST /accounts/{accountId}/reopen', { params: { accountId: id } });
-    return `Reopened ${quoteName(name)}.`;
+    return `Reopened ${quoteName(name)}. Its webhooks stay disabled.`;
   };
   return (
     <Confirm {...ends} title={`Reopen ${quoteName(name)}?`} act="Reopen account" onConfirm={reopen}>
