@@ -75,14 +75,14 @@ export class Sweeper {
     const { store, clock, events } = this.#options;
     // PostgreSQL assigns ids when events are read. Without readers, no event would expire.
     await store.events.bounds();
-    await repeatFromPosition((after) => store.write('sweepWebhooks', after), this.#signal);
+    await repeatFromPosition<SweepPosition>((after) => store.write('sweepWebhooks', after), this.#signal);
     this.#delayAfterStep();
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
     await repeatStep(() => store.write('pruneUsage', usageRetentionBounds(now)), this.#signal);
     await repeatStep(() => store.write('pruneResponses', clock.storeTime() - retentionMs), this.#signal);
     await repeatStep(() => store.write('pruneDeliveries', now - deliveryRetentionMs), this.#signal);
-    await repeatFromPosition(
+    await repeatFromPosition<SweepPosition>(
       (after) => store.write('trimDeliveries', { keep: maxRetainedDeliveries, after }),
       this.#signal,
     );
@@ -114,11 +114,11 @@ async function repeatStep(step: () => Promise<boolean>, signal: AbortSignal): Pr
 }
 
 /** Repeats a step, passing it the previous outcome, until the outcome is undefined. */
-function repeatFromPosition(
-  step: (after: SweepPosition | null) => Promise<SweepPosition | undefined>,
+function repeatFromPosition<Position>(
+  step: (after: Position | null) => Promise<Position | undefined>,
   signal: AbortSignal,
 ): Promise<void> {
-  let reached: SweepPosition | null = null;
+  let reached: Position | null = null;
   return repeatStep(async () => {
     reached = (await step(reached)) ?? null;
     return reached !== null;
