@@ -54,6 +54,8 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const [one, two] = [redis, second] as [OwnServer, OwnServer];
 
+  type Opened = Awaited<ReturnType<typeof opened>>;
+
   /** Two instances that use the first server, each through a separate address. */
   async function opened() {
     await using made = new AsyncDisposableStack();
@@ -81,9 +83,26 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
     };
   }
 
+  /**
+   * The reason why an instance or a command does not start with the second server. Repeats the start, because a server that
+   * does not respond in time, as on a busy machine, does not prevent it.
+   */
+  async function startFailure({ bench }: Pick<Opened, 'bench'>, isServing = true): Promise<string> {
+    let failure: string | undefined;
+    await until(async () => {
+      try {
+        await using _started = await bench.open(two.url, isServing);
+      } catch (error) {
+        failure = (error as Error).message;
+      }
+      return failure !== undefined;
+    });
+    return failure ?? '';
+  }
+
   test('an instance with another Redis does not start, and the message names the remedy', async () => {
     await using store = await opened();
-    const failure = await store.bench.open(two.url).catch((error: Error) => error.message);
+    const failure = await startFailure(store);
     expect(failure).toContain(`${two.url}`.replace(/\/$/, ''));
     expect(failure).toContain('Set REDIS_URL to the same server for all instances');
     expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
@@ -91,11 +110,9 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
 
   test('a command with another Redis fails, and the message names the remedy', async () => {
     await using store = await opened();
-    const command = (url: string) => store.bench.open(url, false);
-    const failure = await command(two.url).catch((error: Error) => error.message);
-    expect(failure).toContain('Set REDIS_URL to the same server for all instances');
+    expect(await startFailure(store, false)).toContain('Set REDIS_URL to the same server for all instances');
     expect([refusalOf(store.first), refusalOf(store.other)]).toEqual([undefined, undefined]);
-    await using same = await command(one.url);
+    await using same = await store.bench.open(one.url, false);
     expect(await same.store.limits.bans()).toEqual([]);
     const stored: { process: string }[] = await store.session`SELECT process FROM redis_readings`;
     expect(stored).toHaveLength(2);
@@ -197,14 +214,13 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
 
     const other =
       'used when it was last able to reach its server. Set REDIS_URL to the same server for all instances';
-    const messageOf = (opening: Promise<unknown>) => opening.catch((error: Error) => error.message);
 
     test('an instance or command with another Redis fails, and the message names the remedy', async () => {
       await using store = await opened();
       await interrupted(store);
       // The readings are as old as after an outage of several minutes.
       await store.session`UPDATE redis_readings SET since = since - 200000, read_from = read_from - 200000`;
-      const failures = [true, false].map((isServing) => messageOf(store.bench.open(two.url, isServing)));
+      const failures = [true, false].map((isServing) => startFailure(store, isServing));
       for (const failure of await Promise.all(failures)) expect(failure).toContain(other);
       await restarted(store);
       await store.readings(1);
@@ -218,7 +234,7 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
       await confirmed(store, 3);
       await store.first[Symbol.asyncDispose]();
       await store.other[Symbol.asyncDispose]();
-      expect(await messageOf(store.bench.open(two.url))).toContain(other);
+      expect(await startFailure(store)).toContain(other);
       await restarted(store);
       await until(() => first.store.health().length === 0);
       expect(refusalOf(first)).toBeUndefined();
