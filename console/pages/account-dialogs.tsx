@@ -152,8 +152,8 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
   return (
     <Confirm {...ends} title={`Close ${quoteName(name)}?`} act="Close account" typed={name} onConfirm={close}>
       <p>
-        All keys of this account will be rejected, starting with the next request, and its webhooks disabled.
-        Nothing is deleted, and you can reopen the account.
+        All keys of this account will be rejected, starting with the next request, and its webhooks will be
+        disabled. Nothing is deleted, and you can reopen the account.
       </p>
     </Confirm>
   );

@@ -102,7 +102,7 @@ describe('options and arguments are parsed according to their schemas', () => {
   });
 });
 
-test('a command that removes a child prints the id of the child, not of its parent', () => {
+test('the message about the removal of a child names the id of the child, not of its parent', () => {
   expect(describeRemoval({ petId: 2n, medicalNoteId: 10_002n })).toEqual({
     text: 'Removed medical note 10002.',
     json: '{"id":10002,"removed":true}',

@@ -84,20 +84,16 @@ describe.skipIf(redis === undefined || second === undefined)('instances of one s
   }
 
   /**
-   * The reason why an instance or a command does not start with the second server. Repeats the start, because a server that
-   * does not respond in time, as on a busy machine, does not prevent it.
+   * The reason why an instance or a command does not start with the second server. Only a server that does not respond in
+   * time, as on a busy machine, does not prevent the start, which is then repeated.
    */
   async function startFailure({ bench }: Pick<Opened, 'bench'>, isServing = true): Promise<string> {
-    let failure: string | undefined;
-    await until(async () => {
-      try {
-        await using _started = await bench.open(two.url, isServing);
-      } catch (error) {
-        failure = (error as Error).message;
-      }
-      return failure !== undefined;
-    });
-    return failure ?? '';
+    for (;;) {
+      const started = await bench.open(two.url, isServing).catch((error: Error) => error.message);
+      if (typeof started === 'string') return started;
+      await using instance = started;
+      expect(instance.notices.join('\n')).toContain('Redis unavailable');
+    }
   }
 
   test('an instance with another Redis does not start, and the message names the remedy', async () => {

@@ -23,6 +23,7 @@ const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 const places = placesOn(servers);
 
+// Each instance has its own places.
 describe.each(places)('with a single sending instance on %s', (_name, start) => {
   let shared: Place;
   beforeAll(async () => {

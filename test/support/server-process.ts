@@ -95,7 +95,7 @@ class ServerProcess implements OwnServer {
   }
 
   async #restart(exited: Bun.Subprocess): Promise<void> {
-    if (this.#child === exited) await this.start();
+    if (this.#child === exited) await this.started();
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

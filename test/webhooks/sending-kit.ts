@@ -1,6 +1,4 @@
 /** Instances that send events to webhooks, on both kinds of store, and calls of their clients. */
-import { setSystemTime } from 'bun:test';
-import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { patientSettings } from '../support/cluster.ts';
 import type { Buyer } from '../support/orders.ts';
@@ -94,18 +92,4 @@ export const idsAt = ({ requests }: Receiver) =>
 /** Advances the clocks of all instances. */
 export function advance(apps: readonly TestApp[], seconds: number): void {
   for (const { clock } of apps) clock.advance(seconds);
-}
-
-/** Sets the system time during verification, because the Standard Webhooks library compares timestamps with it. */
-export function verifies(secret: string, request: string, { clock }: TestApp): boolean {
-  const { headers, body } = messageOf(request);
-  setSystemTime(clock.now());
-  try {
-    new StandardWebhook(secret).verify(body, headers);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    setSystemTime();
-  }
 }

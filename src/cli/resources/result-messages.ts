@@ -35,7 +35,7 @@ const tokenRemedy = (issued: ExactJson<IssuedToken>) =>
   `Operator ${idAndName(issued)} has a new token that is not known to anyone. Replace it with ` +
   `"animal-store operators rotate ${issued.id}", or revoke it with "animal-store operators revoke ${issued.id}".`;
 
-/** Describes a removal, whose operation returns nothing. The last path parameter is the id of the removed object. */
+/** Describes the removal of an object, whose id is the last path parameter. */
 export function describeRemoval(params: Readonly<Record<string, unknown>>): Record<'text' | 'json', string> {
   const [name = '', id] = Object.entries(params).at(-1) ?? [];
   const noun = name.replace(/Id$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -65,12 +65,11 @@ export async function runOperation(
   const outcome = await read(given.query);
   const json = row.success.json?.(outcome as never);
   const item = json === undefined ? params : parseJson(json);
-  const removed = json === undefined ? describeRemoval(params) : undefined;
+  const removal = describeRemoval(params);
   const text = options.json
-    ? escapeUnprintable(form?.json?.(item as never) ?? json ?? removed?.json ?? '')
+    ? escapeUnprintable(form?.json?.(item as never) ?? json ?? removal.json)
     : (form?.text?.(item as never, describeEffect(admin.storage)) ??
-      removed?.text ??
-      formatItem(row.success.schema, item));
+      (json === undefined ? removal.text : formatItem(row.success.schema, item)));
   if (form?.remedyIfNotShown) await printSecret(text, form.remedyIfNotShown(item as never));
   else printLine(text);
   const failure = form?.failure?.(item as never);

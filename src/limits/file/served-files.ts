@@ -213,18 +213,16 @@ export function expectServedFiles(
     record && fileNames(files).find((name, index) => !isIn(record, name, index));
   const record = recorded(files.limits);
   if (record === undefined) {
-    if (role === 'worker') throw limitFileLost(files);
+    // The process that opened the store has recorded its files.
+    if (role === 'worker')
+      throw notServed(files.limits, 'See "….limits was deleted, moved or replaced while it was in use"');
     return;
   }
   const replaced = find(record);
   // The record is read again, because a process that locks the store without serving it removes an outdated record.
   const isUsed = () => isLocked(files) && find(recorded(files.limits)) !== undefined;
-  if (replaced !== undefined && (role === 'worker' || (role === 'beside' && isUsed()))) {
-    throw new StoreUnusableError(
-      `${replaced} is not the file that the running service uses, because it was moved, deleted or replaced. Put the ` +
-        'original file back: see "Lost store files" in docs/troubleshooting.md.',
-    );
-  }
+  if (replaced !== undefined && (role === 'worker' || (role === 'beside' && isUsed())))
+    throw notServed(replaced, 'Put the original file back: see "Lost store files"');
   const [data, wal] = fileNames(files);
   if (role === 'worker' || fileSize(wal) === 0) return;
   const isOther = isIn(record, wal, 1) && (replaced === data || isOverwritten(files, isIntact));
@@ -237,11 +235,10 @@ export function expectServedFiles(
   );
 }
 
-/** The process that opened the store has recorded its files. */
-function limitFileLost({ limits }: StoreFiles): StoreUnusableError {
+function notServed(path: string, remedy: string): StoreUnusableError {
   return new StoreUnusableError(
-    `${limits} is not the file that the running service uses, because it was moved, deleted or replaced. See "….limits was ` +
-      'deleted, moved or replaced while it was in use" in docs/troubleshooting.md.',
+    `${path} is not the file that the running service uses, because it was moved, deleted or replaced. ${remedy} in ` +
+      'docs/troubleshooting.md.',
   );
 }
 
