@@ -14,8 +14,9 @@ export function openDatabase(
   url: string,
   statementTimeoutMs = 20_000,
   notice: (text: string) => void = () => {},
+  poolSize = 2,
 ): PostgresDatabase {
-  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice });
+  return new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice });
 }
 
 /** Opens a session that does not use the store's connections. */
@@ -76,22 +77,25 @@ export async function untilDone(run: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(run())) === 'done');
 }
 
-/**
- * Separate writers of one store. The result also records their announcements. `announced` can delay the announcements
- * of the writer with the given index.
- */
+export interface WriterOptions {
+  readonly statementTimeoutMs?: number | undefined;
+  readonly poolSize?: number | undefined;
+  /** Can delay the announcements of the writer with the given index. */
+  readonly announced?: ((index: number) => Promise<void>) | undefined;
+}
+
+/** Separate writers of one store. The result also records their announcements. */
 export async function openWriters<All extends Units>(
   url: string,
   units: All,
   count: number,
-  statementTimeoutMs?: number,
-  announced: (index: number) => Promise<void> = async () => undefined,
+  { statementTimeoutMs, poolSize, announced = async () => undefined }: WriterOptions = {},
 ) {
   await using made = new AsyncDisposableStack();
   const announcements: [string, number][] = [];
   const writers: Writer<All>[] = [];
   for (let index = 0; index < count; index++) {
-    const database = made.use(openDatabase(url, statementTimeoutMs));
+    const database = made.use(openDatabase(url, statementTimeoutMs, undefined, poolSize));
     await database.migrate();
     const announce = async (resource: string, version: number) => {
       await announced(index);

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RedisClient, SQL } from 'bun';
+import { isTransactionConflict } from '../../src/storage/postgres/failures.ts';
 import type { Certificate } from './certificates.ts';
 import { makeData, run } from './postgres-data.ts';
 import { missing } from './requirements.ts';
@@ -47,9 +48,7 @@ export async function testServers(): Promise<TestServers | undefined> {
       url.searchParams.set('search_path', schema);
       return {
         url: url.href,
-        [Symbol.asyncDispose]: async () => {
-          await sql.unsafe(`DROP SCHEMA ${schema} CASCADE`);
-        },
+        [Symbol.asyncDispose]: () => dropSchema(sql, schema),
       };
     },
     async makeDatabase(encoding) {
@@ -71,6 +70,16 @@ export async function testServers(): Promise<TestServers | undefined> {
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** Retries after a deadlock with a statement of a closed connection that the server is still executing. */
+async function dropSchema(sql: SQL, schema: string): Promise<void> {
+  try {
+    await sql.unsafe(`DROP SCHEMA ${schema} CASCADE`);
+  } catch (error) {
+    if (!isTransactionConflict(error)) throw error;
+    await dropSchema(sql, schema);
+  }
 }
 
 /**
