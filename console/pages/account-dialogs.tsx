@@ -162,13 +162,14 @@ function Close({ account: { id, name }, ...ends }: DialogProps) {
 function Reopen({ account: { id, name }, ...ends }: DialogProps) {
   const reopen = async () => {
     await call('POST /accounts/{accountId}/reopen', { params: { accountId: id } });
-    return `Reopened ${quoteName(name)}. Its webhooks stay disabled.`;
+    return `Reopened ${quoteName(name)}. Disabled webhooks stay disabled.`;
   };
   return (
     <Confirm {...ends} title={`Reopen ${quoteName(name)}?`} act="Reopen account" onConfirm={reopen}>
       <p>
-        Starting with the next request, the account's keys work again, except expired and revoked keys. Its
-        webhooks stay disabled until they are enabled, and do not get the events that occurred in between.
+        Starting with the next request, the account's keys work again, except expired and revoked keys.
+        Webhooks that were disabled when it was closed stay disabled until they are enabled, and do not get
+        the events that occurred in between.
       </p>
     </Confirm>
   );

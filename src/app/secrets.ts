@@ -87,7 +87,7 @@ export function secretsConcern(keys: number, unreadable: number): Concern | unde
   if (unreadable === 0) return undefined;
   const webhooks = unreadable === 1 ? '1 webhook' : `${unreadable} webhooks`;
   return {
-    what: `Deliveries to ${webhooks} wait, because ${unreadableReason(keys)}.`,
+    what: `Requests to ${webhooks} cannot be signed, because ${unreadableReason(keys)}.`,
     remedy:
       'Set SECRETS_KEY to the missing key, alone or after the new key, and restart. If the missing key is lost, accounts must rotate their webhook secrets.',
   };

@@ -30,7 +30,7 @@ test('status lists problems first, most severe at the top, and exits with code 0
   const { stdout, exitCode, stderr } = await status(keyOf(2));
   expect([exitCode, stderr]).toEqual([0, '']);
   expect(stdout).toStartWith(
-    'Deliveries to 1 webhook wait, because SECRETS_KEY does not include the key used to encrypt their secrets.\nSet SECRETS_KEY to the missing key',
+    'Requests to 1 webhook cannot be signed, because SECRETS_KEY does not include the key used to encrypt their secrets.\nSet SECRETS_KEY to the missing key',
   );
   const lost =
     'Instance lost was last seen at 1970-01-01T00:00:02.000Z. It was killed, or cannot write to the store.';

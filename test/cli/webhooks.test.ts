@@ -56,7 +56,7 @@ test('status reports deliveries that are waiting for the right SECRETS_KEY, and 
   const sealed = encryptSecret(generateWebhookSecret(bytes), [bytes(32)], bytes);
   await addWebhook(`sqlite:${place.path('store.db')}`, { accountId: 1, secret: sealed });
   const what =
-    'Deliveries to 1 webhook wait, because their secrets are encrypted, and SECRETS_KEY is not set.';
+    'Requests to 1 webhook cannot be signed, because their secrets are encrypted, and SECRETS_KEY is not set.';
   const { concerns } = await place.json<{ concerns: object[] }>('status');
   expect(concerns).toEqual([{ what, remedy: expect.stringContaining('Set SECRETS_KEY to the missing key') }]);
   expect(await place.output('status')).toStartWith(`${what}\nSet SECRETS_KEY to the missing key`);

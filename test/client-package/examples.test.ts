@@ -38,13 +38,23 @@ test('add-animals adds each animal once even if it is run repeatedly, and list-a
   ]);
 });
 
-test('add-animals reports an invalid line, and adds the animals of all other lines', async () => {
+test('add-animals adds nothing if a line cannot be read', async () => {
   await using app = await startTestApp();
   const file = join(folder.path, 'mistakes.tsv');
-  await Bun.write(file, 'Rex\t7\n\t7\nKim\tcats\n');
-  const { exitCode, lines } = await run(app, 'examples/add-animals.ts', file);
+  await Bun.write(file, 'Rex\t7\n\t7\nKim\tcats\nMax\n');
+  const { exitCode, stderr } = await run(app, 'examples/add-animals.ts', file);
+  expect(exitCode).toBe(1);
+  expect(stderr).toEndWith(' a name, a tab and a category id: 2, 3, 4\n');
+  expect((await app.call('GET', '/pets')).json).toEqual([]);
+});
+
+test('add-animals reports a line that the service rejects, and adds the animals of all other lines', async () => {
+  await using app = await startTestApp();
+  const file = join(folder.path, 'rejected.tsv');
+  await Bun.write(file, '\uFEFFRex\t7\r\nKim\t9223372036854775808\r\n');
+  const { exitCode, lines, stderr } = await run(app, 'examples/add-animals.ts', file);
   expect(exitCode).toBe(1);
   expect(lines[0]).toStartWith('Added Rex with the id ');
-  expect(lines[1]).toBe('Line 2: The request body is invalid: name must not be empty.');
-  expect(lines[2]).toStartWith('Line 3: ');
+  expect(lines[1]).toStartWith('Line 2: The request body is invalid: categoryId ');
+  expect(stderr).toStartWith('Put the corrected lines into a new file: ');
 });

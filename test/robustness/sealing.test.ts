@@ -173,7 +173,7 @@ describe.each(places)('on %s', (_name, open) => {
       expect(messages()).toEqual([
         `requests to some webhooks cannot be signed: ${reason}; their deliveries are pending`,
       ]);
-      expect(await concernsOf(app)).toEqual([`Deliveries to 1 webhook wait, because ${reason}.`]);
+      expect(await concernsOf(app)).toEqual([`Requests to 1 webhook cannot be signed, because ${reason}.`]);
       expect(await onHoldReasonOf(app, id)).toContain('SECRETS_KEY does not include the key');
       const client = clientOf(app, key);
       await client.addPet();

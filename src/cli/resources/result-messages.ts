@@ -50,7 +50,7 @@ export const resultMessages: { readonly [Id in AdminOperationId]?: ResultMessage
   },
   reopenAccount: {
     text: (account: ExactJson<Account>, effect) =>
-      `Reopened account ${idAndName(account)}. Its keys are active again. Its webhooks stay disabled until you enable them.${effect}`,
+      `Reopened account ${idAndName(account)}. Its keys are active. Webhooks that were disabled when it was closed stay disabled until you enable them.${effect}`,
   },
   updateKey: {
     text: ({ id, scopes }: ExactJson<Key>, effect) =>

@@ -182,7 +182,7 @@ export const accountOperations = defineOperations(
       route: 'POST /accounts/{accountId}/reopen',
       summary: 'Reopen an account',
       description:
-        'Re-enables the keys of a closed account. Its webhooks stay disabled until they are enabled, and do not get the events that occurred in between.',
+        'Re-enables the keys of a closed account. Webhooks that were disabled when it was closed stay disabled until they are enabled, and do not get the events that occurred in between.',
     },
     getAccountLimits: {
       route: 'GET /accounts/{accountId}/limits',
