@@ -164,7 +164,10 @@ export class ConnectionError extends Base<'connection_failed', undefined> {
   override readonly name = 'ConnectionError';
 }
 
-/** There was no response within `timeoutMs`. For a change, `isOutcomeUnknown` is true, because the request was sent. */
+/**
+ * There was no response within `timeoutMs`. For a change, `isOutcomeUnknown` is true, unless the request was not sent
+ * because the client's other requests got no response.
+ */
 export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }

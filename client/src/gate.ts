@@ -13,9 +13,10 @@
 import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
 import { createError } from './create-error.js';
-import { type AnimalStoreError, RateLimitError } from './errors.js';
+import { type AnimalStoreError, RateLimitError, TimeoutError } from './errors.js';
 import type { Limits } from './limits.js';
 import { Quota } from './quota.js';
+import type { Settings } from './settings.js';
 
 /** Maximum number of requests in flight. */
 const maxInFlight = 32;
@@ -28,7 +29,7 @@ const strikesLastMs = 600_000;
 
 /** A request waiting to be sent. */
 export interface QueuedRequest {
-  /** Maximum time to wait for limits. */
+  /** Maximum time to wait for limits and for a service that does not respond. */
   readonly maxWaitMs: number;
   readonly signal: AbortSignal | undefined;
   /** Number of earlier attempts. Retries are sent before other requests. */
@@ -45,14 +46,21 @@ interface Waiting extends QueuedRequest {
 export class Gate {
   readonly #clock: Clock;
   readonly #pace: boolean;
+  readonly #timeoutMs: number;
   readonly #ask: () => Promise<void>;
   readonly #quota = new Quota();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #isAsking = false;
-  /** Total time that requests have waited for limits, not counting waits for other responses. */
+  /**
+   * Total time that requests have waited for limits. A wait for other responses counts only after none has arrived for
+   * `timeoutMs`.
+   */
   #waitedMs = 0;
-  #waitingSince: number | undefined;
+  /** May be in the future. */
+  #waitingSince = Number.POSITIVE_INFINITY;
+  /** When a response last arrived, or could not have been expected earlier. */
+  #respondedAt = Number.NEGATIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #closedBy: AnimalStoreError | undefined;
@@ -60,15 +68,20 @@ export class Gate {
   #cancelTimer: () => void = () => {};
 
   /** `ask` must send `GET /rate-limit`, pass the response to `update`, and never reject. */
-  constructor(clock: Clock, pace: boolean, ask: () => Promise<void>) {
+  constructor(
+    clock: Clock,
+    { pace, timeoutMs }: Pick<Settings, 'pace' | 'timeoutMs'>,
+    ask: () => Promise<void>,
+  ) {
     this.#clock = clock;
     this.#pace = pace;
+    this.#timeoutMs = timeoutMs;
     this.#ask = ask;
   }
 
   /**
-   * Resolves with the time spent waiting for limits (ms) once the request may be sent. The caller must call
-   * `leave` when the request is finished. Rejects if the wait would exceed `maxWaitMs`.
+   * Resolves with the time that counts as waiting (ms) once the request may be sent. The caller must call `leave` when
+   * the request is finished. Rejects if the wait would exceed `maxWaitMs`.
    */
   enter(entry: QueuedRequest): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -91,6 +104,7 @@ export class Gate {
         waiting.reject(entry.signal?.reason);
         this.#pump();
       });
+      if (this.#queue.length === 0 && this.#inFlight === 0) this.#respondedAt = this.#clock.now();
       if (entry.attempts > 0) this.#queue.unshift(waiting);
       else this.#queue.push(waiting);
       this.#pump();
@@ -105,7 +119,8 @@ export class Gate {
 
   /** Updates the quota from the headers of a response. */
   update(limits: Limits | undefined, sentAt: number): void {
-    this.#quota.update(limits, sentAt, this.#clock.now());
+    this.#respondedAt = this.#clock.now();
+    this.#quota.update(limits, sentAt, this.#respondedAt);
   }
 
   /** Blocks all requests for `ms` milliseconds because of an error. */
@@ -123,24 +138,22 @@ export class Gate {
     this.#pump();
   }
 
-  /** Total time that requests have waited for limits (ms), including the current wait. */
+  /** `#waitedMs` including the current wait. */
   #totalWaitMs(): number {
-    const now = this.#clock.now();
-    return this.#waitedMs + (this.#waitingSince === undefined ? 0 : now - this.#waitingSince);
+    return this.#waitedMs + Math.max(0, this.#clock.now() - this.#waitingSince);
   }
 
   #pump(isJustUpdated = false): void {
     this.#cancelTimer();
     this.#waitedMs = this.#totalWaitMs();
-    this.#waitingSince = undefined;
+    this.#waitingSince = Number.POSITIVE_INFINITY;
     let isUpdated = isJustUpdated;
     while (this.#queue.length > 0) {
       const now = this.#clock.now();
       const opensAt = this.#opensAt(now, isUpdated);
       if (opensAt > now) {
-        if (opensAt < Infinity) this.#wait(opensAt, now);
-        // Stops waiting for a slow response after `graceMs`.
-        else this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
+        if (opensAt < Infinity) this.#waitUntil(opensAt, now);
+        else this.#waitForResponse(now);
         return;
       }
       isUpdated = false;
@@ -188,20 +201,34 @@ export class Gate {
   }
 
   /** Sets a timer for `opensAt`, and rejects the requests that cannot wait that long. */
-  #wait(opensAt: number, now: number): void {
+  #waitUntil(opensAt: number, now: number): void {
     this.#waitingSince = now;
+    this.#respondedAt = opensAt;
+    const seconds = Math.ceil((opensAt - now) / 1_000);
+    this.#rejectAfter(opensAt - now, ({ attempts }) => this.#refusal(seconds, now, attempts));
+    if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
+  }
+
+  /** Stops waiting for a slow response after `graceMs`, and rejects the requests that have waited too long. */
+  #waitForResponse(now: number): void {
+    this.#waitingSince = Math.max(now, this.#respondedAt + this.#timeoutMs);
+    this.#rejectAfter(0, ({ attempts }) => {
+      const message = `The request was not sent${attempts > 0 ? ' again' : ''}: the service does not respond.`;
+      return new TimeoutError({ code: 'timeout', message, attempts });
+    });
+    if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
+  }
+
+  /** Rejects the requests that cannot wait for another `ms` milliseconds. */
+  #rejectAfter(ms: number, error: (request: QueuedRequest) => AnimalStoreError): void {
     const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>
-      this.#waitedMs - waitedBeforeMs + opensAt - now <= maxWaitMs;
+      this.#waitedMs - waitedBeforeMs + ms <= maxWaitMs;
     const [allowed, expired] = [true, false].map((isAllowed) =>
       this.#queue.filter((waiting) => canWait(waiting) === isAllowed),
     ) as [Waiting[], Waiting[]];
     this.#queue.splice(0, Infinity, ...allowed);
     // Rejects asynchronously, because otherwise a loop that ignores the error would block the program.
-    for (const { reject, attempts } of expired) {
-      const seconds = Math.ceil((opensAt - now) / 1_000);
-      this.#clock.after(0, () => reject(this.#refusal(seconds, now, attempts)));
-    }
-    if (allowed.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
+    for (const waiting of expired) this.#clock.after(0, () => waiting.reject(error(waiting)));
   }
 
   /** Returns the error for a request that cannot wait for the remaining `seconds`. */

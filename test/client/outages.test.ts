@@ -130,6 +130,32 @@ describe('a call during a permanent outage', () => {
     expect(sentAt).toHaveLength(3);
   });
 
+  test('rejects after maxWaitSeconds plus twice timeoutMs, even if other calls wait without a response', async () => {
+    let silent: Failure = () => failed('ECONNRESET');
+    const { time, store, begin } = clientIn((perform) => silent(perform), 3_600);
+    await time.until(store.rateLimit.get());
+    silent = async () => {
+      await time.sleep(30_000);
+      return failed('ECONNRESET');
+    };
+    begin();
+    const from = time.now();
+    const longest = { seconds: 0 };
+    const calls = Array.from({ length: 200 }, async (_, index) => {
+      const error = await rejectionOf(store.pets.create({ name: `Rex ${index}`, categoryId: 1 }));
+      longest.seconds = (time.now() - from) / 1_000;
+      return error as AnimalStoreError;
+    });
+    const errors = await time.until(Promise.all(calls));
+    expect(longest.seconds).toBeWithin(60, 122);
+    const unsent = errors.filter(({ attempts }) => attempts === 0);
+    expect(unsent.length).toBeGreaterThan(100);
+    // Only a request that was sent may have been applied.
+    expect(errors.filter((error) => error.isOutcomeUnknown)).toHaveLength(errors.length - unsent.length);
+    expect(unsent[0]).toBeInstanceOf(TimeoutError);
+    expect(unsent[0]?.message).toBe('The request was not sent: the service does not respond.');
+  });
+
   test('rejects immediately if maxWaitSeconds or maxRetries is 0', async () => {
     for (const options of [{ maxWaitSeconds: 0 }, { maxRetries: 0 }]) {
       const { time, store } = await reachedClient(failures["a proxy's 502"], 3_600, options);
