@@ -59,7 +59,7 @@ function methodsOf(resource: object): (() => Promise<unknown>)[] {
   return Object.getOwnPropertyNames(prototype).flatMap((name) => {
     if (name === 'constructor') return [];
     // Options are the last argument, after ids, a body, both or neither.
-    return [[], [1n], [1n, {}], [1n, 1n]].map((before) => async () => {
+    return [[], [1n], [1n, {}], [1n, 1n], [1n, 1n, {}]].map((before) => async () => {
       const result = prototype[name]?.call(resource, ...before, everything, everything);
       return result instanceof List ? result.toArray() : result;
     });

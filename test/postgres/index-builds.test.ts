@@ -24,7 +24,11 @@ async function validityOf(session: SQL): Promise<Record<string, boolean>> {
 
 async function expectMigrated(session: SQL): Promise<void> {
   const found = await validityOf(session);
-  const built = migrationSteps.flatMap(({ indexes }) => indexes.map(({ name }) => name));
+  const changes = migrationSteps.map(({ change }) => change).join();
+  const isDropped = (name: string) => new RegExp(`DROP INDEX .*\\b${name}\\b`).test(changes);
+  const built = migrationSteps
+    .flatMap(({ indexes }) => indexes.map(({ name }) => name))
+    .filter((name) => !isDropped(name));
   expect(built.filter((name) => found[name] !== true)).toEqual([]);
   expect(Object.values(found)).not.toContain(false);
   expect(await formatIn(session)).toBe(newestFormat);

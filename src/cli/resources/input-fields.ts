@@ -162,5 +162,11 @@ export function addOptions(command: Command, members: readonly InputField[]): vo
 export function collectValues(options: Readonly<Record<string, unknown>>, members: readonly InputField[]) {
   // Commander stores `per-day` as `perDay`.
   const key = (word: string) => word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return Object.fromEntries(members.map(({ name, word }) => [name, options[key(word)]]));
+  return Object.fromEntries(
+    members.map(({ name, word, part, schema }) => {
+      const given = options[key(word)];
+      // As in a request, a missing member of a body has its default.
+      return [name, given === undefined && part === 'body' ? schema.safeParse(undefined).data : given];
+    }),
+  );
 }

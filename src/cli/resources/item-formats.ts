@@ -90,6 +90,7 @@ type Cells = Readonly<Record<string, unknown>>;
 function columnTitle(name: string): string {
   return name
     .replace(/(?<=.)(?:Id|At)$/, '')
+    .replace(/^pet(?!s)/, 'animal')
     .replace(/[A-Z]/g, ' $&')
     .toUpperCase();
 }
@@ -228,14 +229,7 @@ define(Inventory, {
 
 define(Order, {
   emptyText: 'No orders.',
-  columns: [
-    'id',
-    ['ANIMAL', 'petId'],
-    'status',
-    ['PLACED', 'createdAt'],
-    ['CHANGED', 'updatedAt'],
-    'reference',
-  ],
+  columns: ['id', 'petId', 'status', ['PLACED', 'createdAt'], ['CHANGED', 'updatedAt'], 'reference'],
   text: ({ id, petId, status, reference, createdAt, updatedAt }) => {
     const named = reference === undefined ? '' : ` (${escapeUnprintable(reference)})`;
     const changed = updatedAt === createdAt ? '' : `, changed ${formatIsoTime(updatedAt)}`;

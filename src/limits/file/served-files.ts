@@ -215,7 +215,10 @@ export function expectServedFiles(
   if (record === undefined) {
     // The process that opened the store has recorded its files.
     if (role === 'worker')
-      throw notServed(files.limits, 'See "….limits was deleted, moved or replaced while it was in use"');
+      throw notServed(
+        files.limits,
+        'If the program was replaced by a newer version, restart the service. Otherwise, see "….limits was deleted, moved or replaced while it was in use"',
+      );
     return;
   }
   const replaced = find(record);
