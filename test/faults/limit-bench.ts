@@ -50,8 +50,10 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
         cluster: { ...patient, ...timeouts, redisUrl: redis.url, redisPrefix },
         notice: (text) => notices.push(text),
       });
-      const dispose = () => store[Symbol.asyncDispose]();
-      return { store, redis, postgres, notices, [Symbol.asyncDispose]: dispose };
+      // Otherwise, an instance that a test does not close would keep retrying during later tests of the process.
+      const open = kept.use(new AsyncDisposableStack());
+      open.use(store);
+      return { store, redis, postgres, notices, [Symbol.asyncDispose]: () => open.disposeAsync() };
     },
     async empty() {
       const client = new RedisClient(servers.redisUrl);

@@ -25,7 +25,7 @@ await describeWithServers('changes to the catalog on PostgreSQL', ({ makeSchema 
     registry: All,
     instances?: number,
     announced?: (index: number) => Promise<void>,
-  ) => openCatalogue(makeSchema, registry, instances, { announced });
+  ) => openCatalogue(makeSchema, registry, instances, announced);
 
   /** Two instances. The announcements of the first instance can be delayed. */
   const openedWithHeld = () => {

@@ -42,7 +42,7 @@ describe.skipIf(servers === undefined)('groups of units of work on PostgreSQL', 
     const units = { slow: { writes: ['pets', 'callers'], run: slow } } as const satisfies Units;
     await using schema = await makeSchema();
     await using session = openSession(schema.url);
-    await using opened = await openWriters(schema.url, units, 1, { statementTimeoutMs });
+    await using opened = await openWriters(schema.url, units, 1, statementTimeoutMs);
     const [writer] = opened.writers;
     const done = (name: string) => writer?.write('slow', name).then(() => events.push(`${name} done`));
     await Promise.all(['one', 'two'].map(done));

@@ -34,9 +34,7 @@ await describeWithServers('changes to the catalog that PostgreSQL rejects', ({ m
   });
 
   test('a single rejected change among 256 is found by bisecting the group', async () => {
-    // PostgreSQL reports an error before it releases the locks of the statement, so that on another connection the next
-    // statement could find locked rows.
-    await using store = await openCatalogue(makeSchema, { spoil }, 1, { poolSize: 1 });
+    await using store = await opened({ spoil }, 1);
     const [spoilt = 0n, ...others] = await store.add(
       ...Array.from({ length: 256 }, (_, index) => `${index}`),
     );

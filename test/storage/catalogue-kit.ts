@@ -5,7 +5,7 @@ import { units } from '../../src/operations/units.ts';
 import { createReads } from '../../src/storage/postgres/reads.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import type { testServers } from '../support/servers.ts';
-import { openDatabase, openSession, openWriters, type WriterOptions } from './postgres-kit.ts';
+import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 type TestServers = NonNullable<Awaited<ReturnType<typeof testServers>>>;
@@ -25,11 +25,13 @@ export async function openCatalogue<All extends Units>(
   makeSchema: TestServers['makeSchema'],
   registry: All,
   instances = 2,
-  options?: WriterOptions,
+  announced?: (index: number) => Promise<void>,
 ) {
   await using made = new AsyncDisposableStack();
   const schema = made.use(await makeSchema());
-  const store = made.use(await openWriters(schema.url, { ...units, ...registry }, instances, options));
+  const store = made.use(
+    await openWriters(schema.url, { ...units, ...registry }, instances, undefined, announced),
+  );
   const session = made.use(openSession(schema.url));
   const database = made.use(openDatabase(schema.url));
   const [first, second = first] = store.writers;

@@ -14,9 +14,8 @@ export function openDatabase(
   url: string,
   statementTimeoutMs = 20_000,
   notice: (text: string) => void = () => {},
-  poolSize = 2,
 ): PostgresDatabase {
-  return new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice });
+  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice });
 }
 
 /** Opens a session that does not use the store's connections. */
@@ -77,25 +76,22 @@ export async function untilDone(run: () => Promise<unknown>): Promise<void> {
   await until(async () => (await outcomeOf(run())) === 'done');
 }
 
-export interface WriterOptions {
-  readonly statementTimeoutMs?: number | undefined;
-  readonly poolSize?: number | undefined;
-  /** Can delay the announcements of the writer with the given index. */
-  readonly announced?: ((index: number) => Promise<void>) | undefined;
-}
-
-/** Separate writers of one store. The result also records their announcements. */
+/**
+ * Separate writers of one store. The result also records their announcements. `announced` can delay the announcements
+ * of the writer with the given index.
+ */
 export async function openWriters<All extends Units>(
   url: string,
   units: All,
   count: number,
-  { statementTimeoutMs, poolSize, announced = async () => undefined }: WriterOptions = {},
+  statementTimeoutMs?: number,
+  announced: (index: number) => Promise<void> = async () => undefined,
 ) {
   await using made = new AsyncDisposableStack();
   const announcements: [string, number][] = [];
   const writers: Writer<All>[] = [];
   for (let index = 0; index < count; index++) {
-    const database = made.use(openDatabase(url, statementTimeoutMs, undefined, poolSize));
+    const database = made.use(openDatabase(url, statementTimeoutMs));
     await database.migrate();
     const announce = async (resource: string, version: number) => {
       await announced(index);
