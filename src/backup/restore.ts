@@ -25,6 +25,7 @@ import {
   findLeftoverFiles,
   resolveStoreFiles,
   type StoreFiles,
+  saveBeforeStopping,
 } from '../store-files/files.ts';
 import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
@@ -76,7 +77,8 @@ async function restoreLocked(options: RestoreOptions): Promise<RestoreResult> {
   using _place = createStoreFolder(files);
   using lock = tryLock(files, commandLockMs);
   if (lock === undefined) {
-    throw new BackupError('exists', `A service is using the store ${files.data}. Stop it first.`);
+    const remedy = replaced ? 'Stop it first.' : `Its data file is missing. ${saveBeforeStopping}`;
+    throw new BackupError('exists', `A service is using the store ${files.data}. ${remedy}`);
   }
   removeCopy(files);
   expectSpace(files.data, header.bytes + extraBytes, `to restore to ${files.data}`);
@@ -117,8 +119,8 @@ function expectNoRemains(path: string): void {
   if (remains.length === 0) return;
   throw new BackupError(
     'exists',
-    `${path} is missing, but other files of its store exist: ${remains.join(', ')}. Put the data file back, use --replace ` +
-      'to replace the store completely, or restore to another path with --to.',
+    `${path} is missing, but other files of its store exist: ${remains.join(', ')}. ${saveBeforeStopping} ` +
+      'Otherwise, put the data file back, use --replace to replace the store completely, or restore to another path with --to.',
   );
 }
 

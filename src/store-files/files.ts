@@ -76,14 +76,19 @@ export function findLeftoverFiles(path: string): string[] {
   return [`${data}-wal`, `${data}-shm`, limits].filter((name) => existsSync(name));
 }
 
+/** Advice for a store whose files were deleted, because a running service may still have them open. */
+export const saveBeforeStopping =
+  'If the service is still running, do not stop it: see "Lost store files" in docs/troubleshooting.md.';
+
 /** Throws `StoreUnusableError` if a data file is missing or empty although it had contents. */
 function expectNoLeftoverFiles(path: string): void {
   const remains = findLeftoverFiles(path);
   if (remains.length === 0) return;
   const state = existsSync(path) ? 'is empty' : 'is missing';
   throw new StoreUnusableError(
-    `The data file ${resolve(path)} ${state}, but other files of its store exist: ${remains.join(', ')}. Put the data ` +
-      'file back, or restore a backup with "animal-store restore FILE --replace". To create a new store, move these files away.',
+    `The data file ${resolve(path)} ${state}, but other files of its store exist: ${remains.join(', ')}. ${saveBeforeStopping} ` +
+      'Otherwise, put the data file back, or restore a backup with "animal-store restore FILE --replace". To create a new ' +
+      'store, move these files away.',
   );
 }
 

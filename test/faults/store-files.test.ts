@@ -229,7 +229,7 @@ test('the service keeps working when another program checkpoints and truncates t
 });
 
 const refusal =
-  / (is missing|is empty), but other files of its store exist: .*\. Put the data file back, or restore a backup/;
+  / (is missing|is empty), but other files of its store exist: .*\. If the service is still running, do not stop it: .* Otherwise, put the data file back, or restore a backup/;
 
 test.each([
   ['the data file is missing beside its WAL', ['store.db-wal'], undefined],

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -125,6 +126,23 @@ test('a restore does not replace a store that a service or a command is using', 
     1,
     expect.stringContaining('A command is using the store'),
   ]);
+});
+
+test('commands say not to stop a service whose data file was deleted, because only it still has the data', async () => {
+  await using folder = await sampleCopy();
+  await using service = await startService(folder.path, strict);
+  // Every thread of the service has opened the file once it has added an animal.
+  expect((await clientOf(service.url, sample.key).add('Rex')).status).toBe(201);
+  rmSync(join(folder.path, 'store.db'));
+  for (const words of [
+    ['restore', 'made.backup'],
+    ['restore', 'made.backup', '--replace'],
+    ['keys', 'list'],
+  ]) {
+    const { exitCode, stderr } = await run(folder.path, ...words);
+    const remedy = 'do not stop it: see "Lost store files" in docs/troubleshooting.md.';
+    expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringContaining(remedy)]);
+  }
 });
 
 test('the service creates a backup when the latest is older than the interval, and deletes only old backups', async () => {
