@@ -59,7 +59,7 @@ export class Gate {
   #waitedMs = 0;
   /** May be in the future. */
   #waitingSince = Number.POSITIVE_INFINITY;
-  /** When a response last arrived, or could not have been expected earlier. */
+  /** When a response last arrived, no request was waiting, or a wait for a limit ended, whichever is latest. */
   #respondedAt = Number.NEGATIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
   #closedUntil = Number.NEGATIVE_INFINITY;
@@ -104,7 +104,7 @@ export class Gate {
         waiting.reject(entry.signal?.reason);
         this.#pump();
       });
-      if (this.#queue.length === 0 && this.#inFlight === 0) this.#respondedAt = this.#clock.now();
+      if (this.#queue.length === 0) this.#respondedAt = this.#clock.now();
       if (entry.attempts > 0) this.#queue.unshift(waiting);
       else this.#queue.push(waiting);
       this.#pump();
