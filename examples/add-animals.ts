@@ -1,19 +1,19 @@
 /**
- * Adds the animals listed in a UTF-8 file, which has a tab-separated name and category id on each line. If the program is
- * interrupted, run it again with the unchanged file: within 24 hours, each line is added only once.
+ * Adds the animals listed in a UTF-8 file, which has a tab-separated name and category id on each line. The file
+ * arrivals.tsv.added records the lines that were added. If the program is interrupted, or a line is rejected and then
+ * corrected, run it again: within 24 hours, each line is added only once, and recorded lines are never added again.
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
  *
  * The key needs the pets:create scope. The program stays within the limits of the key's plan, even for a large file.
  */
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { AnimalStore, AnimalStoreError } from '@animal-store/client';
 
 const [file] = process.argv.slice(2);
 if (file === undefined) throw new Error('Usage: npx bun examples/add-animals.ts arrivals.tsv');
-const bytes = readFileSync(file);
-const fileId = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
 const store = new AnimalStore({
   key: process.env.KEY,
   url: process.env.API,
@@ -22,34 +22,38 @@ const store = new AnimalStore({
     console.error(`${error.message} Retrying in ${Math.ceil(waitMs / 1_000)} s.`),
 });
 
-function parse(line: string) {
-  const [, name = '', category] = /^([^\t]+)\t(\d+)$/.exec(line) ?? [];
-  return category === undefined ? undefined : { name, categoryId: BigInt(category) };
-}
+// The record begins with an id, because another file with the same name and lines lists other animals.
+const record = `${file}.added`;
+if (!existsSync(record)) writeFileSync(record, `${randomUUID()}\n`);
+const [recordId, ...recorded] = readFileSync(record, 'utf8').split('\n');
+const added = new Set(recorded);
 
-const lines = new TextDecoder('utf-8', { fatal: true }).decode(bytes).trimEnd().split(/\r?\n/);
-const pets = lines.map(parse);
-const invalid = pets.flatMap((pet, index) => (pet === undefined ? [index + 1] : []));
-if (invalid.length > 0) {
-  const shown = invalid.slice(0, 10).join(', ');
-  console.error(`Nothing was added, because these lines are not a name, a tab and a category id: ${shown}`);
-  process.exit(1);
-}
-
-async function add(pet: NonNullable<ReturnType<typeof parse>>, number: number): Promise<string> {
+async function add(line: string, number: number, item: string): Promise<void> {
+  const [, name, category] = /^([^\t]+)\t(\d+)$/.exec(line) ?? [];
   try {
-    // A line of the same file always has the same idempotency key, so it is added only once, even after a crash.
-    const idempotencyKey = `${fileId}/${number}`;
-    const { id } = await store.pets.create(pet, { idempotencyKey });
-    return `Added ${pet.name} with the id ${id}.`;
+    if (name === undefined || category === undefined)
+      throw new SyntaxError('This is not a name, a tab and a category id.');
+    // A line always has the same idempotency key, so it is added only once, even after a crash.
+    const idempotencyKey = createHash('sha256').update(`${recordId} ${item}`).digest('hex');
+    const { id } = await store.pets.create({ name, categoryId: BigInt(category) }, { idempotencyKey });
+    appendFileSync(record, `${item}\n`);
+    console.log(`Added ${name} with the id ${id}.`);
   } catch (error) {
-    if (!(error instanceof AnimalStoreError)) throw error;
+    if (!(error instanceof AnimalStoreError || error instanceof SyntaxError)) throw error;
     process.exitCode = 1;
-    return `Line ${number}: ${error.message}`;
+    console.log(`Line ${number}: ${error.message}`);
   }
 }
 
-const added = pets.flatMap((pet, index) => (pet === undefined ? [] : [add(pet, index + 1)]));
-for (const outcome of await Promise.all(added)) console.log(outcome);
-if (process.exitCode === 1)
-  console.error('Put the corrected lines into a new file: a changed file would add all its lines again.');
+const counts = new Map<string, number>();
+const adding = text
+  .trimEnd()
+  .split(/\r?\n/)
+  .map((line, index) => {
+    // Two equal lines list two animals.
+    const count = (counts.get(line) ?? 0) + 1;
+    counts.set(line, count);
+    const item = `${count}\t${line}`;
+    return added.has(item) ? undefined : add(line, index + 1, item);
+  });
+await Promise.all(adding);

@@ -13,6 +13,10 @@ const outageBackoffMs = [200, 5_000] as const;
 /** Initial and maximum delay after a 429 without `Retry-After`, which comes from a proxy. */
 const limitBackoffMs = [1_000, 30_000] as const;
 
+/** Responses of proxies to requests that the service did not answer. 520 to 530 come from Cloudflare. */
+const isProxyOutage = (status: number) =>
+  status === 502 || status === 504 || (status >= 520 && status <= 530);
+
 export interface Retry {
   /** Minimum wait requested by the server. */
   readonly minMs: number;
@@ -30,7 +34,7 @@ export function planRetry(
 ): Retry | undefined {
   const { code, status, headers } = error;
   const isLimit = status === 429;
-  const isOutage = status === undefined || status === 502 || status === 503 || status === 504;
+  const isOutage = status === undefined || status === 503 || isProxyOutage(status);
   if (code === 'too_many_failed_authentications') return undefined;
   if (!isLimit && !isOutage && code !== 'idempotency_key_in_use') {
     if (status < 500 || failures > maxUnexpected) return undefined;

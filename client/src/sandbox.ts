@@ -82,8 +82,11 @@ export class Sandbox {
   /** Stops the sandbox and deletes its store. */
   readonly stop: () => Promise<void>;
 
+  readonly #processUrl: string;
+
   /** @internal */
-  constructor({ url, accounts }: Opened, stop: () => Promise<void>) {
+  constructor({ url, accounts }: Opened, stop: () => Promise<void>, processUrl = url) {
+    this.#processUrl = processUrl;
     this.url = url;
     this.accounts = accounts;
     this.stop = stop;
@@ -103,7 +106,7 @@ export class Sandbox {
 
   /** Opens an isolated store in the same process, with separate accounts, faults, clock and requests. */
   openStore(): Promise<Sandbox> {
-    return openStore(this.url);
+    return openStore(this.#processUrl);
   }
 
   /** Injects faults such as `webhook=duplicate` into all requests and webhooks. An empty list removes them. */
@@ -150,7 +153,7 @@ async function call<Data>(url: string, method: string, path: string, body?: obje
 
 async function openStore(url: string): Promise<Sandbox> {
   const opened = await call<Opened & { readonly id: number }>(url, 'POST', '/stores');
-  return new Sandbox(opened, () => call(url, 'DELETE', `/stores/${opened.id}`));
+  return new Sandbox(opened, () => call(url, 'DELETE', `/stores/${opened.id}`), url);
 }
 
 async function started({ command = ['animal-store'], importFile }: SandboxOptions): Promise<Sandbox> {

@@ -17,15 +17,20 @@ const secrets = WEBHOOK_SECRET.split(' ');
 const mostBytes = 1_048_576;
 
 /** A promise for each event that is stored or being stored. */
-const stored = new Map(linesOf(inbox).map((line) => [JSON.parse(line).webhookId, Promise.resolve()]));
+const stored = new Map(webhookIdsIn(inbox).map((webhookId) => [webhookId, Promise.resolve()]));
 
-/** The complete lines of a file. A crash may have left an incomplete one, whose event was not acknowledged. */
-function linesOf(file) {
-  return existsSync(file)
-    ? readFileSync(file, 'utf8')
-        .split('\n')
-        .filter((line) => line.endsWith('}'))
-    : [];
+/** The ids in a file. A crash may have left an incomplete line, whose event was not acknowledged. */
+function webhookIdsIn(file) {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line).webhookId];
+      } catch {
+        return [];
+      }
+    });
 }
 
 async function bodyOf(request) {

@@ -174,6 +174,7 @@ describe('PATCH', () => {
     "a proxy's 502": false,
     "a proxy's 503": false,
     "a proxy's 504": false,
+    "Cloudflare's 522": false,
     'a 503 with Retry-After': true,
   };
 

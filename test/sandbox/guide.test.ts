@@ -113,6 +113,8 @@ test('startSandbox starts a sandbox that can open isolated stores and be stopped
   expect(await reader.client().inventory.get()).toMatchObject({ available: 0 });
   await other.advance(60);
   await other.reset();
+  const third = await other.openStore();
+  await third.stop();
   await other.stop();
   expect(await rejectionOf(fetch(`${other.url}/livez`))).toBeInstanceOf(Error);
   expect(await running.requests()).toEqual([]);

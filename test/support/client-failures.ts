@@ -10,6 +10,7 @@ export const failures = {
   "a proxy's 502": () => page(502),
   "a proxy's 503": () => page(503),
   "a proxy's 504": () => page(504),
+  "Cloudflare's 522": () => page(522),
   'a 503 with Retry-After': () =>
     errorOf(503, 'service_unavailable', 'Nothing was changed.', { 'retry-after': '5' }),
 } as const satisfies Record<string, Failure>;
