@@ -61,6 +61,8 @@ export class Gate {
   #waitingSince = Number.POSITIVE_INFINITY;
   /** When a response last arrived, no request was waiting, or a wait for a limit ended, whichever is latest. */
   #respondedAt = Number.NEGATIVE_INFINITY;
+  /** When requests that have waited too long for a response were last rejected. */
+  #checkedAt = Number.NEGATIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #closedBy: AnimalStoreError | undefined;
@@ -212,10 +214,14 @@ export class Gate {
   /** Stops waiting for a slow response after `graceMs`, and rejects the requests that have waited too long. */
   #waitForResponse(now: number): void {
     this.#waitingSince = Math.max(now, this.#respondedAt + this.#timeoutMs);
-    this.#rejectAfter(0, ({ attempts }) => {
-      const message = `The request was not sent${attempts > 0 ? ' again' : ''}: the service does not respond.`;
-      return new TimeoutError({ code: 'timeout', message, attempts });
-    });
+    // Not for each of thousands of waiting requests.
+    if (now >= this.#checkedAt + graceMs) {
+      this.#checkedAt = now;
+      this.#rejectAfter(0, ({ attempts }) => {
+        const message = `The request was not sent${attempts > 0 ? ' again' : ''}: the service does not respond.`;
+        return new TimeoutError({ code: 'timeout', message, attempts });
+      });
+    }
     if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
   }
 
