@@ -7,6 +7,8 @@ import { retentionMs } from './changes/idempotency.ts';
 import type { Store } from './units.ts';
 
 const expiryEveryMs = 600_000;
+/** Maximum time of one kind of removal in a sweep. The next sweep continues. */
+const maxTaskMs = minuteMs;
 /** How long ago a step of the clock must have happened before rows expire by the new time. */
 const stepTrustedAfterMs = 3_600_000;
 /** How long finished deliveries are retained. */
@@ -75,20 +77,49 @@ export class Sweeper {
     const { store, clock, events } = this.#options;
     // PostgreSQL assigns ids when events are read. Without readers, no event would expire.
     await store.events.bounds();
-    await repeatFromPosition<SweepPosition>((after) => store.write('sweepWebhooks', after), this.#signal);
+    await this.#repeatFromPosition<SweepPosition>((after) => store.write('sweepWebhooks', after));
     this.#delayAfterStep();
     if (clock.steady() < this.#nextExpiryAt) return;
     const now = clock.now();
-    await repeatStep(() => store.write('pruneUsage', usageRetentionBounds(now)), this.#signal);
-    await repeatStep(() => store.write('pruneResponses', clock.storeTime() - retentionMs), this.#signal);
-    await repeatStep(() => store.write('pruneDeliveries', now - deliveryRetentionMs), this.#signal);
-    await repeatFromPosition<SweepPosition>(
-      (after) => store.write('trimDeliveries', { keep: maxRetainedDeliveries, after }),
-      this.#signal,
-    );
     const eventsBefore = events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER;
-    await repeatStep(() => store.write('pruneEvents', eventsBefore), this.#signal);
-    this.#nextExpiryAt = clock.steady() + expiryEveryMs;
+    const areFinished = [
+      await this.#repeat(() => store.write('pruneUsage', usageRetentionBounds(now))),
+      await this.#repeat(() => store.write('pruneResponses', clock.storeTime() - retentionMs)),
+      await this.#repeat(() => store.write('pruneDeliveries', now - deliveryRetentionMs)),
+      await this.#repeatFromPosition<SweepPosition>((after) =>
+        store.write('trimDeliveries', { keep: maxRetainedDeliveries, after }),
+      ),
+      await this.#repeat(() => store.write('pruneEvents', eventsBefore)),
+    ];
+    if (!areFinished.includes(false)) this.#nextExpiryAt = clock.steady() + expiryEveryMs;
+  }
+
+  /**
+   * Repeats a step until it returns false; the result is then true. Stops after `maxTaskMs`, because rows that are added
+   * faster than they are removed would otherwise prevent all other removals. Pauses after each step for as long as it
+   * took, so that other writes wait for at most one step.
+   */
+  async #repeat(step: () => Promise<boolean>): Promise<boolean> {
+    const { clock } = this.#options;
+    const endsAt = clock.steady() + maxTaskMs;
+    while (!this.#signal.aborted) {
+      const startedAt = performance.now();
+      if (!(await step())) return true;
+      if (clock.steady() >= endsAt) return false;
+      await sleep(performance.now() - startedAt, undefined, { ref: false });
+    }
+    return false;
+  }
+
+  /** Repeats a step, passing it the previous outcome, until the outcome is undefined. Each sweep begins at the start. */
+  #repeatFromPosition<Position>(
+    step: (after: Position | null) => Promise<Position | undefined>,
+  ): Promise<boolean> {
+    let reached: Position | null = null;
+    return this.#repeat(async () => {
+      reached = (await step(reached)) ?? null;
+      return reached !== null;
+    });
   }
 
   /** Delays expiry after a step of the clock, because a wrong time that is corrected soon would remove everything. */
@@ -99,30 +130,6 @@ export class Sweeper {
     this.#steppedMs = steppedMs;
     this.#nextExpiryAt = clock.steady() + stepTrustedAfterMs;
   }
-}
-
-/**
- * Repeats a step until it returns false or the signal is aborted. Pauses after each step for as long as it took, so that
- * other writes wait for at most one step.
- */
-async function repeatStep(step: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    const startedAt = performance.now();
-    if (!(await step())) return;
-    await sleep(performance.now() - startedAt, undefined, { ref: false });
-  }
-}
-
-/** Repeats a step, passing it the previous outcome, until the outcome is undefined. */
-function repeatFromPosition<Position>(
-  step: (after: Position | null) => Promise<Position | undefined>,
-  signal: AbortSignal,
-): Promise<void> {
-  let reached: Position | null = null;
-  return repeatStep(async () => {
-    reached = (await step(reached)) ?? null;
-    return reached !== null;
-  }, signal);
 }
 
 function usageRetentionBounds(now: number): UsageBounds {

@@ -129,6 +129,23 @@ describe('on SQLite', () => {
   });
 
   check(
+    'webhooks that are deleted faster than their rows are removed do not prevent other removals',
+    async (bench) => {
+      const { write } = await bench.besideWith(ofTests);
+      const remove = async () => bench.store.write('deleteWebhook', deletion(await write('addWebhook', 1)));
+      await remove();
+      const ran: string[] = [];
+      await sweep(bench.store, bench, async (_, name) => {
+        ran.push(name);
+        bench.clock.advance(20);
+        if (name === 'sweepWebhooks') await remove();
+      });
+      expect(ran.filter((name) => name === 'sweepWebhooks')).toHaveLength(3);
+      expect(ran).toContain('pruneEvents');
+    },
+  );
+
+  check(
     'a sweep leaves the newest 10,000 finished deliveries of a webhook, however recent they are',
     async (bench) => {
       const { write } = await bench.besideWith(ofTests);

@@ -8,11 +8,14 @@ import { eventScopes, eventTypes, requiredScope } from '../../src/domain/event-t
 import { type Resource, resources } from '../../src/domain/resources.ts';
 import { deliveryScopeSql } from '../../src/storage/delivery-row.ts';
 import { lock } from '../../src/storage/postgres/versions.ts';
+import { schemaChanges } from '../../src/storage/schema/schema.ts';
+import type { SchemaChange } from '../../src/storage/schema/schema-change.ts';
 import { openDatabase as openSqliteFile } from '../../src/storage/sqlite/database.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { listPlan, sqlColumns, sqlKeyColumns, sqlName } from '../../src/tables/sql.ts';
 import { tables } from '../../src/tables/tables.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { root } from '../support/process.ts';
 import { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, writeStoreOf11 } from './postgres-kit.ts';
 import { demand, postgresSchema, type Schema, sqliteSchema } from './schema.ts';
@@ -117,6 +120,21 @@ test.skipIf(session === null)('every resource has a row in `counters` to lock on
 
 const locked = (sql: SQL, resource: Resource) => lock(sql, new Set([resource])) as SQL.Query<unknown[]>;
 
+test('a version in the changelog has the formats with which it was released', async () => {
+  const released: Readonly<Record<string, SchemaChange['formats']>> = {
+    '1.2.0': { sqlite: 18, postgres: 32 },
+    '1.1.0': { sqlite: 7, postgres: 10 },
+    '1.0.0': { sqlite: 1, postgres: 1 },
+  };
+  const changelog = await Bun.file(join(root, 'CHANGELOG.md')).text();
+  const versions = [...changelog.matchAll(/^## (\d\S*)/gm)].map(([, version]) => version ?? '');
+  const missing = versions.filter((version) => released[version] === undefined);
+  demand('Add the formats of these versions to this test:', missing);
+  expect(schemaChanges.slice(0, versions.length).map(({ formats }) => formats)).toEqual(
+    versions.toReversed().flatMap((version) => released[version] ?? []),
+  );
+});
+
 describe('the SQL for the scope that a delivery requires', () => {
   const scopeOf = (type: string) => {
     using database = new Database(':memory:');
@@ -129,7 +147,7 @@ describe('the SQL for the scope that a delivery requires', () => {
   });
 
   test('returns no scope if the group of the event is unknown', () => {
-    expect(scopeOf('note.created')).toEqual({ scope: null });
+    expect(scopeOf('unknown.created')).toEqual({ scope: null });
   });
 
   test('is used unchanged in an index of due deliveries', () => {
