@@ -16,7 +16,6 @@ import { createError } from './create-error.js';
 import { type AnimalStoreError, RateLimitError, TimeoutError } from './errors.js';
 import type { Limits } from './limits.js';
 import { Quota } from './quota.js';
-import type { Settings } from './settings.js';
 
 /** Maximum number of requests in flight. */
 const maxInFlight = 32;
@@ -31,6 +30,7 @@ const strikesLastMs = 600_000;
 export interface QueuedRequest {
   /** Maximum time to wait for limits and for a service that does not respond. */
   readonly maxWaitMs: number;
+  readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   /** Number of earlier attempts. Retries are sent before other requests. */
   readonly attempts: number;
@@ -46,19 +46,20 @@ interface Waiting extends QueuedRequest {
 export class Gate {
   readonly #clock: Clock;
   readonly #pace: boolean;
-  readonly #timeoutMs: number;
   readonly #ask: () => Promise<void>;
   readonly #quota = new Quota();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #isAsking = false;
   /**
-   * Total time that requests have waited for limits. A wait for other responses counts only after none has arrived for
-   * `timeoutMs`.
+   * Total time that requests have waited for limits. A wait for other responses counts only once the service is silent:
+   * none has arrived for `#timeoutMs`.
    */
   #waitedMs = 0;
   /** May be in the future. */
   #waitingSince = Number.POSITIVE_INFINITY;
+  /** The longest timeout of the requests in flight and in the queue. */
+  #timeoutMs = 0;
   /** When a response last arrived, no request was waiting, or a wait for a limit ended, whichever is latest. */
   #respondedAt = Number.NEGATIVE_INFINITY;
   /** When requests that have waited too long for a response were last rejected. */
@@ -70,14 +71,9 @@ export class Gate {
   #cancelTimer: () => void = () => {};
 
   /** `ask` must send `GET /rate-limit`, pass the response to `update`, and never reject. */
-  constructor(
-    clock: Clock,
-    { pace, timeoutMs }: Pick<Settings, 'pace' | 'timeoutMs'>,
-    ask: () => Promise<void>,
-  ) {
+  constructor(clock: Clock, pace: boolean, ask: () => Promise<void>) {
     this.#clock = clock;
     this.#pace = pace;
-    this.#timeoutMs = timeoutMs;
     this.#ask = ask;
   }
 
@@ -106,7 +102,11 @@ export class Gate {
         waiting.reject(entry.signal?.reason);
         this.#pump();
       });
-      if (this.#queue.length === 0) this.#respondedAt = this.#clock.now();
+      if (this.#queue.length === 0) {
+        this.#respondedAt = this.#clock.now();
+        if (this.#inFlight === 0) this.#timeoutMs = 0;
+      }
+      this.#timeoutMs = Math.max(this.#timeoutMs, entry.timeoutMs);
       if (entry.attempts > 0) this.#queue.unshift(waiting);
       else this.#queue.push(waiting);
       this.#pump();
@@ -211,11 +211,15 @@ export class Gate {
     if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
-  /** Stops waiting for a slow response after `graceMs`, and rejects the requests that have waited too long. */
+  /**
+   * Stops waiting for a slow response after `graceMs`. If the service is silent, rejects the requests that have waited too
+   * long.
+   */
   #waitForResponse(now: number): void {
-    this.#waitingSince = Math.max(now, this.#respondedAt + this.#timeoutMs);
-    // Not for each of thousands of waiting requests.
-    if (now >= this.#checkedAt + graceMs) {
+    const silentSince = this.#respondedAt + this.#timeoutMs;
+    this.#waitingSince = Math.max(now, silentSince);
+    // Once a second, and not for each of thousands of waiting requests.
+    if (now > silentSince && now >= this.#checkedAt + graceMs) {
       this.#checkedAt = now;
       this.#rejectAfter(0, ({ attempts }) => {
         const message = `The request was not sent${attempts > 0 ? ' again' : ''}: the service does not respond.`;

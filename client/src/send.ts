@@ -41,7 +41,7 @@ class Sender {
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
-    this.#gate = new Gate(clock, settings, () => this.#ask());
+    this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
   /** Sends a request, and retries it until it has a result, a retry would be unsafe, or the wait would be too long. */
@@ -68,6 +68,7 @@ class Sender {
       if (!isFree)
         waitedMs += await this.#gate.enter({
           maxWaitMs: maxWaitMs - waitedMs,
+          timeoutMs: prepared.timeoutMs,
           signal,
           attempts: attempts - 1,
         });

@@ -156,6 +156,21 @@ describe('a call during a permanent outage', () => {
     expect(unsent[0]?.message).toBe('The request was not sent: the service does not respond.');
   });
 
+  test('does not reject because other calls with a longer timeoutMs get slow responses', async () => {
+    let isSlow = false;
+    const { time, store } = await reachedClient(
+      async (perform) => {
+        if (isSlow) await time.sleep(10_000);
+        return perform();
+      },
+      3_600,
+      { timeoutMs: 1_000, maxWaitSeconds: 5 },
+    );
+    isSlow = true;
+    const calls = Array.from({ length: 100 }, () => store.inventory.get({}, { timeoutMs: 60_000 }));
+    await time.until(Promise.all(calls));
+  });
+
   test('rejects immediately if maxWaitSeconds or maxRetries is 0', async () => {
     for (const options of [{ maxWaitSeconds: 0 }, { maxRetries: 0 }]) {
       const { time, store } = await reachedClient(failures["a proxy's 502"], 3_600, options);

@@ -47,6 +47,15 @@ describe('a 429', () => {
     expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
   });
 
+  test('can be waited out for exactly maxWaitSeconds, even if timers fire late', async () => {
+    const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 60 });
+    const after = time.after.bind(time);
+    time.after = (ms, run) => after(ms + 3, run);
+    await othersSend(60);
+    await time.until(Promise.all(Array.from({ length: 50 }, () => store.inventory.get())));
+    expect(answers).toEqual(['429 at 0', 'asked at 60', ...Array(50).fill('200 at 60')]);
+  });
+
   test('causes an immediate rejection if the wait is longer than maxWaitSeconds, and later calls send no request', async () => {
     const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
     await othersSend(60);
