@@ -29,7 +29,7 @@ import {
 import { readStoreIdentity } from '../store-files/file-identity.ts';
 import { listExposedFiles, prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
 import { OpenFiles } from '../store-files/open-files.ts';
-import { createServingLock, tryLock } from '../store-files/serving-lock.ts';
+import { createServingLock, expectNoDeletedFile, tryLock } from '../store-files/serving-lock.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
 
 interface EmbeddedOptions extends LimitedStoreSettings {
@@ -67,6 +67,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
   // A worker needs no lock, because its supervisor holds the lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : isServing ? 'serving' : 'beside';
+  if (role !== 'worker') expectNoDeletedFile(path);
   const files = role === 'worker' ? findServedFiles(path) : prepareStoreFiles(path, create);
   expectConsistentFiles(files, role, notice);
   let isOpen = false;

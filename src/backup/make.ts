@@ -3,7 +3,7 @@ import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 
 import { extentBytes } from '../limits/file/layout.ts';
 import { newestFormat } from '../storage/sqlite/migrations.ts';
 import { fileSize, syncFile } from '../store-files/disk.ts';
-import { createFileIfMissing, explainFileError } from '../store-files/files.ts';
+import { createFileIfMissing, explainFileError, unlessLost } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
@@ -131,7 +131,7 @@ function toBackupError(
   if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) {
     return new BackupError(
       'damaged',
-      `The store ${data} is damaged (${error.message}). Restore an earlier backup.`,
+      `The store ${data} is damaged (${error.message}). Restore an earlier backup. ${unlessLost}`,
     );
   }
   const reason = explainFileError(error as Error, target, data, limits);

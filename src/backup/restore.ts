@@ -26,6 +26,7 @@ import {
   resolveStoreFiles,
   type StoreFiles,
   saveBeforeStopping,
+  stopUnlessLost,
 } from '../store-files/files.ts';
 import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
@@ -77,7 +78,7 @@ async function restoreLocked(options: RestoreOptions): Promise<RestoreResult> {
   using _place = createStoreFolder(files);
   using lock = tryLock(files, commandLockMs);
   if (lock === undefined) {
-    const remedy = replaced ? 'Stop it first.' : `Its data file is missing. ${saveBeforeStopping}`;
+    const remedy = replaced ? stopUnlessLost : `Its data file is missing. ${saveBeforeStopping}`;
     throw new BackupError('exists', `A service is using the store ${files.data}. ${remedy}`);
   }
   removeCopy(files);

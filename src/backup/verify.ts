@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { dataTable } from '../storage/sqlite/database.ts';
 import { newestFormat } from '../storage/sqlite/migrations.ts';
-import { explainFileError } from '../store-files/files.ts';
+import { explainFileError, unlessLost } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
@@ -100,8 +100,10 @@ function toVerifyError(path: string, isBackup: boolean, error: unknown): Error {
     );
   }
   // Any other SQLite error means that the file is damaged.
-  const [what, remedy] = isBackup ? ['backup', 'Use another copy'] : ['store', 'Restore a backup'];
-  return new BackupError('damaged', `The ${what} ${path} is damaged: ${message}. ${remedy}.`, error);
+  const [what, remedy] = isBackup
+    ? ['backup', 'Use another copy.']
+    : ['store', `Restore a backup. ${unlessLost}`];
+  return new BackupError('damaged', `The ${what} ${path} is damaged: ${message}. ${remedy}`, error);
 }
 
 /**

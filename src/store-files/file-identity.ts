@@ -55,7 +55,7 @@ const remedy =
   'changes are rejected; put the same file back, or save the data as described in "Lost store files" in docs/troubleshooting.md';
 
 const truncatedRemedy =
-  'changes are rejected, because the latest changes are lost; stop the service and restore a backup as described in "Lost store files" in docs/troubleshooting.md';
+  'changes are rejected, because the latest changes are lost; stop the service and restore what is left as described in "Lost store files" in docs/troubleshooting.md';
 
 /** Reason why a change to the data could be lost; undefined if it would be durable. */
 export function findDataLoss({ data, open }: StoreIdentity): string | undefined {

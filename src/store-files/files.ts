@@ -80,6 +80,13 @@ export function findLeftoverFiles(path: string): string[] {
 export const saveBeforeStopping =
   'If the service is still running, do not stop it: see "Lost store files" in docs/troubleshooting.md.';
 
+/** Advice that prevents a service with lost files from being stopped, which would delete the last copy of the data. */
+export const unlessLost =
+  'If the log or /readyz of a running service reports lost files, do not stop it: see "Lost store files" in docs/troubleshooting.md.';
+
+/** Advice for a command that a running service prevents. */
+export const stopUnlessLost = `Stop it first. ${unlessLost}`;
+
 /** Throws `StoreUnusableError` if a data file is missing or empty although it had contents. */
 function expectNoLeftoverFiles(path: string): void {
   const remains = findLeftoverFiles(path);

@@ -1,7 +1,14 @@
 import { Database } from 'bun:sqlite';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { StoreUnusableError } from '../outages/errors.ts';
-import { createFileIfMissing, explainFileError, type StoreFiles } from './files.ts';
+import {
+  createFileIfMissing,
+  explainFileError,
+  resolveStoreFiles,
+  type StoreFiles,
+  saveBeforeStopping,
+  stopUnlessLost,
+} from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
 /** Time to wait for a command that briefly holds the lock. The wait blocks the thread. */
@@ -15,7 +22,18 @@ function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, commandLockMs);
   if (lock !== undefined) return lock;
   throw new StoreUnusableError(
-    `Another process is serving the store ${files.data}. Stop it first, or set DATABASE_URL to another file.`,
+    `Another process is serving the store ${files.data}. ${stopUnlessLost} To serve another store, set DATABASE_URL.`,
+  );
+}
+
+/** Throws `StoreUnusableError` if the data file at the path is missing, but a service is using it. */
+export function expectNoDeletedFile(path: string): void {
+  const files = resolveStoreFiles(path);
+  if (existsSync(files.data) || !existsSync(files.lock)) return;
+  using lock = tryLock(files, commandLockMs);
+  if (lock !== undefined) return;
+  throw new StoreUnusableError(
+    `The data file ${files.data} is missing, but a service is using the store. ${saveBeforeStopping}`,
   );
 }
 

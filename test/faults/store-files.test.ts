@@ -264,7 +264,7 @@ test('the data of a deleted store can be saved while the service runs', async ()
   await service.logged(
     /limit storage unavailable: [^"]*do not restart the service before you have saved the data/,
   );
-  expect(service.stderr()).not.toContain('; restart the service');
+  expect(service.stderr()).not.toContain('or restart the service');
   // As described in docs/troubleshooting.md.
   const saved = join(place.path, 'saved');
   mkdirSync(saved);

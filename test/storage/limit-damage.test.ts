@@ -244,7 +244,7 @@ test('a file that is deleted or replaced while in use is reported, and limits ar
     if (how === 'replaced') copyFileSync(path, `${path}.copy`);
     if (how === 'deleted') rmSync(path);
     else renameSync(`${path}.copy`, path);
-    const problem = `limit storage unavailable: ${path} was ${how === 'deleted' ? 'deleted or moved' : how} while it was in use; restart the service`;
+    const problem = `limit storage unavailable: ${path} was ${how === 'deleted' ? 'deleted or moved' : how} while it was in use; put the same file back, or restart the service`;
     await until(() => limits.trouble === `degraded: ${problem}`);
     expect(notices).toEqual([`degraded: ${problem}`]);
     expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(58);

@@ -132,7 +132,7 @@ export class LimitFile implements Disposable {
     const isDataLost = this.#store !== undefined && findDataLoss(this.#store) !== undefined;
     return isDataLost
       ? 'the data file is lost as well: do not restart the service before you have saved the data as described in "Lost store files" in docs/troubleshooting.md'
-      : 'restart the service';
+      : 'put the same file back, or restart the service';
   }
 
   /** Whether the header was overwritten since this process began to count. If so, the locks in the file are invalid. */
