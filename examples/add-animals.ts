@@ -29,7 +29,7 @@ const [recordId, ...recorded] = readFileSync(record, 'utf8').split('\n');
 const added = new Set(recorded);
 
 async function add(line: string, number: number, item: string): Promise<void> {
-  const [, name, category] = /^([^\t]+)\t(\d+)$/.exec(line) ?? [];
+  const [, name, category] = /^([^\t]+)\t(-?\d+)$/.exec(line) ?? [];
   try {
     if (name === undefined || category === undefined)
       throw new SyntaxError('This is not a name, a tab and a category id.');

@@ -27,7 +27,12 @@ import {
   type SqliteStore,
 } from '../storage/sqlite/sqlite.ts';
 import { readStoreIdentity } from '../store-files/file-identity.ts';
-import { listExposedFiles, prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
+import {
+  listExposedFiles,
+  prepareStoreFiles,
+  type StoreFiles,
+  saveBeforeStopping,
+} from '../store-files/files.ts';
 import { OpenFiles } from '../store-files/open-files.ts';
 import { createServingLock, expectNoDeletedFile, tryLock } from '../store-files/serving-lock.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
@@ -56,7 +61,9 @@ export function openEmbedded(options: EmbeddedOptions): LimitedStore {
 /** The files of the store that the supervisor has open. Throws `StoreUnusableError` instead of creating another store. */
 function findServedFiles(path: string): StoreFiles {
   if (!existsSync(path)) {
-    throw new StoreUnusableError(`The data file ${path} was moved, or is no longer mounted. Put it back.`);
+    throw new StoreUnusableError(
+      `The data file ${path} was moved, deleted, or is no longer mounted. ${saveBeforeStopping}`,
+    );
   }
   return prepareStoreFiles(path, false);
 }

@@ -385,7 +385,7 @@ function commandsIn(place: string): string[][] {
 }
 
 const replacedBesideWal =
-  /store\.db was replaced, but .+store\.db-wal still contains the latest changes .*\. Put the original data file back, or/;
+  /store\.db was replaced, but .+store\.db-wal still contains the latest changes .*\. If the service is still running, do not stop it: .* Otherwise, put the original data file back, or/;
 
 for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
   test(`after ${signal}, the WAL of a replaced data file is never applied to the other file`, async () => {

@@ -91,7 +91,7 @@ embeddedTest(
     const away = `${stores.folder} away`;
     renameSync(stores.folder, away);
     process.kill(workerPid(service, 2), 'SIGKILL');
-    await service.logged('was moved, or is no longer mounted');
+    await service.logged('was moved, deleted, or is no longer mounted');
     expect(existsSync(stores.folder)).toBe(false);
     renameSync(away, stores.folder);
     await service.logged('"msg":"worker serving"');

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readSync, statSync } from 'node:fs';
 import { StoreUnusableError } from '../../outages/errors.ts';
 import { fileSize, syncParentFolder, writeAll } from '../../store-files/disk.ts';
-import { limitFileMagic, type StoreFiles } from '../../store-files/files.ts';
+import { limitFileMagic, type StoreFiles, saveBeforeStopping } from '../../store-files/files.ts';
 import { readDataHeader } from '../../store-files/open-files.ts';
 import { tryLock } from '../../store-files/serving-lock.ts';
 import { backupApplicationId } from '../../store-files/sqlite-file.ts';
@@ -75,9 +75,10 @@ export function expectNoLostChanges({ data, limits }: StoreFiles, recorded: bigi
   if (found >= recorded) return;
   throw new StoreUnusableError(
     `The store ${data} lacks acknowledged changes: it has ${found}, but had at least ${recorded}. Its latest changes were in ` +
-      `${data}-wal, or an older file is in its place. Put the original files back, or restore a backup with "animal-store ` +
-      `restore FILE --replace". If it is another store, such as the target of "animal-store copy", move ${limits} away. See ` +
-      `"Lost store files" in docs/troubleshooting.md (the record is in ${limits}).`,
+      `${data}-wal, or an older file is in its place. Put the original files back, or save what is left with "animal-store ` +
+      `backup FILE" and restore it, or a newer backup, with "animal-store restore FILE --replace". If it is another store, such ` +
+      `as the target of "animal-store copy", move ${limits} away. See "Lost store files" in docs/troubleshooting.md (the ` +
+      `record is in ${limits}).`,
   );
 }
 
@@ -231,8 +232,8 @@ export function expectServedFiles(
   const isOther = isIn(record, wal, 1) && (replaced === data || isOverwritten(files, isIntact));
   if (!isOther && (isOpen || !isBackup(data))) return;
   throw new StoreUnusableError(
-    `The data file ${data} was replaced, but ${wal} still contains the latest changes to the original data file. Put the ` +
-      'original data file back, or restore a backup with "animal-store restore FILE --replace". To use this data file ' +
+    `The data file ${data} was replaced, but ${wal} still contains the latest changes to the original data file. ` +
+      `${saveBeforeStopping} Otherwise, put the original data file back, or restore a backup with "animal-store restore FILE --replace". To use this data file ` +
       `without these changes, move ${wal} and ${files.limits} away. If it is an exact copy of the original, ` +
       'docs/troubleshooting.md describes how to keep the changes.',
   );
