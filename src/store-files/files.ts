@@ -62,7 +62,8 @@ export function resolveStoreFiles(path: string): StoreFiles {
   return { ...storeFilePaths(exists ? resolveLinks(path) : resolve(path)), created: false };
 }
 
-function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
+/** The paths of a store's files, without following a link. */
+export function storeFilePaths(data: string): Omit<StoreFiles, 'created'> {
   const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits') : `${data}-limits`;
   return { data, limits, lock: `${data}.serving` };
 }

@@ -1,13 +1,14 @@
 import { Database } from 'bun:sqlite';
 import { existsSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { StoreUnusableError } from '../outages/errors.ts';
 import {
   createFileIfMissing,
   explainFileError,
-  resolveStoreFiles,
   type StoreFiles,
   saveBeforeStopping,
   stopUnlessLost,
+  storeFilePaths,
 } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
@@ -28,7 +29,7 @@ function lockForServing(files: StoreFiles): Disposable {
 
 /** Throws `StoreUnusableError` if the data file at the path is missing, but a service is using it. */
 export function expectNoDeletedFile(path: string): void {
-  const files = resolveStoreFiles(path);
+  const files = storeFilePaths(resolve(path));
   if (existsSync(files.data) || !existsSync(files.lock)) return;
   using lock = tryLock(files, commandLockMs);
   if (lock !== undefined) return;
