@@ -8,7 +8,7 @@
  * The key needs the pets:create scope. The program stays within the limits of the key's plan, even for a large file.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { AnimalStore, AnimalStoreError } from '@animal-store/client';
 
 const [file] = process.argv.slice(2);
@@ -24,8 +24,12 @@ const store = new AnimalStore({
 
 // The record begins with an id, because another file with the same name and lines lists other animals.
 const record = `${file}.added`;
-if (!existsSync(record)) writeFileSync(record, `${randomUUID()}\n`);
-const [recordId, ...recorded] = readFileSync(record, 'utf8').split('\n');
+if (!existsSync(record)) {
+  writeFileSync(`${record}.new`, `${randomUUID()}\n`);
+  renameSync(`${record}.new`, record);
+}
+const [recordId = '', ...recorded] = readFileSync(record, 'utf8').split('\n');
+if (recordId.length !== randomUUID().length) throw new Error(`${record} is damaged.`);
 const added = new Set(recorded);
 
 async function add(line: string, number: number, item: string): Promise<void> {
@@ -36,7 +40,8 @@ async function add(line: string, number: number, item: string): Promise<void> {
     // A line always has the same idempotency key, so it is added only once, even after a crash.
     const idempotencyKey = createHash('sha256').update(`${recordId} ${item}`).digest('hex');
     const { id } = await store.pets.create({ name, categoryId: BigInt(category) }, { idempotencyKey });
-    appendFileSync(record, `${item}\n`);
+    // Begins with a line feed as well, because a crash may have left an incomplete line.
+    appendFileSync(record, `\n${item}\n`);
     console.log(`Added ${name} with the id ${id}.`);
   } catch (error) {
     if (!(error instanceof AnimalStoreError || error instanceof SyntaxError)) throw error;

@@ -112,11 +112,16 @@ const maxFindings = 3;
 
 /**
  * Runs SQLite's `quick_check`, which checks the trees and rows, or `integrity_check`, which also checks the indexes.
- * Throws `BackupError` if the data is damaged.
+ * Throws `BackupError` if the data is damaged. `advice` ends the message.
  */
-export function checkStore(database: Database, how: 'quick_check' | 'integrity_check'): void {
+export function checkStore(
+  database: Database,
+  how: 'quick_check' | 'integrity_check',
+  advice?: string,
+): void {
   const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${maxFindings})`).all();
   const findings = found.map((row) => row[how] ?? '').filter((finding) => finding !== 'ok');
   if (findings.length === 0) return;
-  throw new BackupError('damaged', `The data is damaged: ${findings.join('; ').replaceAll('\n', ' ')}.`);
+  const text = `The data is damaged: ${findings.join('; ').replaceAll('\n', ' ')}.`;
+  throw new BackupError('damaged', advice === undefined ? text : `${text} ${advice}`);
 }

@@ -80,7 +80,7 @@ function completeBackup(
   try {
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('PRAGMA synchronous = OFF');
-    checkStore(database, 'quick_check');
+    checkStore(database, 'quick_check', unlessLost);
     const counts = countRows(database);
     const format = readPragma(database, 'user_version');
     const notes = database.transaction(() => {

@@ -3,6 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { expectServedFiles } from '../limits/file/served-files.ts';
 import { fileSize, readFreeBytes, readOrNull, syncParentFolder } from '../store-files/disk.ts';
 import { prepareStoreFiles, type StoreFiles } from '../store-files/files.ts';
+import { expectNoDeletedFile } from '../store-files/serving-lock.ts';
 import {
   BackupError,
   type BackupFacts,
@@ -58,6 +59,7 @@ export class BackupMaker {
   /** Creates a backup. The file gets its final name once it is complete and durable. */
   async create(path: string, { replace, now, signal, onProgress }: CreateOptions): Promise<BackupFacts> {
     const { madeBy, run } = this.#options;
+    expectNoDeletedFile(this.#options.path);
     const files = prepareStoreFiles(this.#options.path, false);
     expectServedFiles(files, 'beside', isStoreIntact, true);
     const name = resolveTarget(path, replace);

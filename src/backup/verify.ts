@@ -52,7 +52,7 @@ function verifyStore(database: Database, path: string, { bytes }: FileHeader): V
   if (!hasTable(database, dataTable)) {
     throw new BackupError('foreign', `${path} belongs to a store, but is not its data file.`);
   }
-  checkStore(database, 'integrity_check');
+  checkStore(database, 'integrity_check', unlessLost);
   const format = readPragma(database, 'user_version');
   return { kind: 'store', format, newestFormat, counts: countRows(database), bytes };
 }

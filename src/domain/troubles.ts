@@ -27,7 +27,8 @@ export type Trouble = (typeof troubles)[keyof typeof troubles];
 /** Failures during which no request is served. */
 export const fatalTroubles = {
   /** Reported only by embedded stores. */
-  limitsOverwritten: 'Rate-limit state was overwritten. Requests are rejected. Restart the service.',
+  limitsOverwritten:
+    'Rate-limit state was overwritten. Requests are rejected. See the log before you restart.',
   /** Reported only with Redis. */
   serversLost: 'PostgreSQL and Redis are unavailable. Requests are rejected until either is back.',
   /** Reported only with Redis. */

@@ -26,8 +26,8 @@ export class DataDamagedError extends StorageUnavailable {}
 
 export function damageMessage(path: string, reason: string): string {
   return (
-    `the data file ${path} is damaged (${reason}): stop the service and restore a backup with ` +
-    '"animal-store restore FILE --replace"'
+    `the data file ${path} is damaged (${reason}): to save what can be read and restore a backup, see "The data ` +
+    'file is damaged" in docs/troubleshooting.md'
   );
 }
 

@@ -32,7 +32,7 @@ test.each(['accounts', 'keys'])(
       });
       expect([words, exitCode]).toEqual([words, 1]);
       expect(stderr).toContain(`the data file ${path} is damaged (`.slice(4));
-      expect(stderr).toContain('animal-store restore FILE --replace');
+      expect(stderr).toContain('see "The data file is damaged" in docs/troubleshooting.md');
       expect(stderr).not.toContain('store.limits');
     }
   },

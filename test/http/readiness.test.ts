@@ -72,7 +72,9 @@ describe('a service whose limit state is overwritten', () => {
     const { body } = await callAdmin(app, 'GET', '/overview', { token });
     expect((body as Overview).concerns[0]).toEqual({
       what: fatalTroubles.limitsOverwritten,
-      remedy: expect.stringMatching(/^Restart the service, .*only the service may write to it\.$/),
+      remedy: expect.stringMatching(
+        /^If the log reports lost files, save the data first: .*only the service may write to it\.$/,
+      ),
     });
   });
 });

@@ -249,7 +249,7 @@ function notServed(path: string, remedy: string): StoreUnusableError {
 function walOfOther({ data }: StoreFiles): StoreUnusableError {
   return new StoreUnusableError(
     `${data}-wal contains changes, but the store ${data} was closed without any. A copy of the store was probably put in its ` +
-      `place after the service was killed, and SQLite would apply the changes to the copy. Stop the service if it is running. To use the copy, move ${data}-wal ` +
+      `place after the service was killed, and SQLite would apply the changes to the copy. ${saveBeforeStopping} Otherwise, to use the copy, move ${data}-wal ` +
       `away. To use the former store, put its original files back. If another program changed the store, let it finish, or ` +
       'run "PRAGMA wal_checkpoint(TRUNCATE)" in that program to apply the changes. See "Lost store files" in docs/troubleshooting.md.',
   );

@@ -50,7 +50,7 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
   [troubles.usage]: backgroundRemedy('Usage is not recorded'),
   [troubles.sweeps]: backgroundRemedy('Old rows are not removed'),
   [fatalTroubles.limitsOverwritten]:
-    'Restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
+    'If the log reports lost files, save the data first: see "Lost store files" in docs/troubleshooting.md. Then restart the service, which resets the limits that cannot be read. Find the program that wrote to the file with the extension .limits, such as a backup or synchronization job: only the service may write to it.',
   [fatalTroubles.serversLost]:
     'Check that PostgreSQL and Redis are running and reachable from this machine. The log shows the error messages.',
   [fatalTroubles.otherRedis]:
