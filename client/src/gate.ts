@@ -62,6 +62,8 @@ export class Gate {
   #timeoutMs = 0;
   /** When a response last arrived, no request was waiting, or a wait for a limit ended, whichever is latest. */
   #respondedAt = Number.NEGATIVE_INFINITY;
+  /** The end of the wait for which all requests in the queue have been checked. */
+  #checkedFor = Number.NEGATIVE_INFINITY;
   /** When requests that have waited too long for a response were last rejected. */
   #checkedAt = Number.NEGATIVE_INFINITY;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -207,7 +209,10 @@ export class Gate {
     this.#waitingSince = now;
     this.#respondedAt = opensAt;
     const seconds = Math.ceil((opensAt - now) / 1_000);
-    this.#rejectAfter(opensAt - now, ({ attempts }) => this.#refusal(seconds, now, attempts));
+    // If the time is the same, all others have been checked, and checking thousands for each new one would take long.
+    const unchecked = opensAt === this.#checkedFor ? [this.#queue[0], this.#queue.at(-1)] : [...this.#queue];
+    this.#checkedFor = opensAt;
+    this.#rejectAfter(opensAt - now, unchecked, ({ attempts }) => this.#refusal(seconds, now, attempts));
     if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
@@ -221,7 +226,7 @@ export class Gate {
     // Once a second, and not for each of thousands of waiting requests.
     if (now > silentSince && now >= this.#checkedAt + graceMs) {
       this.#checkedAt = now;
-      this.#rejectAfter(0, ({ attempts }) => {
+      this.#rejectAfter(0, [...this.#queue], ({ attempts }) => {
         const message = `The request was not sent${attempts > 0 ? ' again' : ''}: the service does not respond.`;
         return new TimeoutError({ code: 'timeout', message, attempts });
       });
@@ -229,16 +234,21 @@ export class Gate {
     if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
   }
 
-  /** Rejects the requests that cannot wait for another `ms` milliseconds. */
-  #rejectAfter(ms: number, error: (request: QueuedRequest) => AnimalStoreError): void {
-    const canWait = ({ maxWaitMs, waitedBeforeMs }: Waiting) =>
-      this.#waitedMs - waitedBeforeMs + ms <= maxWaitMs;
-    const [allowed, expired] = [true, false].map((isAllowed) =>
-      this.#queue.filter((waiting) => canWait(waiting) === isAllowed),
-    ) as [Waiting[], Waiting[]];
-    this.#queue.splice(0, Infinity, ...allowed);
+  /** Rejects those of the requests that cannot wait for another `ms` milliseconds. */
+  #rejectAfter(
+    ms: number,
+    requests: readonly (Waiting | undefined)[],
+    error: (request: QueuedRequest) => AnimalStoreError,
+  ): void {
+    const expired = new Set(
+      requests.filter((each) => each && this.#waitedMs - each.waitedBeforeMs + ms > each.maxWaitMs),
+    );
+    if (expired.size === 0) return;
+    this.#queue.splice(0, Infinity, ...this.#queue.filter((waiting) => !expired.has(waiting)));
     // Rejects asynchronously, because otherwise a loop that ignores the error would block the program.
-    for (const waiting of expired) this.#clock.after(0, () => waiting.reject(error(waiting)));
+    for (const waiting of expired) {
+      if (waiting) this.#clock.after(0, () => waiting.reject(error(waiting)));
+    }
   }
 
   /** Returns the error for a request that cannot wait for the remaining `seconds`. */
