@@ -231,7 +231,16 @@ export class Gate {
         return new TimeoutError({ code: 'timeout', message, attempts });
       });
     }
-    if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
+    if (this.#queue.length === 0) return;
+    this.#cancelTimer = this.#clock.after(graceMs, () => {
+      // A timer that fires this late means that the process was suspended, and could not receive responses.
+      const lateMs = this.#clock.now() - now - graceMs;
+      if (lateMs > graceMs) {
+        this.#respondedAt += lateMs;
+        this.#waitingSince += lateMs;
+      }
+      this.#pump();
+    });
   }
 
   /** Rejects those of the requests that cannot wait for another `ms` milliseconds. */

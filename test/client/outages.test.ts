@@ -156,6 +156,19 @@ describe('a call during a permanent outage', () => {
     expect(unsent[0]?.message).toBe('The request was not sent: the service does not respond.');
   });
 
+  test('does not reject because the process was suspended', async () => {
+    let isSlow = false;
+    const { time, store } = await reachedClient(async (perform) => {
+      if (isSlow) await time.sleep(100);
+      return perform();
+    }, 3_600);
+    isSlow = true;
+    const calls = Array.from({ length: 100 }, () => store.inventory.get());
+    await time.until(time.sleep(50));
+    time.suspend(600_000);
+    await time.until(Promise.all(calls));
+  });
+
   test('does not reject because other calls with a longer timeoutMs get slow responses', async () => {
     let isSlow = false;
     const { time, store } = await reachedClient(

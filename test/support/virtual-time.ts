@@ -49,6 +49,11 @@ export class VirtualTime implements Clock {
     return this.#random / 2 ** 32;
   }
 
+  /** Advances time without running timers, as if the process was suspended. */
+  suspend(ms: number): void {
+    this.#now += ms;
+  }
+
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => this.after(ms, resolve));
   }
