@@ -58,7 +58,7 @@ export class Gate {
   #waitedMs = 0;
   /** May be in the future. */
   #waitingSince = Number.POSITIVE_INFINITY;
-  /** The longest timeout of the requests in flight and in the queue. */
+  /** The longest timeout of the requests since none was in flight or in the queue. */
   #timeoutMs = 0;
   /** When a response last arrived, no request was waiting, or a wait for a limit ended, whichever is latest. */
   #respondedAt = Number.NEGATIVE_INFINITY;
@@ -210,7 +210,8 @@ export class Gate {
     this.#respondedAt = opensAt;
     const seconds = Math.ceil((opensAt - now) / 1_000);
     // If the time is the same, all others have been checked, and checking thousands for each new one would take long.
-    const unchecked = opensAt === this.#checkedFor ? [this.#queue[0], this.#queue.at(-1)] : [...this.#queue];
+    const unchecked =
+      opensAt === this.#checkedFor ? [...this.#queue.slice(0, 1), ...this.#queue.slice(-1)] : this.#queue;
     this.#checkedFor = opensAt;
     this.#rejectAfter(opensAt - now, unchecked, ({ attempts }) => this.#refusal(seconds, now, attempts));
     if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
@@ -226,7 +227,7 @@ export class Gate {
     // Once a second, and not for each of thousands of waiting requests.
     if (now > silentSince && now >= this.#checkedAt + graceMs) {
       this.#checkedAt = now;
-      this.#rejectAfter(0, [...this.#queue], ({ attempts }) => {
+      this.#rejectAfter(0, this.#queue, ({ attempts }) => {
         const message = `The request was not sent${attempts > 0 ? ' again' : ''}: the service does not respond.`;
         return new TimeoutError({ code: 'timeout', message, attempts });
       });
@@ -246,18 +247,16 @@ export class Gate {
   /** Rejects those of the requests that cannot wait for another `ms` milliseconds. */
   #rejectAfter(
     ms: number,
-    requests: readonly (Waiting | undefined)[],
+    requests: readonly Waiting[],
     error: (request: QueuedRequest) => AnimalStoreError,
   ): void {
     const expired = new Set(
-      requests.filter((each) => each && this.#waitedMs - each.waitedBeforeMs + ms > each.maxWaitMs),
+      requests.filter((each) => this.#waitedMs - each.waitedBeforeMs + ms > each.maxWaitMs),
     );
     if (expired.size === 0) return;
     this.#queue.splice(0, Infinity, ...this.#queue.filter((waiting) => !expired.has(waiting)));
     // Rejects asynchronously, because otherwise a loop that ignores the error would block the program.
-    for (const waiting of expired) {
-      if (waiting) this.#clock.after(0, () => waiting.reject(error(waiting)));
-    }
+    for (const waiting of expired) this.#clock.after(0, () => waiting.reject(error(waiting)));
   }
 
   /** Returns the error for a request that cannot wait for the remaining `seconds`. */

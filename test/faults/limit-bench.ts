@@ -51,9 +51,9 @@ export async function limitBench(servers: TestServers): Promise<LimitBench> {
         notice: (text) => notices.push(text),
       });
       // Otherwise, an instance that a test does not close would keep retrying during later tests of the process.
-      const open = kept.use(new AsyncDisposableStack());
-      open.use(store);
-      return { store, redis, postgres, notices, [Symbol.asyncDispose]: () => open.disposeAsync() };
+      const opened = kept.use(new AsyncDisposableStack());
+      opened.use(store);
+      return { store, redis, postgres, notices, [Symbol.asyncDispose]: () => opened.disposeAsync() };
     },
     async empty() {
       const client = new RedisClient(servers.redisUrl);

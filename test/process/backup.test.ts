@@ -134,14 +134,23 @@ test('commands say not to stop a service whose data file was deleted, because on
   // Every thread of the service has opened the file once it has added an animal.
   expect((await clientOf(service.url, sample.key).add('Rex')).status).toBe(201);
   rmSync(join(folder.path, 'store.db'));
-  for (const words of [
-    ['restore', 'made.backup'],
-    ['restore', 'made.backup', '--replace'],
+  const restore = ['restore', 'made.backup'];
+  const commands = [
+    restore,
+    [...restore, '--replace'],
     ['keys', 'list'],
-  ]) {
-    const { exitCode, stderr } = await run(folder.path, ...words);
-    const remedy = 'do not stop it: see "Lost store files" in docs/troubleshooting.md.';
-    expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringContaining(remedy)]);
+    ['serve'],
+    ['import', 'made.backup', '--format', 'csv'],
+  ];
+  // With only the data file missing, and with no file left but the lock.
+  for (const lost of [[], ['store.db-wal', 'store.db-shm', 'store.limits']]) {
+    for (const name of lost) rmSync(join(folder.path, name), { force: true });
+    for (const words of commands) {
+      const { exitCode, stderr } = await run(folder.path, ...words);
+      const remedy = 'do not stop it: see "Lost store files" in docs/troubleshooting.md.';
+      expect([words, exitCode, stderr]).toEqual([words, 1, expect.stringContaining(remedy)]);
+      expect(existsSync(join(folder.path, 'store.db'))).toBe(false);
+    }
   }
 });
 

@@ -233,8 +233,8 @@ export function expectServedFiles(
   if (!isOther && (isOpen || !isBackup(data))) return;
   throw new StoreUnusableError(
     `The data file ${data} was replaced, but ${wal} still contains the latest changes to the original data file. ` +
-      `${saveBeforeStopping} Otherwise, put the original data file back, or restore a backup with "animal-store restore FILE --replace". To use this data file ` +
-      `without these changes, move ${wal} and ${files.limits} away. If it is an exact copy of the original, ` +
+      `${saveBeforeStopping} Otherwise, put the original data file back, or restore a backup with "animal-store restore FILE ` +
+      `--replace". To use this data file without these changes, move ${wal} and ${files.limits} away. If it is an exact copy of the original, ` +
       'docs/troubleshooting.md describes how to keep the changes.',
   );
 }
@@ -249,8 +249,8 @@ function notServed(path: string, remedy: string): StoreUnusableError {
 function walOfOther({ data }: StoreFiles): StoreUnusableError {
   return new StoreUnusableError(
     `${data}-wal contains changes, but the store ${data} was closed without any. A copy of the store was probably put in its ` +
-      `place after the service was killed, and SQLite would apply the changes to the copy. ${saveBeforeStopping} Otherwise, to use the copy, move ${data}-wal ` +
-      `away. To use the former store, put its original files back. If another program changed the store, let it finish, or ` +
+      `place after the service was killed, and SQLite would apply the changes to the copy. ` +
+      `${saveBeforeStopping} Otherwise, to use the copy, move ${data}-wal away. To use the former store, put its original files back. If another program changed the store, let it finish, or ` +
       'run "PRAGMA wal_checkpoint(TRUNCATE)" in that program to apply the changes. See "Lost store files" in docs/troubleshooting.md.',
   );
 }
