@@ -6,6 +6,8 @@ export interface FileDescriptors {
   readonly data: number;
   readonly wal: number;
   readonly index: number;
+  /** The largest size of the data file since all frames were saved, in bytes. Shared by the threads, as only one checkpoints. */
+  readonly largestSize: Float64Array;
 }
 
 /**
@@ -22,7 +24,8 @@ export class OpenFiles implements Disposable {
       this.#open.push(file);
       return file;
     }) as [number, number, number];
-    return { data: dataFile, wal, index };
+    const largestSize = new Float64Array(new SharedArrayBuffer(8)).fill(fstatSync(dataFile).size);
+    return { data: dataFile, wal, index, largestSize };
   }
 
   [Symbol.dispose](): void {
@@ -129,9 +132,12 @@ function findTruncation(open: FileDescriptors, state: WalIndexState): Truncation
   }
   const header = readDataHeader(open.data);
   if (header === undefined) return { file: 'data', how: 'truncated or overwritten' };
+  const { size } = fstatSync(open.data);
+  const largestSize = open.largestSize[0] as number;
   // Until all frames are saved, the file may be shorter than its first page says: a checkpoint up to the snapshot of a
   // reader skips pages that later frames change again, even if they are new.
   const isSaved = state.frames === state.saved && state.isCheckpointed;
-  if (!isSaved || fstatSync(open.data).size >= header.bytes) return undefined;
-  return { file: 'data', how: 'truncated' };
+  if (size < header.bytes && (isSaved || size < largestSize)) return { file: 'data', how: 'truncated' };
+  if (isSaved || size > largestSize) open.largestSize[0] = size;
+  return undefined;
 }

@@ -185,6 +185,11 @@ const truncations: readonly [what: string, named: string, truncate: (data: strin
     (data) => writeFileSync(`${data}-wal`, Buffer.alloc(statSync(`${data}-wal`).size)),
   ],
   ['data file was emptied', 'store.db', (data) => truncateSync(data)],
+  [
+    'data file lost its last page while the WAL had unsaved changes',
+    'store.db',
+    (data) => truncateSync(data, statSync(data).size - 4_096),
+  ],
 ];
 
 for (const WORKERS of ['1', '2']) {
