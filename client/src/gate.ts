@@ -71,6 +71,8 @@ export class Gate {
   #closedBy: AnimalStoreError | undefined;
   #cautiousUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
+  /** When the wait for a response is due to continue; Infinity while there is none. */
+  #continuesAt = Number.POSITIVE_INFINITY;
 
   /** `ask` must send `GET /rate-limit`, pass the response to `update`, and never reject. */
   constructor(clock: Clock, pace: boolean, ask: () => Promise<void>) {
@@ -84,6 +86,7 @@ export class Gate {
    * the request is finished. Rejects if the wait would exceed `maxWaitMs`.
    */
   enter(entry: QueuedRequest): Promise<number> {
+    this.#skipSuspension();
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         ...entry,
@@ -148,7 +151,9 @@ export class Gate {
   }
 
   #pump(isJustUpdated = false): void {
+    this.#skipSuspension();
     this.#cancelTimer();
+    this.#continuesAt = Number.POSITIVE_INFINITY;
     this.#waitedMs = this.#totalWaitMs();
     this.#waitingSince = Number.POSITIVE_INFINITY;
     let isUpdated = isJustUpdated;
@@ -233,15 +238,21 @@ export class Gate {
       });
     }
     if (this.#queue.length === 0) return;
-    this.#cancelTimer = this.#clock.after(graceMs, () => {
-      // A timer that fires this late means that the process was suspended, and could not receive responses.
-      const lateMs = this.#clock.now() - now - graceMs;
-      if (lateMs > graceMs) {
-        this.#respondedAt += lateMs;
-        this.#waitingSince += lateMs;
-      }
-      this.#pump();
-    });
+    this.#continuesAt = now + graceMs;
+    this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
+  }
+
+  /**
+   * Does not count the time during which the process was suspended and could not receive responses. The first event
+   * afterwards can be the timer, a timeout, a closed connection or a new call.
+   */
+  #skipSuspension(): void {
+    const now = this.#clock.now();
+    const lateMs = now - this.#continuesAt;
+    if (lateMs <= graceMs) return;
+    this.#continuesAt = now;
+    this.#respondedAt = Math.min(now, this.#respondedAt + lateMs);
+    this.#waitingSince += lateMs;
   }
 
   /** Rejects those of the requests that cannot wait for another `ms` milliseconds. */

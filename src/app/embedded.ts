@@ -26,7 +26,7 @@ import {
   readChangeCount,
   type SqliteStore,
 } from '../storage/sqlite/sqlite.ts';
-import { readStoreIdentity } from '../store-files/file-identity.ts';
+import { isTruncated, readStoreIdentity } from '../store-files/file-identity.ts';
 import {
   listExposedFiles,
   prepareStoreFiles,
@@ -116,6 +116,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     [Symbol.asyncDispose]: async () => {
       if (resources.disposed) return;
       const isLost = store.dataLoss?.() !== undefined;
+      if (isTruncated(identity)) dataFile.keepUnchanged();
       await store[Symbol.asyncDispose]();
       await limits.close();
       resources.dispose();

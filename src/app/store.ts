@@ -9,6 +9,7 @@ import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
 import type { ServingWorker, StoreContents, Tables } from '../storage/storage.ts';
 import type { Units } from '../storage/transaction.ts';
 import { prepareStoreFiles } from '../store-files/files.ts';
+import { expectNoDeletedFile } from '../store-files/serving-lock.ts';
 import type { ClusterSettings } from './cluster.ts';
 import { expectConsistentFiles, openEmbedded } from './embedded.ts';
 import type { LimitedStore, LimitedStoreSettings } from './limited-store.ts';
@@ -63,6 +64,7 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
   const path = sqlitePath(url);
   if (path !== undefined) {
     const { openSqliteTables } = await import('../storage/sqlite/tables.ts');
+    expectNoDeletedFile(path);
     const files = prepareStoreFiles(path, !mustExist);
     expectConsistentFiles(files, 'beside', warn);
     const tables = openSqliteTables(files, mustExist);

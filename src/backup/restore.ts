@@ -27,6 +27,7 @@ import {
   type StoreFiles,
   saveBeforeStopping,
   stopUnlessLost,
+  unlessLost,
 } from '../store-files/files.ts';
 import { commandLockMs, tryLock } from '../store-files/serving-lock.ts';
 import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../store-files/sqlite-file.ts';
@@ -277,7 +278,7 @@ function closeStore(path: string): ClosedStore | undefined {
     if (hasCode(error, /^SQLITE_(BUSY|LOCKED)/)) {
       throw new BackupError(
         'exists',
-        `A command is using the store ${path}. Wait for the command to finish, and try again.`,
+        `Another process is using the store ${path}. If it is a command, wait until it has finished, and try again. ${unlessLost}`,
       );
     }
     if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) return undefined;

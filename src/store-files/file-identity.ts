@@ -55,7 +55,7 @@ const remedy =
   'changes are rejected; put the same file back, or save the data as described in "Lost store files" in docs/troubleshooting.md';
 
 const truncatedRemedy =
-  'changes are rejected, because the latest changes are lost; stop the service and restore what is left as described in "Lost store files" in docs/troubleshooting.md';
+  'changes are rejected, because the latest changes are lost; before you stop the service, save what is left as described in "Lost store files" in docs/troubleshooting.md';
 
 /** Reason why a change to the data could be lost; undefined if it would be durable. */
 export function findDataLoss({ data, open }: StoreIdentity): string | undefined {
@@ -65,6 +65,11 @@ export function findDataLoss({ data, open }: StoreIdentity): string | undefined 
 /** Like `findDataLoss`, but checks all files. */
 export function findStoreLoss(identity: StoreIdentity): string | undefined {
   return findDataLoss(identity) ?? findReplacement(identity.sharedFiles);
+}
+
+/** Whether contents of a file are lost, so that the WAL must not be applied to the data file without verification. */
+export function isTruncated({ data, open }: StoreIdentity): boolean {
+  return describeTruncation(data, open) !== undefined;
 }
 
 function findReplacement(files: readonly FileIdentity[]): string | undefined {

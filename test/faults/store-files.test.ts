@@ -659,6 +659,43 @@ test('after kill -9, a store is served after another program has checkpointed an
   expectStored(folder, stored);
 });
 
+for (const WORKERS of ['1', '2']) {
+  test.each([
+    ['zeros', (wal: string) => writeFileSync(wal, Buffer.alloc(statSync(wal).size))],
+    ['an older WAL', (wal: string) => copyFileSync(`${wal}.older`, wal)],
+  ])(
+    `with WORKERS=${WORKERS}, a stop changes no file if the WAL was overwritten with %s, and what is left can be saved`,
+    async (_, overwrite) => {
+      await using place = await temporaryFolder();
+      const folder = await prepared(place.path);
+      const key = await issueKey(folder, 'enterprise', ample);
+      await using service = await startService(folder, { WORKERS, DRAIN_SECONDS: '0' });
+      const client = clientOf(service.url, key);
+      const wal = `${dataFileIn(folder)}-wal`;
+      expect((await client.add('older')).status).toBe(201);
+      copyFileSync(wal, `${wal}.older`);
+      using other = new Database(dataFileIn(folder));
+      other.run('PRAGMA busy_timeout = 10000');
+      other.run('PRAGMA wal_checkpoint(TRUNCATE)');
+      other.close();
+      for (let count = 0; count < 5; count++) expect((await client.add('in the WAL')).status).toBe(201);
+      overwrite(wal);
+      expectUnavailable(await client.add('lost'));
+      const read = () =>
+        ['', '-wal'].map((suffix) => readFileSync(dataFileIn(folder) + suffix).toString('base64'));
+      const before = read();
+      service.signal('SIGTERM');
+      await service.exited;
+      expect(read()).toEqual(before);
+      const environment = settingsIn(folder);
+      const left = join(place.path, 'left.backup');
+      expect(await finished([...program, 'backup', left], { environment })).toMatchObject({ exitCode: 0 });
+      using database = new Database(left, { readonly: true });
+      expect(database.query('SELECT DISTINCT name FROM pets').all()).toEqual([{ name: 'older' }]);
+    },
+  );
+}
+
 test('a store whose WAL was emptied while it was served is not served until a backup is restored', async () => {
   await using place = await temporaryFolder();
   const folder = await prepared(place.path);

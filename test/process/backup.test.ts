@@ -124,7 +124,7 @@ test('a restore does not replace a store that a service or a command is using', 
   const refused = await run(folder.path, 'restore', 'made.backup', '--replace');
   expect([refused.exitCode, refused.stderr]).toEqual([
     1,
-    expect.stringContaining('A command is using the store'),
+    expect.stringContaining('Another process is using the store'),
   ]);
 });
 

@@ -166,6 +166,18 @@ function checkOwner(database: Database, path: string, allowsUnfinished: boolean)
   );
 }
 
+/** `SQLITE_FCNTL_NULL_IO` (https://www.sqlite.org/c3ref/c_fcntl_begin_atomic_write.html). The runtime does not export it. */
+const nullIo = 43;
+
+/**
+ * Closes a connection without changing the files. The last connection that is closed normally copies the frames of the WAL
+ * to the data file without verifying their checksums. Releases the locks of all connections of the process.
+ */
+export function closeUnchanged(database: Database): void {
+  database.fileControl(nullIo, 0);
+  database.close();
+}
+
 /** Error codes of temporary disk or lock failures. */
 const temporaryCodes = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busyCodes = /^SQLITE_BUSY/;

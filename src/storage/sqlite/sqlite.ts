@@ -17,7 +17,7 @@ import { createImportQueries } from '../queries/imports.ts';
 import { createKeyQueries } from '../queries/keys.ts';
 import type { EntityStores, Storage, StoreSettings } from '../storage.ts';
 import { connectWriter, type WriterLocation } from './connect-writer.ts';
-import { type Migrations, openDatabase, toDamageError } from './database.ts';
+import { closeUnchanged, type Migrations, openDatabase, toDamageError } from './database.ts';
 import { SqliteEngine } from './engine.ts';
 import { SqliteAccounts } from './entities/accounts.ts';
 import { auditStore } from './entities/audit.ts';
@@ -52,6 +52,8 @@ interface DataFile extends Disposable {
   readonly migrations: Migrations;
   /** Disposed of just before the file is closed. */
   readonly uses: DisposableStack;
+  /** Prevents the file from being changed when it is closed. */
+  readonly keepUnchanged: () => void;
 }
 
 interface SqliteOptions extends StoreSettings {
@@ -80,8 +82,15 @@ export function openDataFile(options: DataFileOptions): DataFile {
     busyTimeoutMs: isServing ? 0 : managingTimeoutMs,
   });
   const uses = new DisposableStack();
-  uses.defer(() => data.close());
-  return { files, data, index, migrations, uses, [Symbol.dispose]: () => uses.dispose() };
+  let close = () => data.close();
+  uses.defer(() => close());
+  return {
+    ...{ files, data, index, migrations, uses },
+    keepUnchanged: () => {
+      close = () => closeUnchanged(data);
+    },
+    [Symbol.dispose]: () => uses.dispose(),
+  };
 }
 
 /** Opens a store on a data file, which must be disposed of after the store. */

@@ -149,9 +149,9 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     throw new LossError(loss);
   }
 
-  /** Throws `StorageUnavailable` while a file is lost. A loss is detected by the checks of each commit. */
+  /** Throws `StorageUnavailable` while a file is lost. A loss is detected by the checks of each commit that does not fail. */
   #expectFiles(): void {
-    if (!this.#isLost) return;
+    if (!this.#isLost && !this.#isFailing) return;
     const { loss } = this;
     if (loss !== undefined) throw new StorageUnavailable(loss);
   }
