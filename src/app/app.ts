@@ -30,6 +30,7 @@ import { isEmbedded } from './store.ts';
 
 export { partialName, removeLeftovers } from '../backup/leftovers.ts';
 export { localUrl } from '../http/listener/host.ts';
+export { DataDamagedError } from '../outages/errors.ts';
 export { createFile, createFolder, inheritOwner, isStoreFile } from '../store-files/files.ts';
 export { WorkerExitedError } from '../supervisor/worker-process.ts';
 export { createSystemRuntime, type Runtime } from './runtime.ts';

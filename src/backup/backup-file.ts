@@ -5,8 +5,9 @@
  */
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { damageRemedy } from '../domain/troubles.ts';
 import { dataMigrations } from '../storage/sqlite/migrations.ts';
-import { explainFileError } from '../store-files/files.ts';
+import { explainFileError, unlessLost } from '../store-files/files.ts';
 import { backupApplicationId } from '../store-files/sqlite-file.ts';
 import { BackupError } from './backup.ts';
 
@@ -107,6 +108,9 @@ function countTable(database: Database, table: string): number {
   const [row] = database.query<{ count: number | bigint }, []>(`SELECT count(*) AS count FROM ${name}`).all();
   return Number(row?.count);
 }
+
+/** Advice for a store that is damaged. */
+export const damageAdvice = `Keep the file: ${damageRemedy}. ${unlessLost}`;
 
 const maxFindings = 3;
 

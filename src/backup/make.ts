@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
+import { damageMessage } from '../domain/troubles.ts';
 import { extentBytes } from '../limits/file/layout.ts';
 import { newestFormat } from '../storage/sqlite/migrations.ts';
 import { fileSize, syncFile } from '../store-files/disk.ts';
@@ -12,7 +13,7 @@ import {
   storeApplicationId,
 } from '../store-files/sqlite-file.ts';
 import { BackupError, type BackupFacts } from './backup.ts';
-import { checkStore, countRows, limitTable, readLimitBytes } from './backup-file.ts';
+import { checkStore, countRows, damageAdvice, limitTable, readLimitBytes } from './backup-file.ts';
 import { createDigestTable, findDigestPage, writeDigest } from './verify.ts';
 
 export interface BackupOptions {
@@ -80,7 +81,7 @@ function completeBackup(
   try {
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('PRAGMA synchronous = OFF');
-    checkStore(database, 'quick_check', unlessLost);
+    checkStore(database, 'quick_check', damageAdvice);
     const counts = countRows(database);
     const format = readPragma(database, 'user_version');
     const notes = database.transaction(() => {
@@ -131,7 +132,7 @@ function toBackupError(
   if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) {
     return new BackupError(
       'damaged',
-      `The store ${data} is damaged (${error.message}). Restore an earlier backup. ${unlessLost}`,
+      `Could not create the backup: ${damageMessage(data, error.message)}. ${unlessLost}`,
     );
   }
   const reason = explainFileError(error as Error, target, data, limits);

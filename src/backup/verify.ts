@@ -2,7 +2,7 @@ import { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { dataTable } from '../storage/sqlite/database.ts';
 import { newestFormat } from '../storage/sqlite/migrations.ts';
-import { explainFileError, unlessLost } from '../store-files/files.ts';
+import { explainFileError } from '../store-files/files.ts';
 import {
   backupApplicationId,
   hasCode,
@@ -15,6 +15,7 @@ import {
   type BackupMetadata,
   checkStore,
   countRows,
+  damageAdvice,
   type FileHeader,
   readHeader,
   readLimitBytes,
@@ -52,7 +53,7 @@ function verifyStore(database: Database, path: string, { bytes }: FileHeader): V
   if (!hasTable(database, dataTable)) {
     throw new BackupError('foreign', `${path} belongs to a store, but is not its data file.`);
   }
-  checkStore(database, 'integrity_check', unlessLost);
+  checkStore(database, 'integrity_check', damageAdvice);
   const format = readPragma(database, 'user_version');
   return { kind: 'store', format, newestFormat, counts: countRows(database), bytes };
 }
@@ -100,9 +101,7 @@ function toVerifyError(path: string, isBackup: boolean, error: unknown): Error {
     );
   }
   // Any other SQLite error means that the file is damaged.
-  const [what, remedy] = isBackup
-    ? ['backup', 'Use another copy.']
-    : ['store', `Restore a backup. ${unlessLost}`];
+  const [what, remedy] = isBackup ? ['backup', 'Use another copy.'] : ['store', damageAdvice];
   return new BackupError('damaged', `The ${what} ${path} is damaged: ${message}. ${remedy}`, error);
 }
 

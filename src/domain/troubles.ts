@@ -6,7 +6,7 @@ export const troubles = {
   dataFile: 'The data file cannot be written. Changes return 503.',
   storeFiles:
     'A file of the store was deleted, moved, replaced or truncated while it was in use. Changes return 503.',
-  dataDamaged: 'The data file is damaged. Requests that need the damaged part return 503. Restore a backup.',
+  dataDamaged: 'The data file is damaged. Requests that need the damaged part return 503.',
   limitFile:
     'Rate-limit state cannot be saved. Limits are enforced; requests from new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
@@ -46,4 +46,12 @@ export function partFailures(found: readonly string[]): (readonly [part: string,
     part,
     described.includes(text),
   ]);
+}
+
+/** Advice for a store whose data file is damaged. What can be read may be more than the latest backup contains. */
+export const damageRemedy =
+  'to save what can be read and restore a backup, see "The data file is damaged" in docs/troubleshooting.md';
+
+export function damageMessage(path: string, reason: string): string {
+  return `the data file ${path} is damaged (${reason}): ${damageRemedy}`;
 }

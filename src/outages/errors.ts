@@ -24,12 +24,5 @@ export class WriteUncertainError extends StorageUnavailable {
 /** The data file is damaged. Retries fail as well, if they read the same part of the file. */
 export class DataDamagedError extends StorageUnavailable {}
 
-export function damageMessage(path: string, reason: string): string {
-  return (
-    `the data file ${path} is damaged (${reason}): to save what can be read and restore a backup, see "The data ` +
-    'file is damaged" in docs/troubleshooting.md'
-  );
-}
-
 /** The store cannot be opened; `message` gives the reason and the remedy. */
 export class StoreUnusableError extends Error {}

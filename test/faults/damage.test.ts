@@ -1,10 +1,12 @@
 /** A data file in which another program or the disk has damaged a page. */
 import { expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { basePath } from '../../src/contract/operations.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { troubles } from '../../src/domain/troubles.ts';
 import { clientOf } from '../support/client.ts';
-import { damage } from '../support/damage.ts';
+import { damage, damageLeaves } from '../support/damage.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import {
   ample,
@@ -88,3 +90,34 @@ test.each(['1', '2'])(
     expect(service.stderr()).not.toMatch(/requests fail with 503|available again/);
   },
 );
+
+test.each([
+  ['adjacent and separate pages', [3, 4, 6]],
+  ['the first page', [0]],
+  ['the last page', [-1]],
+])('export --skip-damaged exports all animals but those in damaged pages (%s)', async (_, pages) => {
+  await using folder = await temporaryFolder();
+  const environment = settingsIn(folder.path);
+  const file = join(folder.path, 'animals.csv');
+  const animals = Array.from({ length: 2_000 }, (_, index) => `animal ${index},7,available`);
+  writeFileSync(file, ['name,categoryId,status', ...animals, ''].join('\n'));
+  const run = (...words: string[]) => finished([...program, ...words], { environment });
+  expect((await run('import', file)).exitCode).toBe(0);
+  const exported = join(folder.path, 'exported.csv');
+  const arguments_ = ['export', exported, '--ids', '--force'];
+  await run(...arguments_);
+  const all = readFileSync(exported, 'utf8').split('\n').slice(1, -1);
+  damageLeaves(dataFileIn(folder.path), 'pets', pages);
+  expect(await run(...arguments_)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('damaged') });
+  const { exitCode, stderr } = await run(...arguments_, '--skip-damaged');
+  expect(exitCode).toBe(0);
+  const damaged = [...stderr.matchAll(/animals with ids from (\d+)(?: to (\d+))?\.\n/g)].map(
+    ([, from, to = Number.POSITIVE_INFINITY]) => [Number(from), Number(to)] as const,
+  );
+  const isDamaged = (row: string) =>
+    damaged.some(([from, to]) => parseInt(row, 10) >= from && parseInt(row, 10) <= to);
+  expect(readFileSync(exported, 'utf8').split('\n').slice(1, -1)).toEqual(
+    all.filter((row) => !isDamaged(row)),
+  );
+  expect(all.filter(isDamaged).length).toBeWithin(50, 200 * pages.length);
+});

@@ -76,6 +76,7 @@ export function addExportCommand(program: Command, config: ReadConfig): void {
       'exact. CSV follows RFC 4180. The filters can be combined.',
       'Every animal that exists throughout the export appears exactly once, with the values it had when it was',
       'read. The file appears under its name only when it is complete.',
+      'From a damaged data file, --skip-damaged exports the animals that can be read, and reports the ids of the others.',
       '',
       'Spreadsheets evaluate a name such as "=1+1" as a formula. --escape-formulas prefixes such names with an apostrophe.',
       'Do not use this option for a file that you want to import again.',
@@ -88,6 +89,7 @@ export function addExportCommand(program: Command, config: ReadConfig): void {
     .addOption(statusOption('only animals with this status: available, pending or sold'))
     .addOption(categoryOption('only animals in this category'))
     .option('--escape-formulas', 'CSV only: prevent spreadsheets from evaluating names as formulas')
+    .option('--skip-damaged', 'embedded stores only: skip animals in damaged parts of the data file')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./export.ts')).exportPets(config(), file, options));
 }

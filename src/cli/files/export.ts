@@ -1,5 +1,6 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
+import { int64Max } from '../../contract/json.ts';
 import { type PetStatus, totalAnimals } from '../../contract/pets.ts';
 import type { Pet } from '../../contract/representations.ts';
 import { formatSpreadsheetRow } from '../../operations/files/csv.ts';
@@ -10,6 +11,7 @@ import { catchInterruption } from '../signals.ts';
 import { CommandError, isBrokenPipe, pluralize } from '../terminal.ts';
 import { detectFormat } from './input.ts';
 import { openFileOutput, openStandardOutput } from './output.ts';
+import { type DamagedPart, readUndamaged } from './skip-damage.ts';
 
 interface FileOptions {
   readonly force?: true | undefined;
@@ -22,6 +24,7 @@ interface ExportPetsOptions extends FileOptions {
   readonly ids?: true;
   readonly status?: PetStatus;
   readonly category?: bigint;
+  readonly skipDamaged?: true;
 }
 
 const rowsPerRead = 1_000;
@@ -34,15 +37,21 @@ export async function exportPets(config: Config, file: string, options: ExportPe
     const parts = async function* (): AsyncGenerator<Part> {
       yield { text: header, items: 0 };
       // An animal that exists throughout the export is included exactly once, even with concurrent writes.
-      const read = (last?: Pet) => pets.list(last?.id, rowsPerRead, filter);
-      for await (const page of readInBatches(rowsPerRead, read)) {
-        yield { text: page.map(row).join(''), items: page.length };
-      }
+      const pages = options.skipDamaged
+        ? readUndamaged(rowsPerRead, (after, limit) => pets.list(after, limit, filter), reportDamage)
+        : readInBatches(rowsPerRead, (last?: Pet) => pets.list(last?.id, rowsPerRead, filter));
+      for await (const page of pages) yield { text: page.map(row).join(''), items: page.length };
     };
+    if (options.skipDamaged) return { total: undefined, parts: parts() };
     const inventory = await pets.inventory(categoryId);
     const total = status === undefined ? totalAnimals(inventory) : inventory[status];
     return { total, parts: parts() };
   });
+}
+
+function reportDamage({ from, to }: DamagedPart): void {
+  const ids = to === int64Max ? `ids from ${from}` : `ids from ${from} to ${to}`;
+  process.stderr.write(`Damaged, cannot be read: animals with ${ids}.\n`);
 }
 
 type Rows = Pick<Format, 'header' | 'row'>;

@@ -76,7 +76,7 @@ export function expectNoLostChanges({ data, limits }: StoreFiles, recorded: bigi
   throw new StoreUnusableError(
     `The store ${data} lacks acknowledged changes: it has ${found}, but had at least ${recorded}. Its latest changes were in ` +
       `${data}-wal, or an older file is in its place. Put the original files back, or save what is left with "animal-store ` +
-      `backup FILE" and restore it, or a newer backup, with "animal-store restore FILE --replace". If it is another store, such ` +
+      `backup FILE" and restore it, or the latest backup if that has more, with "animal-store restore FILE --replace". If it is another store, such ` +
       `as the target of "animal-store copy", move ${limits} away. See "Lost store files" in docs/troubleshooting.md (the ` +
       `record is in ${limits}).`,
   );

@@ -3,7 +3,13 @@ import { ApiError } from '../../contract/api-error.ts';
 import type { OperationId } from '../../contract/operations.ts';
 import { type Clock, dayMs, hourMs } from '../../domain/clock.ts';
 import { formatBytes } from '../../domain/format-fact.ts';
-import { type FatalTrouble, fatalTroubles, type Trouble, troubles } from '../../domain/troubles.ts';
+import {
+  damageRemedy,
+  type FatalTrouble,
+  fatalTroubles,
+  type Trouble,
+  troubles,
+} from '../../domain/troubles.ts';
 import type { Instance } from '../../tables/usage.ts';
 import type { Store } from '../units.ts';
 import type { TrafficSecond } from './traffic.ts';
@@ -32,8 +38,7 @@ const remedies: Readonly<Record<Trouble | FatalTrouble, string>> = {
   [troubles.dataFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.storeFiles]:
     'The log names the file. Put the same file back, unless it was truncated. If you cannot, save the data before you stop the service: see "Lost store files" in docs/troubleshooting.md.',
-  [troubles.dataDamaged]:
-    'The log names the file. Stop the service and restore a backup: see "Lost store files" in docs/troubleshooting.md.',
+  [troubles.dataDamaged]: `The log names the file; ${damageRemedy}.`,
   [troubles.limitFile]: 'See the log for the reason, such as a full or failing disk, or missing permissions.',
   [troubles.postgres]:
     'Check that PostgreSQL is running and reachable from this machine. The log shows its error message.',

@@ -1,14 +1,14 @@
 import { Database, type SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
 import { dirname } from 'node:path';
+import { damageMessage } from '../../domain/troubles.ts';
 import {
   DataDamagedError,
-  damageMessage,
   StorageUnavailable,
   StoreUnusableError,
   WriteUncertainError,
 } from '../../outages/errors.ts';
 import type { Notify } from '../../outages/outage.ts';
-import { explainFileError, missingStoreError } from '../../store-files/files.ts';
+import { explainFileError, missingStoreError, unlessLost } from '../../store-files/files.ts';
 import {
   backupApplicationId,
   copyApplicationId,
@@ -204,7 +204,7 @@ export function toDamageError(error: unknown, path: string): StoreUnusableError 
   if (error.code === 'SQLITE_NOTADB') {
     return new StoreUnusableError(
       `Cannot open the data file ${path}: ${error.message}. Set DATABASE_URL to the data file. If its beginning was ` +
-        'damaged or overwritten, restore a backup with "animal-store restore FILE --replace".',
+        `damaged or overwritten, see "The data file is damaged" in docs/troubleshooting.md. ${unlessLost}`,
     );
   }
   return new StoreUnusableError(`Cannot open the store: ${damageMessage(path, error.message)}.`, {
