@@ -1,7 +1,8 @@
 /**
  * Adds the animals listed in a UTF-8 file, which has a tab-separated name and category id on each line. The file
  * arrivals.tsv.added records which lines were added. If the program is interrupted, or a line is rejected and then
- * corrected, run it again: within 24 hours, each line is added only once, and recorded lines are never added again.
+ * corrected, run it again: within 24 hours, each line is added only once, and recorded lines are never added again. Delete the
+ * record before you add the file to another service, or other animals with the same file name.
  *
  *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
  *
@@ -38,7 +39,8 @@ if (!existsSync(record)) {
   }
 }
 const [recordId = '', ...recorded] = readFileSync(record, 'utf8').split('\n');
-if (recordId.length !== randomUUID().length) throw new Error(`${record} is damaged.`);
+if (recordId.length !== randomUUID().length)
+  throw new Error(`${record} is damaged. Check which animals were added before you delete it.`);
 const added = new Set(recorded);
 
 async function add(line: string, number: number, idempotencyKey: string): Promise<void> {
@@ -69,4 +71,6 @@ const adding = text
     const idempotencyKey = createHash('sha256').update(`${recordId} ${count}\t${line}`).digest('hex');
     return added.has(idempotencyKey) ? undefined : add(line, index + 1, idempotencyKey);
   });
+const skipped = adding.filter((each) => each === undefined).length;
+if (skipped > 0) console.error(`${skipped} lines were added earlier, as recorded in ${record}.`);
 await Promise.all(adding);

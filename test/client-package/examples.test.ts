@@ -30,7 +30,11 @@ test('add-animals adds each animal once even if it is run repeatedly, and list-a
     lines: ['Added Maple with the id N.', 'Added Ozzy with the id N.'],
     stderr: '',
   });
-  expect(await run(app, 'examples/add-animals.ts', file)).toEqual({ exitCode: 0, lines: [''], stderr: '' });
+  expect(await run(app, 'examples/add-animals.ts', file)).toEqual({
+    exitCode: 0,
+    lines: [''],
+    stderr: expect.stringMatching(/^2 lines were added earlier/),
+  });
   // As if a crash had prevented the last record.
   const [id, , item] = readFileSync(`${file}.added`, 'utf8').split('\n');
   await Bun.write(`${file}.added`, `${id}\n\n${item}\n\n${item?.slice(0, 9)}`);
@@ -63,6 +67,6 @@ test('add-animals adds each animal once if several runs begin at the same time',
   const file = join(folder.path, 'several runs.tsv');
   await Bun.write(file, 'Rex\t7\nKim\t8\n');
   const runs = await Promise.all(Array.from({ length: 4 }, () => run(app, 'examples/add-animals.ts', file)));
-  expect(runs.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual(runs.map(() => [0, '']));
+  expect(runs.map(({ exitCode }) => exitCode)).toEqual(runs.map(() => 0));
   expect((await app.call('GET', '/pets')).json).toHaveLength(2);
 });
