@@ -71,7 +71,7 @@ export class Gate {
   #closedBy: AnimalStoreError | undefined;
   #cautiousUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
-  /** When the wait for a response is due to continue; Infinity while there is none. */
+  /** When the timer is due; Infinity while there is none. */
   #continuesAt = Number.POSITIVE_INFINITY;
 
   /** `ask` must send `GET /rate-limit`, pass the response to `update`, and never reject. */
@@ -219,7 +219,7 @@ export class Gate {
       opensAt === this.#checkedFor ? [...this.#queue.slice(0, 1), ...this.#queue.slice(-1)] : this.#queue;
     this.#checkedFor = opensAt;
     this.#rejectAfter(opensAt - now, unchecked, ({ attempts }) => this.#refusal(seconds, now, attempts));
-    if (this.#queue.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
+    if (this.#queue.length > 0) this.#pumpAfter(opensAt - now, now);
   }
 
   /**
@@ -238,8 +238,12 @@ export class Gate {
       });
     }
     if (this.#queue.length === 0) return;
-    this.#continuesAt = now + graceMs;
-    this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
+    this.#pumpAfter(graceMs, now);
+  }
+
+  #pumpAfter(ms: number, now: number): void {
+    this.#continuesAt = now + ms;
+    this.#cancelTimer = this.#clock.after(ms, () => this.#pump());
   }
 
   /**

@@ -178,6 +178,19 @@ describe('a call during a permanent outage', () => {
     expect(errors.length).toBeLessThan(33);
   });
 
+  test('does not reject because the process was suspended while it waited for a limit', async () => {
+    let isLimited = true;
+    const { time, store } = await reachedClient((perform) => {
+      if (!isLimited) return perform();
+      return errorOf(503, 'service_unavailable', 'Nothing was changed.', { 'retry-after': '5' });
+    }, 3_600);
+    const calls = Array.from({ length: 40 }, () => store.inventory.get());
+    await time.until(time.sleep(1_000));
+    isLimited = false;
+    time.suspend(600_000);
+    await time.until(Promise.all(calls));
+  });
+
   test('does not reject because other calls with a longer timeoutMs get slow responses', async () => {
     let isSlow = false;
     const { time, store } = await reachedClient(
