@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { finishRestore, isRestoreUnfinished, removeCopy } from '../backup/restored-limits.ts';
 import { isStoreIntact } from '../backup/verify.ts';
 import type { Caller } from '../domain/caller.ts';
-import { troubles } from '../domain/troubles.ts';
+import { damageRemedy, troubles } from '../domain/troubles.ts';
 import type { Limits } from '../limits/file/limits.ts';
 import { openLimits } from '../limits/file/open-limits.ts';
 import {
@@ -26,7 +26,7 @@ import {
   readChangeCount,
   type SqliteStore,
 } from '../storage/sqlite/sqlite.ts';
-import { isTruncated, readStoreIdentity } from '../store-files/file-identity.ts';
+import { isWalIntact, readStoreIdentity } from '../store-files/file-identity.ts';
 import {
   listExposedFiles,
   prepareStoreFiles,
@@ -116,9 +116,13 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     [Symbol.asyncDispose]: async () => {
       if (resources.disposed) return;
       const isLost = store.dataLoss?.() !== undefined;
-      if (isTruncated(identity)) dataFile.keepUnchanged();
       await store[Symbol.asyncDispose]();
       await limits.close();
+      if (!isWalIntact(identity)) {
+        dataFile.keepUnchanged();
+        if (!isLost)
+          notice(`${files.data}-wal is damaged, so the data file does not get its changes: ${damageRemedy}`);
+      }
       resources.dispose();
       // A lost WAL may be put back.
       if (role !== 'worker' && !isLost) recordClosed(files);

@@ -1,7 +1,7 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StoreFiles } from './files.ts';
-import { checkTruncation, type FileDescriptors, type Truncation } from './open-files.ts';
+import { areFramesIntact, checkTruncation, type FileDescriptors, type Truncation } from './open-files.ts';
 
 /** Identifies a file independently of its name. Plain data, which is sent to the writer thread. */
 export interface FileIdentity {
@@ -67,9 +67,13 @@ export function findStoreLoss(identity: StoreIdentity): string | undefined {
   return findDataLoss(identity) ?? findReplacement(identity.sharedFiles);
 }
 
-/** Whether contents of a file are lost, so that the WAL must not be applied to the data file without verification. */
-export function isTruncated({ data, open }: StoreIdentity): boolean {
-  return describeTruncation(data, open) !== undefined;
+/** Whether SQLite may copy the WAL to the data file without verifying it. */
+export function isWalIntact({ data, open }: StoreIdentity): boolean {
+  try {
+    return open === undefined || (describeTruncation(data, open) === undefined && areFramesIntact(open));
+  } catch {
+    return false;
+  }
 }
 
 function findReplacement(files: readonly FileIdentity[]): string | undefined {

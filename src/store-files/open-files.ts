@@ -1,4 +1,4 @@
-/** Detects that the data file or the WAL of an open store was truncated or overwritten in place. */
+/** Detects that the data file or the WAL of an open store was truncated, overwritten in place or damaged. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 /** Descriptors of the files of an open store. Plain data, which the writer thread uses as well. */
@@ -40,6 +40,7 @@ interface WalIndexState {
   readonly frames: number;
   /** Number of frames whose pages are in the data file. */
   readonly saved: number;
+  readonly pageBytes: number;
   /** Size of the part of the WAL that is part of the store, in bytes. */
   readonly walBytes: number;
   /** Identifies the contents of the WAL; also in the header of the WAL. */
@@ -62,12 +63,18 @@ function readWalIndex({ index }: Pick<FileDescriptors, 'index'>): WalIndexState 
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, indexBytes / 4);
   const pageSize = new Uint16Array(bytes.buffer, bytes.byteOffset, 8)[7] as number;
   const [frames, saved, attempted] = [words[4], words[24], words[32]] as [number, number, number];
+  const pageBytes = decodePageSize(pageSize);
   return {
-    ...{ bytes, frames, saved },
-    walBytes: frames === 0 ? 0 : walHeaderBytes + frames * (decodePageSize(pageSize) + frameHeaderBytes),
+    ...{ bytes, frames, saved, pageBytes },
+    walBytes: frames === 0 ? 0 : frameAt(frames, pageBytes),
     salts: bytes.subarray(saltsAt.index, saltsAt.index + 8),
     isCheckpointed: saved === attempted,
   };
+}
+
+/** Position of a frame in the WAL, counted from 0. */
+function frameAt(frame: number, pageBytes: number): number {
+  return walHeaderBytes + frame * (pageBytes + frameHeaderBytes);
 }
 
 /** The largest page size does not fit into two bytes, and is stored as 1. */
@@ -132,12 +139,64 @@ function findTruncation(open: FileDescriptors, state: WalIndexState): Truncation
   }
   const header = readDataHeader(open.data);
   if (header === undefined) return { file: 'data', how: 'truncated or overwritten' };
-  const { size } = fstatSync(open.data);
+  // Read first, because another thread may raise it.
   const largestSize = open.largestSize[0] as number;
+  const { size } = fstatSync(open.data);
   // Until all frames are saved, the file may be shorter than its first page says: a checkpoint up to the snapshot of a
   // reader skips pages that later frames change again, even if they are new.
   const isSaved = state.frames === state.saved && state.isCheckpointed;
   if (size < header.bytes && (isSaved || size < largestSize)) return { file: 'data', how: 'truncated' };
   if (isSaved || size > largestSize) open.largestSize[0] = size;
   return undefined;
+}
+
+/** Offset of the flag in the WAL-index that is set if checksums are computed from big-endian words. */
+const isBigEndianAt = 13;
+
+/**
+ * Whether the frames that are not in the data file have the right checksums (sqlite.org/walformat.html section 1.2).
+ * SQLite verifies them only when the first process opens the files. Throws system errors.
+ */
+export function areFramesIntact(open: FileDescriptors): boolean {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const state = readWalIndex(open);
+    if (state === undefined) continue;
+    if (verifyFrames(open, state)) return true;
+    if (readWalIndex(open)?.bytes.equals(state.bytes)) return false;
+  }
+  return false;
+}
+
+function verifyFrames(open: FileDescriptors, { frames, saved, pageBytes, bytes }: WalIndexState): boolean {
+  if (frames === saved) return true;
+  const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
+  const read = (at: number, count: number) => readSync(open.wal, frame, 0, count, at) === count;
+  // Each frame continues the checksum of the previous one, or of the header.
+  if (!read(frameAt(saved, pageBytes) - (saved === 0 ? 8 : pageBytes + 8), 8)) return false;
+  const isBigEndian = bytes[isBigEndianAt] === 1;
+  let sum: Checksum = readChecksum(frame, 0);
+  for (let number = saved; number < frames; number++) {
+    if (!read(frameAt(number, pageBytes), frame.length)) return false;
+    const expected = readChecksum(frame, frameHeaderBytes - 8);
+    sum = addChecksum(sum, frame.subarray(0, 8), isBigEndian);
+    sum = addChecksum(sum, frame.subarray(frameHeaderBytes), isBigEndian);
+    if (sum[0] !== expected[0] || sum[1] !== expected[1]) return false;
+  }
+  return true;
+}
+
+type Checksum = readonly [number, number];
+
+function readChecksum(bytes: Buffer, at: number): Checksum {
+  return [bytes.readUInt32BE(at), bytes.readUInt32BE(at + 4)];
+}
+
+function addChecksum([first, second]: Checksum, bytes: Buffer, isBigEndian: boolean): Checksum {
+  let [even, odd] = [first, second];
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 0; at < bytes.length; at += 8) {
+    even = (even + words.getUint32(at, !isBigEndian) + odd) >>> 0;
+    odd = (odd + words.getUint32(at + 4, !isBigEndian) + even) >>> 0;
+  }
+  return [even, odd];
 }

@@ -2,10 +2,12 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import {
+  closeSync,
   copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -15,6 +17,7 @@ import {
   truncateSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { troubles } from '../../src/domain/troubles.ts';
@@ -695,6 +698,35 @@ for (const WORKERS of ['1', '2']) {
     },
   );
 }
+
+test.each(['1', '2'])(
+  'with WORKERS=%s, a stop does not change the data file if a frame of the WAL is damaged, and the frames before it can be saved',
+  async (WORKERS) => {
+    await using place = await temporaryFolder();
+    const folder = await prepared(place.path);
+    const key = await issueKey(folder, 'enterprise', ample);
+    await using service = await startService(folder, { WORKERS, DRAIN_SECONDS: '0' });
+    const client = clientOf(service.url, key);
+    const data = dataFileIn(folder);
+    expect((await client.add('before')).status).toBe(201);
+    const damagedAt = statSync(`${data}-wal`).size + walFrameBytes / 2;
+    for (let count = 0; count < 5; count++) expect((await client.add('after')).status).toBe(201);
+    const file = openSync(`${data}-wal`, 'r+');
+    writeSync(file, Buffer.alloc(64, 0xa5), 0, 64, damagedAt);
+    closeSync(file);
+    const before = readFileSync(data).toString('base64');
+    service.signal('SIGTERM');
+    await service.exited;
+    expect(readFileSync(data).toString('base64')).toBe(before);
+    expect(service.stderr()).toMatch(
+      /store\.db-wal is damaged, so the data file does not get its changes: to save/,
+    );
+    const left = join(place.path, 'left.backup');
+    await finished([...program, 'backup', left], { environment: settingsIn(folder) });
+    using database = new Database(left, { readonly: true });
+    expect(database.query('SELECT name FROM pets').all()).toEqual([{ name: 'before' }]);
+  },
+);
 
 test('a store whose WAL was emptied while it was served is not served until a backup is restored', async () => {
   await using place = await temporaryFolder();
