@@ -120,14 +120,17 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
       await limits.close();
       if (!isWalIntact(identity)) {
         dataFile.keepUnchanged();
-        if (!isLost)
-          notice(`${files.data}-wal is damaged, so the data file does not get its changes: ${damageRemedy}`);
+        if (!isLost) notice(damagedWal(files));
       }
       resources.dispose();
       // A lost WAL may be put back.
       if (role !== 'worker' && !isLost) recordClosed(files);
     },
   });
+}
+
+function damagedWal({ data }: StoreFiles): string {
+  return `${data}-wal is damaged, so the data file does not get its changes: ${damageRemedy}`;
 }
 
 /** Throws `StoreUnusableError` unless the files belong together. */

@@ -207,9 +207,12 @@ export function toDamageError(error: unknown, path: string): StoreUnusableError 
         `damaged or overwritten, see "The data file is damaged" in docs/troubleshooting.md. ${unlessLost}`,
     );
   }
-  return new StoreUnusableError(`Cannot open the store: ${damageMessage(path, error.message)}.`, {
-    cause: error,
-  });
+  return new StoreUnusableError(
+    `Cannot open the store: ${damageMessage(path, error.message)}. ${unlessLost}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** Converts disk and lock failures, and damage, into errors for clients and operators. */
