@@ -87,7 +87,12 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     if (isRestoreUnfinished(dataFile.data)) {
       using held = lock();
       if (held !== undefined) finishRestore(files);
-    } else expectNoLostChanges(files, readRecordedChanges(files.limits), readChangeCount(dataFile));
+    } else {
+      const [recorded, found] = [readRecordedChanges(files.limits), readChangeCount(dataFile)];
+      // Closing the last connection would delete the WAL, with the changes after a damaged part.
+      if (found < recorded) dataFile.keepUnchanged();
+      expectNoLostChanges(files, recorded, found);
+    }
     // If another process holds the lock, it removes the record.
     if (isMarkedClosed(files.limits)) lock()?.[Symbol.dispose]();
   }

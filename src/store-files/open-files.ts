@@ -154,8 +154,9 @@ function findTruncation(open: FileDescriptors, state: WalIndexState): Truncation
 const isBigEndianAt = 13;
 
 /**
- * Whether the frames that are not in the data file have the right checksums (sqlite.org/walformat.html section 1.2).
- * SQLite verifies them only when the first process opens the files. Throws system errors.
+ * Whether the frames that a checkpoint would copy to the data file have the right checksums
+ * (sqlite.org/walformat.html section 1.2). SQLite verifies them only when the first process opens the files. True if another
+ * process keeps changing the WAL. Throws system errors.
  */
 export function areFramesIntact(open: FileDescriptors): boolean {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -164,22 +165,34 @@ export function areFramesIntact(open: FileDescriptors): boolean {
     if (verifyFrames(open, state)) return true;
     if (readWalIndex(open)?.bytes.equals(state.bytes)) return false;
   }
-  return false;
+  return true;
 }
 
-function verifyFrames(open: FileDescriptors, { frames, saved, pageBytes, bytes }: WalIndexState): boolean {
-  if (frames === saved) return true;
+/** A checkpoint copies only the last frame of each page, so damage of earlier ones loses nothing. */
+function verifyFrames({ wal }: FileDescriptors, { frames, saved, pageBytes, bytes }: WalIndexState): boolean {
   const frame = Buffer.alloc(frameHeaderBytes + pageBytes);
-  const read = (at: number, count: number) => readSync(open.wal, frame, 0, count, at) === count;
-  // Each frame continues the checksum of the previous one, or of the header.
-  if (!read(frameAt(saved, pageBytes) - (saved === 0 ? 8 : pageBytes + 8), 8)) return false;
+  const read = (at: number, count: number) => readSync(wal, frame, 0, count, at) === count;
   const isBigEndian = bytes[isBigEndianAt] === 1;
-  let sum: Checksum = readChecksum(frame, 0);
-  for (let number = saved; number < frames; number++) {
-    if (!read(frameAt(number, pageBytes), frame.length)) return false;
+  const verified = new Set<number>();
+  for (let number = frames - 1; number >= saved; number--) {
+    const at = frameAt(number, pageBytes);
+    if (!read(at, frameHeaderBytes)) return false;
+    const page = frame.readUInt32BE(0);
+    if (verified.has(page)) continue;
+    verified.add(page);
+    // Each frame continues the checksum of the previous one. The first one continues that of the header, whose copy in the
+    // WAL is needed only for a recovery.
+    const [previousAt, previousBytes] = number === 0 ? [0, walHeaderBytes - 8] : [at - pageBytes - 8, 8];
+    if (!read(previousAt, previousBytes)) return false;
+    const previous = frame.subarray(0, previousBytes);
+    const start = number === 0 ? addChecksum([0, 0], previous, isBigEndian) : readChecksum(previous, 0);
+    if (!read(at, frame.length)) return false;
+    const sum = addChecksum(
+      addChecksum(start, frame.subarray(0, 8), isBigEndian),
+      frame.subarray(frameHeaderBytes),
+      isBigEndian,
+    );
     const expected = readChecksum(frame, frameHeaderBytes - 8);
-    sum = addChecksum(sum, frame.subarray(0, 8), isBigEndian);
-    sum = addChecksum(sum, frame.subarray(frameHeaderBytes), isBigEndian);
     if (sum[0] !== expected[0] || sum[1] !== expected[1]) return false;
   }
   return true;

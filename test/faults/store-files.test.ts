@@ -700,7 +700,7 @@ for (const WORKERS of ['1', '2']) {
 }
 
 test.each(['1', '2'])(
-  'with WORKERS=%s, a stop does not change the data file if a frame of the WAL is damaged, and the frames before it can be saved',
+  'with WORKERS=%s, neither a stop nor a rejected start changes the files if the last change in the WAL is damaged, and the earlier ones can be saved',
   async (WORKERS) => {
     await using place = await temporaryFolder();
     const folder = await prepared(place.path);
@@ -709,11 +709,9 @@ test.each(['1', '2'])(
     const client = clientOf(service.url, key);
     const data = dataFileIn(folder);
     expect((await client.add('before')).status).toBe(201);
-    const damagedAt = statSync(`${data}-wal`).size + walFrameBytes / 2;
-    for (let count = 0; count < 5; count++) expect((await client.add('after')).status).toBe(201);
-    const file = openSync(`${data}-wal`, 'r+');
-    writeSync(file, Buffer.alloc(64, 0xa5), 0, 64, damagedAt);
-    closeSync(file);
+    const intact = readPageNumbers(`${data}-wal`).length;
+    expect((await client.add('after')).status).toBe(201);
+    damageFrames(`${data}-wal`, (_page, index) => index >= intact);
     const before = readFileSync(data).toString('base64');
     service.signal('SIGTERM');
     await service.exited;
@@ -721,12 +719,53 @@ test.each(['1', '2'])(
     expect(service.stderr()).toMatch(
       /store\.db-wal is damaged, so the data file does not get its changes: to save/,
     );
+    const wal = readFileSync(`${data}-wal`).toString('base64');
+    await expectLost(folder);
+    expect(readFileSync(`${data}-wal`).toString('base64')).toBe(wal);
+    expect(readFileSync(data).toString('base64')).toBe(before);
     const left = join(place.path, 'left.backup');
     await finished([...program, 'backup', left], { environment: settingsIn(folder) });
     using database = new Database(left, { readonly: true });
     expect(database.query('SELECT name FROM pets').all()).toEqual([{ name: 'before' }]);
   },
 );
+
+test('a stop saves all changes if only frames of the WAL are damaged whose pages later frames contain', async () => {
+  await using place = await temporaryFolder();
+  const folder = await prepared(place.path);
+  const key = await issueKey(folder, 'enterprise', ample);
+  const wal = `${dataFileIn(folder)}-wal`;
+  await using service = await startService(folder, { DRAIN_SECONDS: '0' });
+  for (let count = 0; count < 5; count++)
+    expect((await clientOf(service.url, key).add('before')).status).toBe(201);
+  const pages = readPageNumbers(wal);
+  expect(damageFrames(wal, (page, index) => pages.lastIndexOf(page) > index)).toContain(0);
+  service.signal('SIGTERM');
+  await service.exited;
+  expect(service.stderr()).not.toContain('damaged');
+  expect(existsSync(wal)).toBe(false);
+  await using again = await startService(folder, { DRAIN_SECONDS: '0' });
+  const { text } = await clientOf(again.url, key).get('/pets');
+  expect(JSON.parse(text)).toHaveLength(5);
+});
+
+/** The page that each frame contains. */
+function readPageNumbers(wal: string): number[] {
+  const bytes = readFileSync(wal);
+  const count = Math.floor((bytes.length - 32) / walFrameBytes);
+  return Array.from({ length: count }, (_, index) => bytes.readUInt32BE(32 + index * walFrameBytes));
+}
+
+/** Returns the indexes of the damaged frames. */
+function damageFrames(wal: string, isDamaged: (page: number, index: number) => boolean): number[] {
+  const pages = readPageNumbers(wal);
+  const damaged = [...pages.keys()].filter((index) => isDamaged(pages[index] as number, index));
+  const file = openSync(wal, 'r+');
+  for (const index of damaged)
+    writeSync(file, Buffer.alloc(64, 0xa5), 0, 64, 32 + (index + 0.5) * walFrameBytes);
+  closeSync(file);
+  return damaged;
+}
 
 test('a store whose WAL was emptied while it was served is not served until a backup is restored', async () => {
   await using place = await temporaryFolder();
