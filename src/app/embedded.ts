@@ -20,6 +20,7 @@ import type { Notify } from '../outages/outage.ts';
 import type { WriterLocation } from '../storage/sqlite/connect-writer.ts';
 import { type Migrations, toDamageError } from '../storage/sqlite/database.ts';
 import {
+  type DataFile,
   findAccountIdFrom,
   openDataFile,
   openSqlite,
@@ -87,12 +88,7 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
     if (isRestoreUnfinished(dataFile.data)) {
       using held = lock();
       if (held !== undefined) finishRestore(files);
-    } else {
-      const [recorded, found] = [readRecordedChanges(files.limits), readChangeCount(dataFile)];
-      // Closing the last connection would delete the WAL, with the changes after a damaged part.
-      if (found < recorded) dataFile.keepUnchanged();
-      expectNoLostChanges(files, recorded, found);
-    }
+    } else expectAllChanges(dataFile);
     // If another process holds the lock, it removes the record.
     if (isMarkedClosed(files.limits)) lock()?.[Symbol.dispose]();
   }
@@ -132,6 +128,15 @@ function openFiles(options: EmbeddedOptions): LimitedStore {
       if (role !== 'worker' && !isLost) recordClosed(files);
     },
   });
+}
+
+/** Throws `StoreUnusableError` if the store has fewer changes than were recorded. */
+function expectAllChanges(dataFile: DataFile): void {
+  const { files } = dataFile;
+  const [recorded, found] = [readRecordedChanges(files.limits), readChangeCount(dataFile)];
+  // Closing the last connection would delete the WAL, with the changes after a damaged part.
+  if (found < recorded) dataFile.keepUnchanged();
+  expectNoLostChanges(files, recorded, found);
 }
 
 function damagedWal({ data }: StoreFiles): string {

@@ -41,7 +41,7 @@ interface DataFileOptions extends Pick<StoreSettings, 'isServing' | 'create' | '
   readonly migrations?: Migrations;
 }
 
-interface DataFile extends Disposable {
+export interface DataFile extends Disposable {
   readonly files: StoreFiles;
   readonly data: Database;
   /**
