@@ -711,6 +711,7 @@ test.each(['1', '2'])(
     expect((await client.add('before')).status).toBe(201);
     const intact = readPageNumbers(`${data}-wal`).length;
     expect((await client.add('after')).status).toBe(201);
+    await untilRecorded(folder);
     damageFrames(`${data}-wal`, (_page, index) => index >= intact);
     const before = readFileSync(data).toString('base64');
     service.signal('SIGTERM');
@@ -739,7 +740,7 @@ test('a stop saves all changes if only frames of the WAL are damaged whose pages
   for (let count = 0; count < 5; count++)
     expect((await clientOf(service.url, key).add('before')).status).toBe(201);
   const pages = readPageNumbers(wal);
-  expect(damageFrames(wal, (page, index) => pages.lastIndexOf(page) > index)).toContain(0);
+  expect(damageFrames(wal, (page, index) => pages.lastIndexOf(page) > index)).not.toEqual([]);
   service.signal('SIGTERM');
   await service.exited;
   expect(service.stderr()).not.toContain('damaged');
